@@ -15,31 +15,32 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Challenges is the simulator's side of its challenge page;
-// *simulator.Simulator is one. simulator.ErrNoChallenge is for what is not there.
+// Challenges is the simulator's side of its challenge page; *simulator.Simulator is one.
+// The error for an unknown challenge is simulator.ErrNoChallenge.
 type Challenges interface {
 	// Challenge is what the page shows.
 	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
-	// Decide is the payer's answer: where he goes now, and whose charge it is.
+	// Decide takes the payer's answer, and says where the payer goes now and whose charge it
+	// is.
 	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
 }
 
-// challenged is what names a challenge.
-type challenged struct {
+// challengeID names a challenge.
+type challengeID struct {
 	terminal, reference ledger.ID
 	token               string
 }
 
 // showChallenge is GET /simulator/challenge: the page of a simulated bank.
 func (h *Handlers) showChallenge(req *web.Request) error {
-	return h.challenge(req, &posted{})
+	return h.challenge(req, &formFields{})
 }
 
-// postChallenge is POST /simulator/challenge. Without a decision it is the form
-// of a rail that leads to the page, so it shows it. With one, the service is
-// told before the payer goes back: who reads the transaction then sees it.
+// postChallenge is POST /simulator/challenge. Without a decision it is a rail's form that
+// leads to the page, so the page is shown. With one, the transaction is updated before the
+// payer goes back, so that the merchant sees the outcome.
 func (h *Handlers) postChallenge(req *web.Request) error {
-	fields, status := readPosted(req.Request.Header.ContentType(), req.Request.Body())
+	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
 		return h.notice(req, status, "", screen.Malformed)
 	}
@@ -55,16 +56,16 @@ func (h *Handlers) postChallenge(req *web.Request) error {
 	if err != nil {
 		return h.noChallenge(req, err)
 	}
-	if _, err := h.cfg.Payers.Returned(org, named.reference); err != nil && refused(err) == ledger.Internal {
-		return h.apologise(req, &visit{}, err)
+	if _, err := h.cfg.Payers.Returned(org, named.reference); err != nil && codeOf(err) == ledger.Internal {
+		return h.sendError(req, &visit{}, err)
 	}
-	if !h.leadsTo(back) {
+	if !h.mayLeadTo(back) {
 		return h.challenge(req, fields)
 	}
-	return h.sendAway(req, back)
+	return h.redirect(req, back)
 }
 
-func (h *Handlers) challenge(req *web.Request, fields *posted) error {
+func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 	named, ok := challengeOf(req, fields)
 	if !ok {
 		return h.noChallenge(req, simulator.ErrNoChallenge)
@@ -87,14 +88,13 @@ func (h *Handlers) challenge(req *web.Request, fields *posted) error {
 		},
 		Open: shown.State == simulator.Waiting,
 	}
-	if h.leadsTo(shown.ReturnURL) {
+	if h.mayLeadTo(shown.ReturnURL) {
 		p.Back = shown.ReturnURL
 	}
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
-// simulated are the buttons of an action's challenge; nil for a rail that is not the
-// simulator.
+// simulated are the buttons of the simulator's challenge; nil for another rail.
 func (h *Handlers) simulated(a *payment.Action) *screen.Simulated {
 	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
@@ -108,16 +108,16 @@ func (h *Handlers) simulated(a *payment.Action) *screen.Simulated {
 	return b
 }
 
-// noChallenge answers for what cannot be shown.
+// noChallenge answers for a challenge that cannot be shown.
 func (h *Handlers) noChallenge(req *web.Request, err error) error {
 	if errors.Is(err, simulator.ErrNoChallenge) {
 		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	}
-	return h.apologise(req, &visit{}, err)
+	return h.sendError(req, &visit{}, err)
 }
 
-// challengeOf reads which challenge is meant, from the form or else the query.
-func challengeOf(req *web.Request, fields *posted) (named challenged, ok bool) {
+// challengeOf reads the name of the challenge from the form, or else from the query.
+func challengeOf(req *web.Request, fields *formFields) (named challengeID, ok bool) {
 	parameter := func(name string) string {
 		if value := fields.value(name); value != nil {
 			return string(value)
@@ -135,9 +135,9 @@ func challengeOf(req *web.Request, fields *posted) (named challenged, ok bool) {
 	return named, true
 }
 
-// decision is the button of the form, whatever it is called: a field whose value,
-// or whose name, is approve or refuse. Both at once decide nothing.
-func decision(fields *posted) (approve, decided bool) {
+// decision is the form's button: a field whose name or value is approve or refuse. Both at
+// once decide nothing.
+func decision(fields *formFields) (approve, decided bool) {
 	refuse := false
 	for _, field := range fields.fields {
 		for _, word := range [...]string{string(field.name), string(field.value)} {

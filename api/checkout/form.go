@@ -25,25 +25,25 @@ const (
 	maxBrowserHeader = 512 // bytes of each header that tells of the browser
 )
 
-// posted are the fields of a form, in a buffer of their own, which is wiped.
-type posted struct {
+// formFields are the fields of a form in a buffer of their own, which is wiped.
+type formFields struct {
 	buf    []byte
-	fields []postedField
+	fields []formField
 }
 
-type postedField struct{ name, value []byte }
+type formField struct{ name, value []byte }
 
-// readPosted takes a form apart (application/x-www-form-urlencoded, URL
-// Standard 5.1). The status says what is wrong with it, else it is 200: another
-// type, not UTF-8, or a name twice.
-func readPosted(contentType, body []byte) (f *posted, status int) {
+// readForm takes a form apart (application/x-www-form-urlencoded, URL Standard 5.1). The
+// status is 200, or says what is wrong: another media type, invalid UTF-8, or a name
+// twice.
+func readForm(contentType, body []byte) (f *formFields, status int) {
 	switch {
 	case len(body) == 0:
-		return &posted{}, fiber.StatusOK
+		return &formFields{}, fiber.StatusOK
 	case !isForm(contentType):
 		return nil, fiber.StatusUnsupportedMediaType
 	}
-	f = &posted{buf: make([]byte, 0, len(body))}
+	f = &formFields{buf: make([]byte, 0, len(body))}
 	for pair := range bytes.SplitSeq(body, []byte{'&'}) {
 		if len(pair) > 0 && !f.take(pair) {
 			f.wipe()
@@ -53,7 +53,7 @@ func readPosted(contentType, body []byte) (f *posted, status int) {
 	return f, fiber.StatusOK
 }
 
-// isForm tells whether a content type is that of forms, in UTF-8.
+// isForm tells whether a content type is that of forms in UTF-8.
 func isForm(contentType []byte) bool {
 	kind, parameter, more := strings.Cut(string(contentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
@@ -63,7 +63,7 @@ func isForm(contentType []byte) bool {
 	return !more || strings.EqualFold(name, "charset") && strings.EqualFold(strings.Trim(charset, `"`), "utf-8")
 }
 
-func (f *posted) take(pair []byte) bool {
+func (f *formFields) take(pair []byte) bool {
 	if len(f.fields) == maxFormFields {
 		return false
 	}
@@ -73,12 +73,12 @@ func (f *posted) take(pair []byte) bool {
 		return false
 	}
 	value, ok := f.unescape(given)
-	f.fields = append(f.fields, postedField{name, value})
+	f.fields = append(f.fields, formField{name, value})
 	return ok
 }
 
 // unescape decodes into the form's buffer, which is as long as the body.
-func (f *posted) unescape(text []byte) ([]byte, bool) {
+func (f *formFields) unescape(text []byte) ([]byte, bool) {
 	from := len(f.buf)
 	steps.Took(len(text))
 	for i := 0; i < len(text); i++ {
@@ -105,7 +105,7 @@ func (f *posted) unescape(text []byte) ([]byte, bool) {
 func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
 
 // value is the field's value, nil if it was not sent.
-func (f *posted) value(name string) []byte {
+func (f *formFields) value(name string) []byte {
 	for _, field := range f.fields {
 		steps.Took(min(len(field.name), len(name)) + 1)
 		if string(field.name) == name {
@@ -116,11 +116,11 @@ func (f *posted) value(name string) []byte {
 }
 
 // wipe overwrites what was typed.
-func (f *posted) wipe() { clear(f.buf[:cap(f.buf)]) }
+func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
-// cardOf is the card of a hosted page's form, by the rules of money_storage; or
-// which fields are wrong. What it returns does not alias the form.
-func cardOf(f *posted, t payment.Type, fingerprint func([]byte) string) (with paymentactor.Continue, wrong screen.Wrong) {
+// cardOf is the card of a hosted page's form by the rules of money_storage, or which
+// fields are wrong. The card does not alias the form.
+func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (with paymentactor.Continue, wrong screen.Wrong) {
 	var c credentials.MoneyStorage
 	c.Storage.Type, c.Storage.CardNumber = []byte(payment.BankCard), compact(f.value("cardnumber"))
 	if t == payment.Payment {
@@ -139,8 +139,8 @@ func cardOf(f *posted, t payment.Type, fingerprint func([]byte) string) (with pa
 	return with, nil
 }
 
-// compact takes the spaces and dashes out of a card's number, in place: people
-// type it as it is printed.
+// compact removes spaces and dashes from a card number, in place: people type it as it is
+// printed.
 func compact(number []byte) []byte {
 	if number == nil {
 		return nil
@@ -155,8 +155,8 @@ func compact(number []byte) []byte {
 	return kept
 }
 
-// browserOf is what can be known of the browser without script, as the
-// protocol's browser_data.
+// browserOf is what is known of the browser without script, as the protocol's
+// browser_data.
 func browserOf(h *fasthttp.RequestHeader) []byte {
 	language, _, _ := strings.Cut(string(h.Peek(fiber.HeaderAcceptLanguage)), ",")
 	language, _, _ = strings.Cut(language, ";")

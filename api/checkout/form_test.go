@@ -36,7 +36,7 @@ func TestFormIsTakenApart(t *testing.T) {
 		"<script>=\"":                 "[<script>=\"]",
 		"a=4242%204242+4242-4242&b=1": "[a=4242 4242 4242-4242 b=1]",
 	} {
-		f, status := readPosted(urlencoded, []byte(body))
+		f, status := readForm(urlencoded, []byte(body))
 		if status != 200 {
 			t.Errorf("%q: %d", body, status)
 			continue
@@ -61,11 +61,11 @@ func TestFormThatIsNoneIsRefused(t *testing.T) {
 		"a=1&a=2": 400, "a=1&%61=2": 400, "a=&a=": 400, "a&a": 400,
 		strings.Join(fields, "&"): 400, strings.Join(fields[:32], "&"): 200,
 	} {
-		if _, status := readPosted(urlencoded, []byte(body)); status != want {
+		if _, status := readForm(urlencoded, []byte(body)); status != want {
 			t.Errorf("%.30q: %d, want %d", body, status, want)
 		}
 	}
-	if _, status := readPosted([]byte("text/plain"), []byte("a=b")); status != 415 {
+	if _, status := readForm([]byte("text/plain"), []byte("a=b")); status != 415 {
 		t.Errorf("text/plain: %d", status)
 	}
 }
@@ -77,7 +77,7 @@ func FuzzForm(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		sent := bytes.Clone(body)
-		form, status := readPosted(urlencoded, body)
+		form, status := readForm(urlencoded, body)
 		if !bytes.Equal(sent, body) {
 			t.Fatal("the body was changed")
 		}
@@ -98,7 +98,7 @@ func FuzzForm(f *testing.F) {
 
 // What the payer typed is wiped, and the card that goes on is not.
 func TestCardOutlivesItsForm(t *testing.T) {
-	f, _ := readPosted(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
+	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
 	with, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
 	if len(wrong) != 0 {
 		t.Fatal(wrong)
@@ -118,7 +118,7 @@ func TestCardOutlivesItsForm(t *testing.T) {
 }
 
 func TestPayoutsCardIsItsNumber(t *testing.T) {
-	f, _ := readPosted(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
+	f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
 	with, wrong := cardOf(f, payment.Payout, func([]byte) string { return "" })
 	if len(wrong) != 0 || string(with.Card.Number) != "4242424242424242" || len(with.Card.CVV) != 0 {
 		t.Errorf("%v", wrong)

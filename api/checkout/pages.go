@@ -15,16 +15,16 @@ import (
 	"mizan/ledger"
 )
 
-// Payers is what pages ask of transactions on behalf of a payer who has shown a
-// token; *payment.Service of actors is one. Errors are *ledger.Refusal. All but
-// Find and Current answer with the first outcome, or as a create does with the state reached.
+// Payers acts on transactions for a payer who has shown a token; *payment.Service of
+// actors is one. Errors are *ledger.Refusal. All methods but Find and Current return after
+// the provider's first outcome, or after the time that creates may wait.
 type Payers interface {
-	// Find is the transaction as it is stored, whosever it is.
+	// Find is the transaction as it is stored, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
-	// Current is the transaction with what its rail publishes anew, where that has ended.
+	// Current is the transaction after its provider has published anew what had expired.
 	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
-	// Returned says that the payer came back from the rail. One who has nothing
-	// to do there is no error.
+	// Returned says that the payer came back from the rail. It is no error if there was
+	// nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
 	// Continue brings a card to a hosted transaction: NotContinuable for what
 	// does not wait for one.
@@ -37,8 +37,8 @@ type Payers interface {
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
 }
 
-// postedParam marks the address that a form of ours leads to: what follows is,
-// to a browser, a part of the form.
+// postedParam marks an address that a form of ours leads to. A browser applies the form's
+// policy to the redirects that follow.
 const postedParam = "posted"
 
 // visit is a payer who has shown the token of a transaction.
@@ -50,12 +50,12 @@ type visit struct {
 	lang    string
 }
 
-// path is the transaction's page, for the payer who is there.
+// path is the transaction's page with the payer's token.
 func (v *visit) path() string { return payerpage.PathOf(v.id, "", v.token) }
 
-// visitor checks the token. An unknown id, a forged token and none at all are
-// one to the caller: there is no such pages.
-func (h *Handlers) visitor(req *web.Request) (v visit, ok bool) {
+// checkToken checks the token. An unknown id, a forged token and a missing one are not
+// distinguished.
+func (h *Handlers) checkToken(req *web.Request) (v visit, ok bool) {
 	args := req.QueryArgs()
 	v.token, v.posted = string(args.Peek(payerpage.TokenParam)), args.Has(postedParam)
 	var err error
@@ -67,10 +67,10 @@ func (h *Handlers) visitor(req *web.Request) (v visit, ok bool) {
 	return v, err == nil || v.late
 }
 
-// enter is visitor for a page that is there for the token's time only. Who may
-// not enter has been answered.
-func (h *Handlers) enter(req *web.Request) (v visit, ok bool, err error) {
-	v, ok = h.visitor(req)
+// openVisit is checkToken for pages that end with the token's time. If ok is false, the
+// request has been answered.
+func (h *Handlers) openVisit(req *web.Request) (v visit, ok bool, err error) {
+	v, ok = h.checkToken(req)
 	switch {
 	case !ok:
 		return v, false, h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
@@ -80,62 +80,62 @@ func (h *Handlers) enter(req *web.Request) (v visit, ok bool, err error) {
 	return v, true, nil
 }
 
-// showPage is GET /pay/{id}: what the payer has to do, or how it ended.
+// showPage is GET /pay/{id}: what the payer has to do, or the outcome.
 func (h *Handlers) showPage(req *web.Request) error {
-	v, ok, err := h.enter(req)
+	v, ok, err := h.openVisit(req)
 	if !ok {
 		return err
 	}
 	result, err := h.cfg.Payers.Current(v.command(), true)
 	if err != nil {
-		return h.apologise(req, &v, err)
+		return h.sendError(req, &v, err)
 	}
 	v.lang = h.langOf(v.org, result.Record)
 	next, away, err := h.step(&v, &result)
 	switch {
 	case err != nil:
-		return h.apologise(req, &v, err)
+		return h.sendError(req, &v, err)
 	case away != "" && v.posted && !strings.HasPrefix(away, h.cfg.Pages.Base+"/"):
 		next = screen.Leaving{Order: h.orderOf(v.org, result.Record), Next: v.path()}
 	case away != "":
-		return h.sendAway(req, away)
+		return h.redirect(req, away)
 	}
 	return h.sendPage(req, fiber.StatusOK, v.lang, next)
 }
 
-// postPage is POST /pay/{id}: what the payer did with the page's form. Which
-// form it is, the transaction's state says; afterwards the payer is back at GET.
+// postPage is POST /pay/{id}: what the payer did with the page's form. The transaction's
+// state says which form it is. The answer leads back to GET.
 func (h *Handlers) postPage(req *web.Request) error {
-	v, ok, err := h.enter(req)
+	v, ok, err := h.openVisit(req)
 	if !ok {
 		return err
 	}
-	fields, status := readPosted(req.Request.Header.ContentType(), req.Request.Body())
+	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
 		return h.notice(req, status, "", screen.Malformed)
 	}
 	defer fields.wipe()
 	result, err := h.cfg.Payers.Find(v.org, v.id)
 	if err != nil {
-		return h.apologise(req, &v, err)
+		return h.sendError(req, &v, err)
 	}
 	r := result.Record
 	v.lang = h.langOf(v.org, r)
 	switch waitsFor(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
-	case aCard:
+	case awaitsCard:
 		return h.postCard(req, &v, r, fields)
-	case aChoice:
+	case awaitsChoice:
 		return h.postChoice(req, &v, r, fields)
-	case aPassword:
+	case awaitsPassword:
 		return h.postPassword(req, &v, r, fields)
-	case aSignature:
+	case awaitsSignature:
 		return h.postSignature(req, &v, r, fields)
 	}
-	return h.sendAway(req, v.path()) // it has moved on meanwhile
+	return h.redirect(req, v.path()) // it has moved on meanwhile
 }
 
 // postCard continues a hosted transaction.
-func (h *Handlers) postCard(req *web.Request, v *visit, r *record, fields *posted) error {
+func (h *Handlers) postCard(req *web.Request, v *visit, r *record, fields *formFields) error {
 	with, wrong := cardOf(fields, r.Type, h.cfg.Fingerprint)
 	if len(wrong) > 0 {
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
@@ -145,23 +145,23 @@ func (h *Handlers) postCard(req *web.Request, v *visit, r *record, fields *poste
 	with.Credentials.PayerIP = h.cfg.Proxies.Source(req.RequestCtx)
 	result, err := h.cfg.Payers.Continue(with)
 	if err == nil && result.Record.Action != nil {
-		return h.sendAway(req, h.stay(v, result.Record)+"&"+postedParam)
+		return h.redirect(req, h.actionPage(v, result.Record)+"&"+postedParam)
 	}
-	return h.posted(req, v, err)
+	return h.afterForm(req, v, err)
 }
 
 // postPassword submits a one-time password.
-func (h *Handlers) postPassword(req *web.Request, v *visit, r *record, fields *posted) error {
+func (h *Handlers) postPassword(req *web.Request, v *visit, r *record, fields *formFields) error {
 	typed := fields.value("otp")
 	if len(typed) == 0 || len(typed) > maxPassword {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: h.orderOf(v.org, r), Post: h.stay(v, r), Wrong: true})
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Wrong: true})
 	}
-	return h.posted(req, v, h.submit(v, "otp", typed))
+	return h.afterForm(req, v, h.submit(v, "otp", typed))
 }
 
-// postSignature submits the signature of what the page shows. One that comes too late is
-// answered with what is to be signed now.
-func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *posted) error {
+// postSignature submits the signature of what the page shows. A late one is answered with
+// what is to be signed now.
+func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *formFields) error {
 	typed := bytes.TrimSpace(fields.value("signature"))
 	if len(typed) == 0 || len(typed) > maxSignature {
 		p := h.signatureOf(v, r)
@@ -169,13 +169,13 @@ func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
 	}
 	err := h.submit(v, "signature", typed)
-	if refused(err) == ledger.Expired {
+	if codeOf(err) == ledger.Expired {
 		err = nil
 	}
-	return h.posted(req, v, err)
+	return h.afterForm(req, v, err)
 }
 
-// submit hands over material with one member, a text.
+// submit hands over material with one string member.
 func (h *Handlers) submit(v *visit, name string, value []byte) error {
 	material := jsonwalk.AppendText([]byte(`{"`+name+`":`), string(value))
 	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
@@ -183,7 +183,7 @@ func (h *Handlers) submit(v *visit, name string, value []byte) error {
 }
 
 // postChoice names the receiving institution of a payout.
-func (h *Handlers) postChoice(req *web.Request, v *visit, r *record, fields *posted) error {
+func (h *Handlers) postChoice(req *web.Request, v *visit, r *record, fields *formFields) error {
 	bank := string(fields.value("target_bank_id"))
 	if _, offered := r.Destination(bank); !offered {
 		p := h.choiceOf(v, r)
@@ -191,25 +191,25 @@ func (h *Handlers) postChoice(req *web.Request, v *visit, r *record, fields *pos
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
 	}
 	_, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: v.command(), Bank: bank})
-	return h.posted(req, v, err)
+	return h.afterForm(req, v, err)
 }
 
 func (v *visit) command() paymentactor.Command {
 	return paymentactor.Command{Org: v.org, ID: v.id}
 }
 
-// posted sends the payer back to the page after a form. What was refused
-// because the transaction has moved on, the page shows.
-func (h *Handlers) posted(req *web.Request, v *visit, err error) error {
-	switch refused(err) {
+// afterForm sends the payer back to the page after a form. A refusal because the
+// transaction has moved on shows there.
+func (h *Handlers) afterForm(req *web.Request, v *visit, err error) error {
+	switch codeOf(err) {
 	case "", ledger.Conflict, ledger.NotContinuable:
-		return h.sendAway(req, v.path()+"&"+postedParam)
+		return h.redirect(req, v.path()+"&"+postedParam)
 	}
-	return h.apologise(req, v, err)
+	return h.sendError(req, v, err)
 }
 
-// refused is the code of a refusal; empty for no error, internal for any other.
-func refused(err error) ledger.Code {
+// codeOf is the code of a refusal: empty for no error, Internal for any other error.
+func codeOf(err error) ledger.Code {
 	var refusal *ledger.Refusal
 	switch {
 	case err == nil:
@@ -220,12 +220,12 @@ func refused(err error) ledger.Code {
 	return ledger.Internal
 }
 
-// returnPayer is GET and POST /pay/{id}/return: the rail has sent the payer
-// back. Settled, held or still under way, he goes on to the merchant's returnUrl,
-// else to its failUrl; to the page where there is none or he still has to act.
-// After the token's time nobody is told anything any more.
+// returnPayer is GET and POST /pay/{id}/return: the rail has sent the payer back. The
+// payer goes on to the merchant's returnUrl, or to its failUrl after a failure; to the
+// page if there is no address or there is still something to do. After the token's time
+// the transaction is not touched any more.
 func (h *Handlers) returnPayer(req *web.Request) error {
-	v, ok := h.visitor(req)
+	v, ok := h.checkToken(req)
 	if !ok {
 		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	}
@@ -235,14 +235,14 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	}
 	result, err := ask(v.org, v.id)
 	if err != nil {
-		return h.apologise(req, &v, err)
+		return h.sendError(req, &v, err)
 	}
-	back := h.wayBack(result.Record)
+	back := h.merchantAddress(result.Record)
 	switch {
 	case back != "":
-		return h.sendAway(req, back)
+		return h.redirect(req, back)
 	case v.late:
 		return h.notice(req, fiber.StatusGone, h.langOf(v.org, result.Record), screen.Gone)
 	}
-	return h.sendAway(req, v.path())
+	return h.redirect(req, v.path())
 }

@@ -70,5 +70,5 @@ func (h *Handlers) Routes() (routes []web.Route) {
 
 // refuse answers as a page a request whose handler did not run.
 func (h *Handlers) refuse(req *web.Request, err error) error {
-	return h.apologise(req, &visit{}, err)
+	return h.sendError(req, &visit{}, err)
 }

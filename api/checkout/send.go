@@ -15,7 +15,7 @@ var (
 	valueNoReferer = []byte("no-referrer")
 )
 
-// sendPage answers with a pages.
+// sendPage answers with a page.
 func (h *Handlers) sendPage(req *web.Request, status int, lang string, p screen.Page) error {
 	body, err := screen.Render(lang, p)
 	if err != nil {
@@ -32,7 +32,7 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p screen.
 	case screen.Challenge:
 		policy = screen.ChallengePolicy()
 	}
-	dress(req)
+	setPageHeaders(req)
 	req.Response.Header.SetContentTypeBytes(valueHTML)
 	req.Response.Header.SetCanonical(headerPolicy, []byte(policy))
 	req.Response.SetStatusCode(status)
@@ -40,18 +40,18 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p screen.
 	return nil
 }
 
-// sendAway answers with a redirect that a browser follows with GET, to a path
-// of the service or an address that page.Web accepts.
-func (h *Handlers) sendAway(req *web.Request, address string) error {
-	dress(req)
+// redirect answers with a redirect that a browser follows with GET: to a path of the
+// service, or to an address that page.Web accepts.
+func (h *Handlers) redirect(req *web.Request, address string) error {
+	setPageHeaders(req)
 	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(screen.Header(address)))
 	req.Response.SetStatusCode(fiber.StatusSeeOther)
 	return nil
 }
 
-// dress sets what all answers of pages have. The address of a page is a key to
-// it, so it must not travel on as a referrer, and not stay in a cache.
-func dress(req *web.Request) {
+// setPageHeaders sets the headers of all pages and redirects. The address of a page is a
+// key to it, so it must not be sent on as a referrer nor cached.
+func setPageHeaders(req *web.Request) {
 	h := &req.Response.Header
 	h.SetCanonical(web.HeaderCache, web.ValueNoStore)
 	h.SetCanonical(web.HeaderNoSniff, web.ValueNoSniff)
@@ -62,10 +62,10 @@ func (h *Handlers) notice(req *web.Request, status int, lang string, n screen.No
 	return h.sendPage(req, status, lang, n)
 }
 
-// apologise answers with a page for an error: the status and the log are those
-// of every other answer. Past a deadline the payer's link is as good as over.
-func (h *Handlers) apologise(req *web.Request, v *visit, err error) error {
-	if refused(err) == ledger.Expired {
+// sendError answers with a page for an error. Status and log are those of every other
+// answer. Past a deadline the page says that the link is over.
+func (h *Handlers) sendError(req *web.Request, v *visit, err error) error {
+	if codeOf(err) == ledger.Expired {
 		return h.notice(req, fiber.StatusGone, v.lang, screen.TooLate)
 	}
 	h.cfg.Errors.Answer(req, err)

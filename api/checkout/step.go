@@ -19,46 +19,46 @@ import (
 
 type record = payment.Record
 
-// waited is what a transaction waits for from its payer. The zero value is nothing.
-type waited uint8
+// awaited is what a transaction waits for from its payer. The zero value is nothing.
+type awaited uint8
 
 const (
-	aCard waited = iota + 1
-	aChoice
-	aPassword
-	aSignature
-	aScan
-	aWayOut // an address of the rail's
+	awaitsCard awaited = iota + 1
+	awaitsChoice
+	awaitsPassword
+	awaitsSignature
+	awaitsScan
+	awaitsRail // an address of the rail's
 )
 
-// waitsFor tells what the payer can do. Nothing can be done once his time is
-// over, or while the provider is being asked something.
-func waitsFor(result *paymentactor.Result, now ledger.Micros) waited {
+// waitsFor is what the payer can do. There is nothing to do once the payer's time is over,
+// or while the provider is being asked.
+func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
 	r := result.Record
 	a := r.Action
 	switch {
 	case r.Waiting() && now < result.Stamp.Due:
-		return aCard
+		return awaitsCard
 	case r.Status != payment.ActionRequired || r.Op != nil || a == nil || now >= a.Until:
 		return 0
 	case a.Code != "":
-		return aScan
+		return awaitsScan
 	case a.Page != "":
-		return aWayOut
+		return awaitsRail
 	case a.Destinations != nil:
-		return aChoice
+		return awaitsChoice
 	case isPassword(a):
-		return aPassword
+		return awaitsPassword
 	case isSignature(a):
-		return aSignature
+		return awaitsSignature
 	case a.URL != "":
-		return aWayOut
+		return awaitsRail
 	}
 	return 0
 }
 
-// isPassword tells whether what is to be submitted is a password. Material of
-// another type is for the merchant's side to make.
+// isPassword tells whether a password is to be submitted. Material of another type is for
+// the merchant to make.
 func isPassword(a *payment.Action) bool {
 	if !web.IsObject(a.Material) {
 		return false
@@ -71,7 +71,7 @@ func isPassword(a *payment.Action) bool {
 	return kind == nil || string(text) == "otp"
 }
 
-// isSignature tells whether what is to be submitted is the signature of a payload.
+// isSignature tells whether the signature of a payload is to be submitted.
 func isSignature(a *payment.Action) bool {
 	if !web.IsObject(a.Material) || !slices.Equal(a.Requires, []string{"signature"}) {
 		return false
@@ -80,49 +80,49 @@ func isSignature(a *payment.Action) bool {
 	return isText
 }
 
-// errAddress is a rail's address for the payer that cannot be gone to: a mistake
-// that only its provider can mend.
+// errAddress is a rail's address that the payer cannot be sent to: a mistake that only its
+// provider can correct.
 var errAddress = errors.New("the rail's address for the payer is none")
 
-// step is what the payer sees of a transaction: a page, or an address to go to.
-// The error is errAddress, or a refusal: Expired for what can't be done any more.
+// step is what the payer sees of a transaction: a page, or an address to go to. The error
+// is errAddress, or the refusal Expired for what can no longer be done.
 func (h *Handlers) step(v *visit, result *paymentactor.Result) (next screen.Page, away string, err error) {
 	r := result.Record
 	order := h.orderOf(v.org, r)
 	now := ledger.MicrosOf(h.cfg.Clock.Now())
 	switch waitsFor(result, now) {
-	case aCard:
+	case awaitsCard:
 		return screen.Card{Order: order, Post: v.path()}, "", nil
-	case aChoice:
+	case awaitsChoice:
 		return h.choiceOf(v, r), "", nil
-	case aPassword:
+	case awaitsPassword:
 		if at := r.Action.ExpiresAt; at != 0 && now > at {
 			return nil, "", ledger.Refuse("api.step", ledger.Expired, "expires_at is over")
 		}
-		return screen.Password{Order: order, Post: h.stay(v, r)}, "", nil
-	case aSignature:
+		return screen.Password{Order: order, Post: h.actionPage(v, r)}, "", nil
+	case awaitsSignature:
 		return h.signatureOf(v, r), "", nil
-	case aScan:
+	case awaitsScan:
 		next, err = h.scanOf(v, r)
 		return next, "", err
-	case aWayOut:
-		return h.wayOut(r.Action, order)
+	case awaitsRail:
+		return h.railPage(r.Action, order)
 	}
 	if result, over := resultOf(r.Status); over {
-		return screen.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.wayBack(r)}, "", nil
+		return screen.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
 	}
 	return screen.Processing{Order: order, Self: v.path()}, "", nil
 }
 
-// wayOut is where the rail wants the payer: the address that it has for pages
-// like ours, or its form, or the address that it published.
-func (h *Handlers) wayOut(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
+// railPage is where the rail wants the payer: its address for pages like ours, its form,
+// or the address that it has published.
+func (h *Handlers) railPage(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL
 	}
 	switch {
-	case !h.leadsTo(target):
+	case !h.mayLeadTo(target):
 		return nil, "", errAddress
 	case a.Page != "":
 		return nil, target, nil
@@ -136,23 +136,23 @@ func (h *Handlers) wayOut(a *payment.Action, order screen.Order) (next screen.Pa
 func (h *Handlers) signatureOf(v *visit, r *record) screen.Signature {
 	a := r.Action
 	payload, _ := jsonwalk.Text(web.Member(a.Material, "payload"))
-	p := screen.Signature{Order: h.orderOf(v.org, r), Post: h.stay(v, r), Payload: string(payload), Left: h.left(a.Until)}
+	p := screen.Signature{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Payload: string(payload), Left: h.timeLeft(a.Until)}
 	sequence := web.Member(a.Material, "sequence")
 	if text, isText := jsonwalk.Text(sequence); isText {
 		sequence = text
 	}
 	p.Sequence = string(sequence)
 	if a.ExpiresAt != 0 {
-		p.Left = min(p.Left, h.left(a.ExpiresAt))
+		p.Left = min(p.Left, h.timeLeft(a.ExpiresAt))
 	}
 	return p
 }
 
-// scanOf shows the rail's QR code, with where it leads for who has no other device.
+// scanOf shows the rail's QR code, and its address for a payer without a second device.
 func (h *Handlers) scanOf(v *visit, r *record) (screen.Scan, error) {
 	a := r.Action
-	p := screen.Scan{Order: h.orderOf(v.org, r), Self: h.stay(v, r), Deposit: a.Deposit, Left: h.left(a.Until)}
-	if p.Simulated = h.simulated(a); p.Simulated == nil && h.leadsTo(a.Page) {
+	p := screen.Scan{Order: h.orderOf(v.org, r), Self: h.actionPage(v, r), Deposit: a.Deposit, Left: h.timeLeft(a.Until)}
+	if p.Simulated = h.simulated(a); p.Simulated == nil && h.mayLeadTo(a.Page) {
 		p.Link = a.Page
 	}
 	var err error
@@ -160,14 +160,14 @@ func (h *Handlers) scanOf(v *visit, r *record) (screen.Scan, error) {
 	return p, err
 }
 
-// left is how long it is until an instant.
-func (h *Handlers) left(until ledger.Micros) time.Duration {
+// timeLeft is the time until an instant.
+func (h *Handlers) timeLeft(until ledger.Micros) time.Duration {
 	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
 }
 
-// stay is the page of a payer who has come in time and has begun to act: it lasts for
-// as long as the action does, and then says how it ended.
-func (h *Handlers) stay(v *visit, r *record) string {
+// actionPage is the page of a payer who has begun to act in time. It lasts as long as the
+// action, and shows the outcome for a while.
+func (h *Handlers) actionPage(v *visit, r *record) string {
 	return h.cfg.Pages.Path(v.org, v.id, "", r.Action.Until.Time().Add(payerpage.Lifetime))
 }
 
@@ -210,8 +210,8 @@ func withParams(address string, fields []screen.Field) string {
 	return address
 }
 
-// resultOf is how a transaction in that state has ended for its payer; not over:
-// it is under way.
+// resultOf is the outcome for the payer of a transaction in that state; over is false
+// while it is under way.
 func resultOf(status payment.Status) (result screen.Result, over bool) {
 	switch status {
 	case payment.Charged:
@@ -226,9 +226,9 @@ func resultOf(status payment.Status) (result screen.Result, over bool) {
 	return 0, false
 }
 
-// wayBack is the merchant's address for the payer, as it was sent; empty if
-// there is none that can be gone to, or the payer still has to act.
-func (h *Handlers) wayBack(r *record) string {
+// merchantAddress is the merchant's address for the payer, unchanged; empty if there is
+// none to go to, or the payer still has to act.
+func (h *Handlers) merchantAddress(r *record) string {
 	address := r.ReturnURL
 	switch r.Status {
 	case payment.Rejected, payment.Failed:
@@ -236,17 +236,17 @@ func (h *Handlers) wayBack(r *record) string {
 	case payment.Created, payment.ActionRequired:
 		return ""
 	}
-	if !h.leadsTo(address) {
+	if !h.mayLeadTo(address) {
 		return ""
 	}
 	return address
 }
 
-// leadsTo tells whether payers may be led to an address that somebody else has named, by
-// a link or a redirect: one of https, of the service itself, or in the sandbox one of
-// this machine, where shops are developed. In the clear anybody on the way could take
-// the payer, and what the address holds, elsewhere.
-func (h *Handlers) leadsTo(address string) bool {
+// mayLeadTo tells whether payers may be sent to an address that another party has named:
+// one of https, of the service itself, or in the sandbox of this machine, where shops are
+// developed. An address without TLS would let anyone on the way redirect the payer and
+// read what the address holds.
+func (h *Handlers) mayLeadTo(address string) bool {
 	if !screen.Web(address) {
 		return false
 	}
@@ -261,8 +261,8 @@ func (h *Handlers) leadsTo(address string) bool {
 	return h.cfg.Sandbox && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
-// orderOf is what pages say of a transaction: what its payer pays, or what the
-// recipient of a payout gets.
+// orderOf is the order that pages show: what the payer pays, or what the recipient of a
+// payout gets.
 func (h *Handlers) orderOf(org ledger.ID, r *record) screen.Order {
 	o := screen.Order{Sum: screen.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
 	if r.Type == payment.Payout {
@@ -277,7 +277,7 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) screen.Order {
 	return o
 }
 
-// langOf is the language that the merchant's page said, or its own.
+// langOf is the language of the transaction, or that of its partner.
 func (h *Handlers) langOf(org ledger.ID, r *record) string {
 	if r.Lang != "" {
 		return r.Lang
@@ -289,7 +289,7 @@ func (h *Handlers) langOf(org ledger.ID, r *record) string {
 }
 
 func (h *Handlers) choiceOf(v *visit, r *record) screen.Choice {
-	p := screen.Choice{Order: h.orderOf(v.org, r), Post: h.stay(v, r)}
+	p := screen.Choice{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r)}
 	for _, d := range r.Action.Destinations {
 		p.Banks = append(p.Banks, screen.Bank{ID: d.ID, Name: d.Name})
 	}

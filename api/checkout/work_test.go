@@ -11,7 +11,7 @@ func FuzzWorkOfAForm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
 		body := worktest.Repeated(head, piece, tail, 32<<10)
 		worktest.Linear(t, body, func() {
-			if form, _ := readPosted([]byte("application/x-www-form-urlencoded"), body); form != nil {
+			if form, _ := readForm([]byte("application/x-www-form-urlencoded"), body); form != nil {
 				form.wipe()
 			}
 		})

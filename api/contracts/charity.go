@@ -17,14 +17,13 @@ import (
 	"mizan/posting"
 )
 
-// charityPath is the account of what the institution may not keep.
+// charityPath is the account of money that the institution may not keep.
 const charityPath ledger.Path = "L:charity"
 
-// Bounds of a report on charity: of the events that it reads, and of those that it
-// reads at once.
+// Bounds of a report on charity: the events that it reads, in all and at once.
 const (
-	maxGiven   = 5_000
-	givenBatch = 500
+	maxCharityEvents = 5_000
+	charityBatch     = 500
 )
 
 // charityQuery is what a report on charity looks for, and what it has found.
@@ -36,22 +35,22 @@ type charityQuery struct {
 	past     journal.LineCursor
 	limit    int
 
-	givers map[ledger.ID]*giver
+	donors map[ledger.ID]*donor
 	gifts  []gift
 	next   string // the cursor of the next page; empty: there is none
 	totals []charityTotal
 }
 
-// gift is a posting on the account, and whose it was.
+// gift is a posting on the account, and the contract that it came from.
 type gift struct {
 	event *ledger.Event
 	index int // in its entry
-	giver *giver
+	donor *donor
 	from  []string // the accounts that it came from, each up to the contract
 }
 
-// giver is a contract of the family, as the report names it.
-type giver struct{ product, number string }
+// donor is a contract of the family as the report names it.
+type donor struct{ product, number string }
 
 // charityTotal is what has come to the account in one asset.
 type charityTotal struct {
@@ -60,15 +59,14 @@ type charityTotal struct {
 	postings int64
 }
 
-// charity is GET /charity: what the family's contracts have given, newest first, and
-// how much it is in each asset between the bounds, on all pages together. The account
-// also takes what contracts of another reading leave undivided: these stay unseen here
-// as everywhere in the family, and are in the ledger.
+// charity is GET /charity: what the family's contracts have given, newest first, with the
+// totals of all pages in each asset. The account also takes what contracts of the other
+// reading leave undivided. The family does not show these; the ledger does.
 func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
 		org: req.Principal.Org, reading: f.reading, envs: envsOf(q), limit: q.LimitUpTo(perPage, maxPerPage), past: journal.ReadLineCursor(q),
-		from: fromDay(q, "from"), to: toDay(q, "to", h.cfg.Clock.Now()), givers: make(map[ledger.ID]*giver),
+		from: fromDay(q, "from"), to: toDay(q, "to", h.cfg.Clock.Now()), donors: make(map[ledger.ID]*donor),
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err
@@ -97,8 +95,8 @@ func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) err
 	return nil
 }
 
-// fromDay is the instant from which on is asked: an RFC 3339 time, or the beginning of
-// a day. Not sent: from the beginning.
+// fromDay is a lower bound: an RFC 3339 time or the beginning of a day. Not sent: from the
+// beginning.
 func fromDay(q *web.Query, name string) ledger.Micros {
 	if day, ok := contract.ParseDate(q.Text(name)); ok {
 		return ledger.MicrosOf(day.Time())
@@ -106,8 +104,8 @@ func fromDay(q *web.Query, name string) ledger.Micros {
 	return q.InstantOr(name, 0, web.DayOrInstant)
 }
 
-// toDay is the instant up to which is asked, inclusive: an RFC 3339 time, or the end
-// of a day. Not sent: everything.
+// toDay is an inclusive upper bound: an RFC 3339 time or the end of a day. Not sent:
+// everything.
 func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
 	if day, ok := contract.ParseDate(q.Text(name)); ok {
 		return web.ThroughNow(ledger.MicrosOf((day+1).Time())-1, now)
@@ -115,8 +113,8 @@ func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
 	return web.ThroughNow(q.InstantOr(name, web.Forever, web.DayOrInstant), now)
 }
 
-// find walks the account's lines between the bounds: all of them, because the totals
-// are of all pages.
+// find walks all of the account's lines between the bounds, because the totals are of all
+// pages.
 func (q *charityQuery) find(view *posting.View) error {
 	accounts, err := q.accounts(view)
 	if err != nil {
@@ -132,7 +130,7 @@ func (q *charityQuery) find(view *posting.View) error {
 		before = last + 1
 	}
 	for examined := 0; ; {
-		batch, err := read(before, givenBatch)
+		batch, err := read(before, charityBatch)
 		if err != nil {
 			return err
 		}
@@ -141,21 +139,21 @@ func (q *charityQuery) find(view *posting.View) error {
 			if e.Booked < q.from {
 				return nil
 			}
-			if examined++; examined > maxGiven {
-				return ledger.RefuseField("api.charity", "from", "more than %d events: ask for a shorter time", maxGiven)
+			if examined++; examined > maxCharityEvents {
+				return ledger.RefuseField("api.charity", "from", "more than %d events: ask for a shorter time", maxCharityEvents)
 			}
 			if err := q.take(view, e); err != nil {
 				return err
 			}
 			before = e.Seq
 		}
-		if len(batch) < givenBatch {
+		if len(batch) < charityBatch {
 			return nil
 		}
 	}
 }
 
-// accounts are the account's rows, one an asset; each begins a total.
+// accounts are the account's rows, one for each asset. Each begins a total.
 func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range q.envs {
 		err = view.Accounts(q.org, string(charityPath), env, func(a ledger.Account) (bool, error) {
@@ -172,10 +170,10 @@ func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, 
 	return accounts, nil
 }
 
-// take counts an event's postings on the account, the last first as in a statement,
-// and keeps those that are on the page.
+// take counts an event's postings on the account, the last first as in a statement, and
+// keeps those that are on the page.
 func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
-	from, err := q.giverOf(view, e.Source)
+	from, err := q.donorOf(view, e.Source)
 	if err != nil || from == nil {
 		return err
 	}
@@ -203,10 +201,11 @@ func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
 	return nil
 }
 
-// counterparts are the accounts on the other side of a posting, among those that
-// balance together with it. What is booked at once balances by itself, and is in the
-// entry in that order: where the lines so far balance, one such part is over. Of what a
-// contract has for several people, the part of the path that they share is enough.
+// counterparts are the accounts on the other side of a posting. Postings that are booked
+// together balance among themselves and are next to each other in the entry: wherever the
+// sum reaches zero, one such group ends, and only the posting's own group counts. Where a
+// contract has an account for each person, the part of the path up to the contract is
+// enough.
 func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
 	postings, own := e.Entry.Postings, e.Source.ID.String()
 	at, sum := &postings[index], money.Signed{}
@@ -245,20 +244,20 @@ func (q *charityQuery) count(p *ledger.Posting) (err error) {
 	return err
 }
 
-// giverOf is the contract that an entry is of; nil: it is none of the family's.
-func (q *charityQuery) giverOf(view *posting.View, source ledger.Source) (*giver, error) {
-	if from, known := q.givers[source.ID]; known || source.Kind != ledger.Contract {
+// donorOf is the contract that an entry belongs to; nil if it is not one of the family's.
+func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*donor, error) {
+	if from, known := q.donors[source.ID]; known || source.Kind != ledger.Contract {
 		return from, nil
 	}
 	r, there, err := contractactor.Load(view, q.org, source.ID)
 	if err != nil {
 		return nil, err
 	}
-	var from *giver
+	var from *donor
 	if there && r.Record.Reading == q.reading {
-		from = &giver{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
+		from = &donor{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
 	}
-	q.givers[source.ID] = from
+	q.donors[source.ID] = from
 	return from, nil
 }
 
@@ -266,8 +265,8 @@ func (f style) appendGift(e *web.Encoder, g *gift) {
 	p := &g.event.Entry.Postings[g.index]
 	e.Integer("seq", int64(g.event.Seq))
 	e.ID("source", g.event.Source.ID)
-	e.Text("product_type", g.giver.product)
-	e.Text("contract_number", g.giver.number)
+	e.Text("product_type", g.donor.product)
+	e.Text("contract_number", g.donor.number)
 	e.Text("event", g.event.Name)
 	e.Word("date", g.event.Entry.Effective.String())
 	e.Instant("booked_at", g.event.Booked)

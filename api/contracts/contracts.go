@@ -15,8 +15,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Contracts makes, moves and reads contracts; *contract.Service of actors is one. Its
-// errors are *contract.Faults and *ledger.Refusal.
+// Service makes, moves and reads contracts; *contract.Service of actors is one. Its errors
+// are *contract.Faults and *ledger.Refusal.
 type Service interface {
 	Create(contractactor.Create) (contractactor.Result, error)
 	Act(contractactor.Act) (contractactor.Result, error)
@@ -24,7 +24,8 @@ type Service interface {
 	Screen(org ledger.ID, given contract.Screened, key actors.Key) (contractactor.Screening, error)
 }
 
-// family is a reading's addresses: what they are gated by and how they show things.
+// family is the addresses of one reading: the module that they need and the form in which
+// they show contracts.
 type family struct {
 	reading *contract.Reading
 	module  string
@@ -34,7 +35,7 @@ type family struct {
 
 var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance, style: style{texts: true}}
 
-// admit tells whether the organization has the family's module, and may have it.
+// admit checks that the organization has the family's module and may have it.
 func (h *Handlers) admit(f *family, req *web.Request) error {
 	const op = "api.contracts"
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
@@ -47,8 +48,8 @@ func (h *Handlers) admit(f *family, req *web.Request) error {
 	return nil
 }
 
-// forbid is the refusal of somebody whom the organization knows and the family does
-// not let in: without the module nothing else is said, whoever asks.
+// forbid is the refusal of a caller that the family does not admit. An organization
+// without the module gets no other refusal, whoever asks.
 func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
 	if o, known := h.cfg.Organizations.Organization(org); !known || o.Has(f.module) {
 		return refusal
@@ -60,9 +61,9 @@ func (f *family) inactive() error {
 	return ledger.Refuse("api.contracts", ledger.ModuleNotActive, "the module %s is not active", f.module)
 }
 
-// detailed puts what was refused of fields into the shape that contracts have for it:
-// {error, details: {field: [message]}}.
-func detailed(err error) error {
+// withDetails puts refused fields into the form of contracts: {error, details: {field:
+// [message]}}.
+func withDetails(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -119,7 +120,7 @@ func parseEnv(raw json.RawMessage) (env money.Env, known bool) {
 	return money.ParseEnv(text)
 }
 
-// contractAt is the contract that the address names.
+// contractAt is the contract that the path names.
 func (h *Handlers) contractAt(req *web.Request, f *family, product *contract.Product) (contractactor.Result, error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"mizan/ledger/money"
 )
 
-// style is how a family shows contracts.
+// style is the form in which a family shows contracts.
 type style struct {
 	texts bool // amounts are strings; else integers, of any size
 	bare  bool // what is empty is left out
 	named bool // with the product's type and the organization
 }
 
-// appendContract appends a contract's fields: all of them, or those of its short form
-// where the product has one.
+// appendContract appends a contract's fields: all, or those of its short form where the
+// product has one.
 func (f style) appendContract(e *web.Encoder, org ledger.ID, result *contractactor.Result, detail bool) {
 	r := result.Record
 	e.ID("id", r.ID)
@@ -43,8 +43,8 @@ func (f style) appendContract(e *web.Encoder, org ledger.ID, result *contractact
 	e.Instant("updated_at", result.Stamp.Updated)
 }
 
-// appendMetadata writes what was sent, and beside it what the specification has the
-// service put there. Its own keys go before equal ones that were sent.
+// appendMetadata writes the caller's metadata and, beside it, the columns that the
+// specification puts there. A column has precedence over an equal key of the caller.
 func (f style) appendMetadata(e *web.Encoder, r *contract.Record) {
 	own := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {
@@ -124,7 +124,7 @@ func (f style) appendField(e *web.Encoder, c *contract.Column, value any) {
 	}
 }
 
-// empty tells of a value that says nothing; 0 and false do.
+// empty tells whether a value is empty; 0 and false are not.
 func empty(value any) bool {
 	switch v := value.(type) {
 	case string:

@@ -72,7 +72,7 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	return nil
 }
 
-// filtersOf are the filters that a product has beside those of all.
+// filtersOf are a product's own filters, beside those of all products.
 func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")
@@ -166,7 +166,7 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 	return found, next, err
 }
 
-// wants tells whether a contract is looked for, but for who holds something of it.
+// wants tells whether a contract is asked for. A holder of certificates is checked apart.
 func (q *contractQuery) wants(r *contractactor.Result) bool {
 	c := r.Record
 	switch {
@@ -188,7 +188,7 @@ func (q *contractQuery) wants(r *contractactor.Result) bool {
 	return true
 }
 
-// oneOf is one of the words that states are; empty if none was sent.
+// oneOf is one of a product's states; empty if none was sent.
 func oneOf(q *web.Query, name string, states []contract.Status) string {
 	text, sent := q.Sent(name)
 	if sent && !slices.Contains(states, contract.Status(text)) {
@@ -201,7 +201,7 @@ func oneOf(q *web.Query, name string, states []contract.Status) string {
 	return text
 }
 
-// notBlank refuses parameters that were sent and say nothing.
+// notBlank refuses parameters that were sent empty.
 func notBlank(q *web.Query, names ...string) {
 	for _, name := range names {
 		if text, sent := q.Sent(name); sent && text == "" {
@@ -210,9 +210,8 @@ func notBlank(q *web.Query, names ...string) {
 	}
 }
 
-// contractEntries is GET /pfp/{product}/{id}/entries: what the contract has posted,
-// newest first.
-func (h *Handlers) contractEntries(req *web.Request, f *family, product *contract.Product) error {
+// listEntries is GET /pfp/{product}/{id}/entries: the contract's entries, newest first.
+func (h *Handlers) listEntries(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err
@@ -222,9 +221,9 @@ func (h *Handlers) contractEntries(req *web.Request, f *family, product *contrac
 	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEntry)
 }
 
-// contractSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be
-// paid when, for people. Amounts are minor units.
-func (h *Handlers) contractSchedule(req *web.Request, f *family, product *contract.Product) error {
+// writeSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be paid
+// when, as CSV. Amounts are minor units.
+func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ type Page struct {
 	Passed uint64 // rows that were passed over
 }
 
-// Find is the page's contracts in the environments, newest first. How many there are
-// says a counter, and those before the page are not read.
+// Find is the page's contracts in the environments, newest first. A counter says how many
+// there are, and contracts before the page are not read.
 func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
 	if p.Total, err = contractactor.Count(view, p.Org, p.Product, p.Reading, envs...); err != nil || p.Skip >= p.Total {
 		return nil, err
@@ -49,10 +49,10 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 	return found, err
 }
 
-// begin says which list to walk from where, and how many to pass over. A page far
-// behind is found by its contracts' numbers, which have no gaps: those of one environment
-// have the other's in between, and where these are more than are passed over anyhow, it
-// is walked to.
+// begin says which list to walk from where, and how many rows to pass over. A page far
+// behind is found by its contracts' numbers, which have no gaps. In the list of one
+// environment the other's numbers are missing: where these are few they are taken into
+// account, else the page is walked to.
 func (p *Page) begin(view *posting.View, envs []money.Env) (list posting.List, before ledger.Micros, skip uint64, err error) {
 	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
 	var between []ledger.Micros
@@ -70,7 +70,7 @@ func (p *Page) begin(view *posting.View, envs []money.Env) (list posting.List, b
 }
 
 // others are the instants at which the contracts of the other environment were made,
-// newest first; false: there are too many of them.
+// newest first; false: there are too many.
 func (p *Page) others(view *posting.View, env money.Env) (made []ledger.Micros, few bool, err error) {
 	other := money.Prod
 	if env == money.Prod {
@@ -87,10 +87,10 @@ func (p *Page) others(view *posting.View, env money.Env) (made []ledger.Micros, 
 	return made, true, err
 }
 
-// search is where to walk a list from for its contract of a rank, the oldest being the
-// first, and how many are to be passed over. A contract's rank is its number less those
-// that were made before it and are not in the list; between are the instants of all
-// such, newest first.
+// search is where to begin a walk to the contract of a rank (the oldest has rank 1), and
+// how many rows to pass over. A contract's rank is its number less the older contracts
+// that are not in the list; between are the instants of all contracts that are not in it,
+// newest first.
 func (p *Page) search(view *posting.View, list posting.List, rank uint64, between []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
 	return searchBack(rank, p.Near, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
 		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
@@ -103,27 +103,27 @@ func (p *Page) search(view *posting.View, list posting.List, rank uint64, betwee
 	})
 }
 
-// passedOver is how many rows of a list are passed over, unread, rather than searched
-// for: it takes a few milliseconds.
-const passedOver = 50_000
+// maxPassedOver is how many rows of a list are passed over unread rather than searched
+// for. It takes a few milliseconds.
+const maxPassedOver = 50_000
 
-// Steps of the search back in time: the first, and how much longer each next one is.
+// Steps of the search back in time: the first one, and the factor of each next one.
 const (
-	firstBack = ledger.Micros(60_000_000)
-	longer    = 16
+	firstStep  = ledger.Micros(60_000_000)
+	stepFactor = 16
 )
 
-// searchBack finds an instant behind the row with a number, or behind one of at most so
-// many newer rows. Numbers grow with time: growing steps back from the newest row find
-// an instant before it, and halves of what is between come close. newest is the newest
-// row booked before an instant (0: of all), and its number; 0: there is none.
+// searchBack finds an instant behind the row with a number, or behind one of at most near
+// newer rows. Numbers grow with time, so growing steps back from the newest row find an
+// instant before it, and bisection comes close. newest is the newest row booked before an
+// instant (0: of all) and its number; 0: there is none.
 func searchBack(number, near uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
 	end, above, err := newest(0)
 	if err != nil {
 		return 0, 0, err
 	}
 	until, since := end, ledger.Micros(0)
-	for step := firstBack; step < end && since == 0 && above > number+near; step *= longer {
+	for step := firstStep; step < end && since == 0 && above > number+near; step *= stepFactor {
 		booked, last, err := newest(end - step)
 		switch {
 		case err != nil:

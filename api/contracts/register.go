@@ -17,9 +17,9 @@ const (
 	maxRegisterLimit = 1_000
 )
 
-// contractSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the
-// applications for an issue's certificates, oldest first.
-func (h *Handlers) contractSubscriptions(req *web.Request, f *family, product *contract.Product) error {
+// listSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the applications
+// for an issue's certificates, oldest first.
+func (h *Handlers) listSubscriptions(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
 		return contractactor.Subscriptions(view, req.Principal.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
 			return p.add(contract.SubscriptionColumns, one.Number, one.Row()), nil
@@ -27,9 +27,9 @@ func (h *Handlers) contractSubscriptions(req *web.Request, f *family, product *c
 	})
 }
 
-// contractHolders is GET /pfp/certificate-issues/{id}/holders: everybody's position, in
-// the order of first subscriptions, or that of one investor.
-func (h *Handlers) contractHolders(req *web.Request, f *family, product *contract.Product) error {
+// listHolders is GET /pfp/certificate-issues/{id}/holders: the position of every holder in
+// the order of first subscriptions, or of one investor.
+func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
 		if who, sent := p.query.ID("investor_id"); sent {
 			holder, found, err := contractactor.Position(view, req.Principal.Org, p.of.ID, who)
@@ -44,7 +44,7 @@ func (h *Handlers) contractHolders(req *web.Request, f *family, product *contrac
 	})
 }
 
-// registerPage is a page of a register under way.
+// registerPage is a page of a register as it is filled.
 type registerPage struct {
 	*web.List
 	of    *contract.Record
@@ -70,8 +70,8 @@ func (p *registerPage) add(t *contract.Table, number int64, row contract.Row) bo
 	return true
 }
 
-// writeRegister answers with a page of what read finds in a contract's register. Products
-// without one have no such address.
+// writeRegister answers with a page of what read finds in a contract's register. A product
+// without a register has no such address.
 func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
 	if product.Reads == nil {
 		return web.NotFound()

@@ -23,7 +23,7 @@ const (
 	maxPage    = 1_000_000
 )
 
-// number is a whole number of at least one; not sent: another one.
+// wholeNumber is a whole number from 1; absent if none was sent.
 func wholeNumber(q *web.Query, name string, absent, most int) int {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -37,7 +37,7 @@ func wholeNumber(q *web.Query, name string, absent, most int) int {
 	return n
 }
 
-// envs are the environments that are asked for: both, where none is named.
+// envsOf are the environments that are asked for: both if none is named.
 func envsOf(q *web.Query) []money.Env {
 	if _, sent := q.Sent("env"); sent {
 		return []money.Env{q.Env()}
@@ -54,7 +54,7 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	want := Page{Org: req.Principal.Org, Product: product, Reading: f.reading, Skip: uint64(page-1) * uint64(size), Limit: size, Near: passedOver}
+	want := Page{Org: req.Principal.Org, Product: product, Reading: f.reading, Skip: uint64(page-1) * uint64(size), Limit: size, Near: maxPassedOver}
 	found, err := want.Find(view, envs)
 	if err != nil {
 		return err
@@ -79,8 +79,8 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	return nil
 }
 
-// contractStats is GET /stats: how many contracts there are of each type.
-func (h *Handlers) contractStats(req *web.Request, f *family, _ *contract.Product) error {
+// stats is GET /stats: how many contracts there are of each type.
+func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "env")
 	envs := envsOf(q)
 	if err := q.Problems.Err(); err != nil {
@@ -116,8 +116,8 @@ func (h *Handlers) contractStats(req *web.Request, f *family, _ *contract.Produc
 	return nil
 }
 
-// contractRegions is GET /regions: those in which the organization works.
-func (h *Handlers) contractRegions(req *web.Request, f *family, _ *contract.Product) error {
+// regions is GET /regions: those in which the organization works.
+func (h *Handlers) regions(req *web.Request, f *family, _ *contract.Product) error {
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err
 	}

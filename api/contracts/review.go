@@ -9,9 +9,9 @@ import (
 	"mizan/ledger/contract"
 )
 
-// contractReview is GET /{product_type}/{id}/review: who concluded what, when, on which
-// reference, and which screening the contract rests on.
-func (h *Handlers) contractReview(req *web.Request, f *family, product *contract.Product) error {
+// readReview is GET /{product_type}/{id}/review: who concluded what, when, on which
+// reference, and the screening that the contract is based on.
+func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err
@@ -36,8 +36,8 @@ func (h *Handlers) contractReview(req *web.Request, f *family, product *contract
 	return nil
 }
 
-// appendConclusion writes what a review has come to: null while there was none. Of a
-// refusal the reason is known, and when: nothing happens to a contract afterwards.
+// appendConclusion writes the result of a review; null while there is none. A refused
+// contract never changes again, so its last update is the time of the review.
 func appendConclusion(e *web.Encoder, result *contractactor.Result) {
 	r := result.Record
 	switch approval := contract.Reviewed.Of(r.Values); {

@@ -24,7 +24,7 @@ type accountQuery struct {
 	journal.AccountFilter
 	limit int
 
-	said      string        // the instant or the day asked for, in one form; empty: none was
+	asOfText  string        // the instant or the day asked for, in one form; empty: none was
 	at        ledger.Micros // booked at or before
 	effective ledger.Date   // taking effect on or before, too; 0: by booked time
 }
@@ -36,8 +36,8 @@ func (h *Handlers) listAccounts(req *web.Request) error {
 	return h.writeAccounts(req, q, false)
 }
 
-// readAccount is GET /ledger/accounts/{path}: a row for each asset that the
-// account has lines in, as of a time.
+// readAccount is GET /ledger/accounts/{path}: a row for each asset of the account, as of a
+// time.
 func (h *Handlers) readAccount(req *web.Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
 	q.Path = ledger.Path(req.Parameter("path"))
@@ -66,8 +66,8 @@ func newAccountQuery(req *web.Request, known ...string) *accountQuery {
 	return q
 }
 
-// readAsOf reads the instant that balances are asked for, and where the page
-// before ended. By effective date the instant may also be written as a day.
+// readAsOf reads the instant of the balances and the cursor. By effective date the instant
+// may also be a day.
 func (q *accountQuery) readAsOf(now time.Time) {
 	defer q.readCursor()
 	text, sent := q.Sent("at")
@@ -75,7 +75,7 @@ func (q *accountQuery) readAsOf(now time.Time) {
 		at := q.Instant("at", web.Forever)
 		q.at = web.ThroughNow(at, now)
 		if sent {
-			q.said = strconv.FormatInt(int64(at), 10)
+			q.asOfText = strconv.FormatInt(int64(at), 10)
 		}
 		return
 	}
@@ -86,12 +86,12 @@ func (q *accountQuery) readAsOf(now time.Time) {
 		q.effective = q.InstantOr("at", ledger.MicrosOf(now), web.DayOrInstant).Date()
 	}
 	if sent {
-		q.said = q.effective.String()
+		q.asOfText = q.effective.String()
 	}
 }
 
-// readCursor reads where the page before ended: the account, and the instant and the
-// day that the first page was of, so that all pages are of one.
+// readCursor reads where the page before ended: its last account, and the instant and day
+// of the first page, so that all pages are of one moment.
 func (q *accountQuery) readCursor() {
 	parts := q.CursorParts(6)
 	if parts == nil {
@@ -107,7 +107,7 @@ func (q *accountQuery) readCursor() {
 		return
 	case len(q.Problems) > 0:
 		return // who knows which list is meant
-	case parts[5] != q.question(), (day != 0) != (q.effective != 0):
+	case parts[5] != q.hash(), (day != 0) != (q.effective != 0):
 		q.Problems.Add("cursor", "cursor is of another list: send it with the parameters of the page before")
 		return
 	}
@@ -119,24 +119,24 @@ func (q *accountQuery) readCursor() {
 // next is the cursor after a row.
 func (q *accountQuery) next(a ledger.Account) string {
 	return web.JoinCursor(string(a.Path), string(a.Asset.Currency), string(a.Asset.Network),
-		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.question())
+		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.hash())
 }
 
-// question stands for all that was asked but how many rows: where a page goes on after
-// another one is of no other list. What "now" is, or today, the cursor says besides.
-func (q *accountQuery) question() string {
+// hash stands for the parameters of a request, but for the number of rows: a cursor cannot
+// continue a different query. What "now" or "today" means is in the cursor itself.
+func (q *accountQuery) hash() string {
 	by := "booked"
 	if q.effective != 0 {
 		by = "effective"
 	}
 	asked := fmt.Sprintf("%q %q %q %v %q %v %v %s %s",
-		q.Path, q.Prefix, q.Currency, q.HasCurrency, q.Network, q.HasNetwork, q.AccountFilter.Env, by, q.said)
+		q.Path, q.Prefix, q.Currency, q.HasCurrency, q.Network, q.HasNetwork, q.AccountFilter.Env, by, q.asOfText)
 	sum := sha256.Sum256([]byte(asked))
 	return hex.EncodeToString(sum[:8])
 }
 
-// writeAccounts answers with a page of accounts. An account that must be there
-// and is not, or is not the caller's, is not found.
+// writeAccounts answers with a page of accounts. With must, an account that does not exist
+// or is another's is not found.
 func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
@@ -173,10 +173,10 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) e
 	return nil
 }
 
-// pin fixes an instant that later events may still come before, as "now" or one of the
-// future, as the instant of the last event: later pages show the same moment, and a
-// trial balance read in pages still adds up to zero. By effective date that is so
-// whatever the day is, since entries may yet be dated into it.
+// pin replaces an instant that later events may still be booked before, as now or the
+// future, by that of the last event. Later pages then show the same moment, and a trial
+// balance read in pages adds up to zero. By effective date this is done for every day,
+// since entries may still be dated into it.
 func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
 	if q.Past != nil {
 		return nil
@@ -198,8 +198,8 @@ func (q *accountQuery) asOf() posting.AsOf {
 	return posting.AsOf{Env: q.AccountFilter.Env, At: q.at}
 }
 
-// eachOf calls fn with every asset of one account, and the totals then: also where
-// there were none yet.
+// eachOf calls fn with every asset of one account and its totals then, even if it had none
+// yet.
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	asked := q.asOf()
 	return q.Each(view, who, func(a ledger.Account) (bool, error) {
@@ -211,8 +211,8 @@ func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(le
 	})
 }
 
-// eachBalance calls fn with the accounts that the caller may see, asked for, and that
-// had been posted to by then, by path, currency and network, from the cursor on.
+// eachBalance calls fn with the accounts that are asked for, visible to the caller and
+// posted to by then, ordered by path, currency and network, after the cursor.
 func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	more := true
 	for _, prefix := range journal.Visible(who, q.Prefix) {
@@ -236,8 +236,8 @@ func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn fu
 	return nil
 }
 
-// appendAccount writes a row: the balance is the posted one on the account's
-// normal side, negative on the other.
+// appendAccount writes a row. The balance is the posted one on the account's normal side,
+// negative on the other.
 func appendAccount(l *web.List, a ledger.Account, t *ledger.Totals) {
 	l.Row()
 	l.Text("account", string(a.Path))

@@ -19,14 +19,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of exports: each reads a journal, for as long as its reader takes.
+// Bounds of exports: each reads a journal for as long as its reader takes.
 const (
 	maxExports   = 4         // at once
 	maxExportsOf = 2         // of one organization, which leaves places for others
 	exportTime   = time.Hour // from the first byte to the last
 )
 
-// Why an export is refused, or broken off.
+// Reasons to refuse an export, or to break it off.
 var (
 	errExportStops = unavailable("the service is stopping")
 	errExportLong  = unavailable("the export takes too long")
@@ -38,8 +38,8 @@ func unavailable(why string) error {
 	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", why)
 }
 
-// exports are those under way. They outlive their handlers: what is written goes
-// through a pipe to the connection, so that neither waits with more than a few pages.
+// exports are those under way. They outlive their handlers: content goes through a pipe to
+// the connection, so that neither side buffers more than a few pages.
 type exports struct {
 	stop context.Context
 	end  context.CancelCauseFunc
@@ -57,7 +57,7 @@ func newExports() *exports {
 	return x
 }
 
-// begin takes a place among those that run; whoever has got it calls leave.
+// begin takes a place among those that run. Its caller calls leave.
 func (x *exports) begin(org ledger.ID) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -85,8 +85,7 @@ func (x *exports) leave(org ledger.ID) {
 	x.writing.Done()
 }
 
-// close breaks off all exports, whose readers see that, and waits until none reads
-// the journal.
+// close breaks off all exports and waits until none reads the journal.
 func (x *exports) close() {
 	x.mu.Lock()
 	x.ended = true
@@ -104,7 +103,7 @@ type Range struct {
 	Until    string
 }
 
-// readExport reads what is asked for.
+// readExport reads the request.
 func (h *Handlers) readExport(req *web.Request) (export.Format, *Range, error) {
 	q := web.QueryOf(req.RequestCtx, "format", "env", "from", "to", "prefix")
 	format, known := export.ParseFormat(q.Text("format"))
@@ -139,10 +138,9 @@ func (h *Handlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros
 	return max(newest, last), err
 }
 
-// exportBound is a bound of the range, itself included: an RFC 3339 time, or a day, which
-// is meant from its first instant to its last. Nothing is booked before 1970 or after
-// the newest time, and who asks for a range that has not ended would take the export
-// for whole.
+// exportBound is a bound of the range, itself included: an RFC 3339 time or a whole day.
+// It must not be after the newest time: a caller who asks for a range that has not ended
+// would take the export for complete.
 func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros, end bool) ledger.Micros {
 	absent := ledger.Micros(0)
 	if end {
@@ -174,7 +172,7 @@ func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros,
 	return absent
 }
 
-// export is GET /ledger/export: a stream without a length.
+// export is GET /ledger/export: a stream of unknown length.
 func (h *Handlers) export(req *web.Request) error {
 	if err := req.Streams(); err != nil {
 		return err
@@ -197,7 +195,7 @@ func (h *Handlers) export(req *web.Request) error {
 	return nil
 }
 
-// startExport begins an export and waits for the first of it.
+// startExport begins an export and waits for its first piece.
 func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (io.ReadCloser, error) {
 	if err := h.exports.begin(org); err != nil {
 		return nil, err
@@ -207,8 +205,8 @@ func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (i
 	return web.Begun(reader)
 }
 
-// writeExport writes the export into the pipe and ends it: with an error, the reader's end
-// comes without the mark of a whole answer.
+// writeExport writes the export into the pipe and ends it. After an error the reader sees
+// no end mark.
 func (h *Handlers) writeExport(format export.Format, r *Range, org ledger.ID, out *io.PipeWriter) {
 	defer h.exports.leave(org)
 	ctx, cancel := context.WithTimeoutCause(h.exports.stop, exportTime, errExportLong)

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of what an export reads at once. Between two reads no view is open: while
-// one is, nothing that it sees is compacted, and a reader may take an hour.
+// Bounds of one read of an export. Between two reads no view is open: an open view keeps
+// what it sees from being compacted, and a reader may take an hour.
 const (
 	exportEvents   = 2048
 	exportPostings = 8192
@@ -30,8 +30,8 @@ type ledgerBook struct {
 	last    uint64 // seq; what is booked later is not in the export
 }
 
-// Book is what an export of the range reads. Where it ends is settled here, so that all
-// that is read later is of one moment: events never change.
+// Book is what an export of the range reads. Its end is fixed here, so that later reads
+// are of the same moment: events never change.
 func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.Book, error) {
 	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()
@@ -89,7 +89,7 @@ func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
 	}
 }
 
-// page is the accounts after one.
+// page is the next accounts after one.
 func (b *ledgerBook) page(past *ledger.Account) (page []ledger.Account, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
@@ -121,7 +121,7 @@ func (b *ledgerBook) entries(first uint64) iter.Seq2[*ledger.Event, error] {
 	}
 }
 
-// batch is the next events; seqs have no gaps, so there is at least one.
+// batch is the next events. Seqs have no gaps, so there is at least one.
 func (b *ledgerBook) batch(first uint64) (events []ledger.Event, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)

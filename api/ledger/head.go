@@ -11,11 +11,11 @@ import (
 	"mizan/api/web"
 )
 
-// readHead is GET /ledger/head: the size and root of the organization's tree of
-// events, and the signed note that says so (golang.org/x/mod/sumdb). The note has
-// a line more than tlog.FormatTree's three, which its parser steps over: whose
-// tree it is. One key signs for every organization, and without the line the head
-// of one would pass as that of another.
+// readHead is GET /ledger/head: the size and root of the organization's tree of events,
+// and the signed note that states them (golang.org/x/mod/sumdb). After the three lines of
+// tlog.FormatTree the note names the organization, in a line that parsers skip. One key
+// signs for all organizations, and without the line a head of one would pass as that of
+// another.
 func (h *Handlers) readHead(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {

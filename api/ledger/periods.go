@@ -12,12 +12,12 @@ import (
 )
 
 // Periods closes an organization's months; *period.Service of actors is one. Its errors
-// are *ledger.Refusal, but for what the store can't read.
+// are *ledger.Refusal, or the store's.
 type Periods interface {
 	Close(periodactor.Close) (periodactor.Result, error)
 }
 
-// listPeriods is GET /ledger/periods: the months that are closed, the last one first.
+// listPeriods is GET /ledger/periods: the closed months, the latest first.
 func (h *Handlers) listPeriods(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "limit", "cursor")
 	limit, before := q.Limit(), monthCursor(q)
@@ -46,7 +46,7 @@ func (h *Handlers) listPeriods(req *web.Request) error {
 	return nil
 }
 
-// month is a cursor of the list: months before it follow. 0: none.
+// monthCursor is the list's cursor: the page begins before the month. 0: none was sent.
 func monthCursor(q *web.Query) period.Month {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -59,8 +59,8 @@ func monthCursor(q *web.Query) period.Month {
 	return m
 }
 
-// closePeriod is POST /ledger/periods/{yyyy-mm}/close. There are no fields to send: a
-// body may be absent, and what an object holds is ignored.
+// closePeriod is POST /ledger/periods/{yyyy-mm}/close. A body may be absent, and its
+// fields are ignored.
 func (h *Handlers) closePeriod(req *web.Request) error {
 	m, ok := period.Parse(req.Parameter("month"))
 	if !ok {
@@ -73,7 +73,7 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, By: h.closer(req), Key: key})
+	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, By: h.closedBy(req), Key: key})
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 	return nil
 }
 
-// closer is who asks, as the closed month will show.
-func (h *Handlers) closer(req *web.Request) period.By {
+// closedBy is the caller, as the closed month shows it.
+func (h *Handlers) closedBy(req *web.Request) period.By {
 	by := period.By{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
 	if user, found := h.cfg.Users.User(req.Principal.Org, by.User); found {
 		by.Login = user.Login

@@ -28,8 +28,8 @@ func (h *Handlers) readHeadKey(req *web.Request) error {
 	return nil
 }
 
-// proveInclusion is GET /ledger/proofs/inclusion: that the event seq is leaf
-// seq − 1 of the tree of the first size events; without size, of all.
+// proveInclusion is GET /ledger/proofs/inclusion: a proof that event seq is leaf seq − 1
+// of the tree of the first size events; without size, of all events.
 func (h *Handlers) proveInclusion(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "seq", "size")
 	seq, size := requiredPosition(q, "seq"), position(q, "size")
@@ -60,8 +60,8 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 	return nil
 }
 
-// proveConsistency is GET /ledger/proofs/consistency: that the journal of from
-// events is the beginning of the one of to events; without to, of all.
+// proveConsistency is GET /ledger/proofs/consistency: a proof that the journal of from
+// events is the beginning of the one of to events; without to, of all events.
 func (h *Handlers) proveConsistency(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to")
 	from, to := requiredPosition(q, "from"), position(q, "to")
@@ -92,7 +92,7 @@ func (h *Handlers) proveConsistency(req *web.Request) error {
 	return nil
 }
 
-// orHead is the size that was asked for, else the size of the caller's journal.
+// orHead is the size asked for, or else that of the caller's journal.
 func orHead(view *posting.View, req *web.Request, size uint64) (uint64, error) {
 	if size != 0 {
 		return size, nil
@@ -101,7 +101,7 @@ func orHead(view *posting.View, req *web.Request, size uint64) (uint64, error) {
 	return size, err
 }
 
-// position is a place in the journal, which must be sent.
+// requiredPosition is a required place in the journal.
 func requiredPosition(q *web.Query, name string) uint64 {
 	if _, sent := q.Sent(name); !sent && len(q.Problems) == 0 {
 		q.Problems.Add(name, name+" is required")
@@ -109,7 +109,7 @@ func requiredPosition(q *web.Query, name string) uint64 {
 	return position(q, name)
 }
 
-// positionOr is a place in the journal; 0 if none was sent.
+// position is a place in the journal; 0 if none was sent.
 func position(q *web.Query, name string) uint64 {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -122,7 +122,7 @@ func position(q *web.Query, name string) uint64 {
 	return n
 }
 
-// hashes writes a list of hashes in base64.
+// appendHashes writes a list of hashes in base64.
 func appendHashes(e *web.Encoder, name string, hashes []tlog.Hash) {
 	texts := make([]string, len(hashes))
 	for i := range hashes {

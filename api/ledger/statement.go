@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// readStatement is GET /ledger/accounts/{path}/postings: one account's lines,
-// newest first, each with the balance after it.
+// readStatement is GET /ledger/accounts/{path}/postings: one account's lines, newest
+// first, each with the balance after it.
 func (h *Handlers) readStatement(req *web.Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "from", "to", "limit", "cursor")
 	cursor := journal.ReadLineCursor(q.Query)
@@ -59,8 +59,8 @@ func (h *Handlers) readStatement(req *web.Request) error {
 	return nil
 }
 
-// soleAsset finds the one asset that the account's lines are in; where there are
-// several, the caller has to say which.
+// soleAsset finds the one asset of the account's lines. If there are several, the caller
+// has to name one.
 func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.Account, error) {
 	var found []ledger.Account
 	err := q.Each(view, &req.Principal, func(a ledger.Account) (bool, error) {
@@ -83,7 +83,7 @@ func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.A
 	return ledger.Account{}, q.Problems
 }
 
-// appendLine writes a line, with the record that it is of and what happened to that.
+// appendLine writes a line with its record and the record's event.
 func appendLine(l *web.List, a ledger.Account, line *posting.Line, e *ledger.Event) {
 	l.Row()
 	l.Integer("seq", int64(line.Seq))
