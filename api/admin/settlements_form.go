@@ -22,7 +22,7 @@ func (f *form) isOutward(name string) bool {
 	case text != nil && (*text == inward || *text == outward):
 		return *text == outward
 	case text == nil && web.Member(f.object, name) != nil:
-		// It is no string, and text has said so.
+		// Not a string: text has added the problem.
 	default:
 		f.problems.Add(name, name+" must be "+inward+" or "+outward)
 	}

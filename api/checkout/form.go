@@ -22,7 +22,7 @@ const (
 	maxFormFields    = 32
 	maxPassword      = 64 // bytes of a one-time password
 	maxSignature     = 8 << 10
-	maxBrowserHeader = 512 // bytes of each header that tells of the browser
+	maxBrowserHeader = 512 // bytes of each header that describes the browser
 )
 
 // formFields are the fields of a form in a buffer of their own, which is wiped.

@@ -105,7 +105,7 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 	if _, known := contract.Regions[want.region]; want.region != "" && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
-	for _, name := range []string{"customer_id", "investor_id"} { // no product has both; fewer are somebody's than an environment's
+	for _, name := range []string{"customer_id", "investor_id"} { // no product has both, and a person's list is shorter than an environment's
 		if who, sent := q.ID(name); sent {
 			want.person, want.customer = &who, name == "customer_id"
 			want.list = contractactor.ListOfPerson(p, f.reading, who)

@@ -40,7 +40,7 @@ func (s span) within(o span) span { return span{max(s.from, o.from), min(s.to, o
 // transactionFilter says which transactions are asked for.
 type transactionFilter struct {
 	env      money.Env
-	status   payment.Status // empty: any; one that nobody knows finds nothing
+	status   payment.Status // empty: any; an unknown one finds nothing
 	kind     payment.Type   // 0: any
 	currency money.Currency // empty: any
 	rrn      string         // empty: any

@@ -4,7 +4,7 @@
 // As many commands are in service at once as keep the machine busy. The rest waits in one
 // queue, first in, first out. A command that has waited MaxAge without a place is shed:
 // nothing was done for it. Where the queue has not been empty for MaxAge, there is more
-// to do than can be done, and waiting helps nobody: the bound is StandingAge then, so
+// to do than can be done, and waiting helps no one: the bound is StandingAge then, so
 // that what is accepted is answered soon whatever the load. A burst is let through.
 //
 // Invariants:

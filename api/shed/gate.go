@@ -17,9 +17,9 @@ const (
 	RefusalsOfCore = 1_000                  // refusals a second, for each core
 )
 
-// glance is how often the gate is looked at while somebody waits: for commands that have
+// glance is how often the gate is looked at while commands wait: for commands that have
 // waited too long, for those that are to be refused, and for places that have become free
-// without anybody's leaving.
+// although no command has left.
 const glance = 10 * time.Millisecond
 
 // Options make a Gate.
@@ -57,7 +57,7 @@ type Gate struct {
 	inside  list.List // guarded by mu: of *Place, who entered first in front
 	lapsed  int       // guarded by mu: commands in service whose place has lapsed
 	waiting list.List // guarded by mu: of *Place, who came first in front
-	stands  time.Time // guarded by mu: since when somebody waits
+	stands  time.Time // guarded by mu: since when commands wait
 	late    list.List // guarded by mu: of *Place, that are shed and have not been answered yet
 	watched bool      // guarded by mu: look will run
 	shed    uint64    // guarded by mu: commands that got no place

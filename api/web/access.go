@@ -45,7 +45,7 @@ type Gate struct {
 }
 
 // Admit fills in the request's principal. The error is a *ledger.Refusal: Unauthorized
-// for credentials that nobody has, Forbidden for a principal that the route is not for.
+// for unknown credentials, Forbidden for a principal that the route is not for.
 func (g *Gate) Admit(req *Request) error {
 	route := req.Route
 	if route.Access.By == Anyone {

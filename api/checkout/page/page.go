@@ -77,8 +77,8 @@ type Scan struct {
 	Simulated *Simulated // nil: the rail is a real one
 }
 
-// Simulated is how the simulator's rail is told that somebody has scanned and paid: its
-// challenge, where nobody has a second device.
+// Simulated is the form that tells the simulator's rail that the code was scanned and
+// paid: its challenge, for tests without a second device.
 type Simulated struct {
 	Post   string
 	Fields []Field
@@ -226,7 +226,7 @@ func hashOf(text string) string {
 
 // Policy is a page's Content-Security-Policy. Its forms may only be posted to
 // the service itself and to the origins of the targets (addresses that Web
-// accepts), and nobody may show it in a frame.
+// accepts), and no site may show it in a frame.
 func Policy(targets ...string) string {
 	policy := base + "; frame-ancestors 'none'; form-action 'self'"
 	for _, target := range targets {
@@ -238,7 +238,7 @@ func Policy(targets ...string) string {
 }
 
 // SimulatedPolicy is the Content-Security-Policy of a Scan with the simulator's buttons:
-// as ChallengePolicy, and nobody may show it in a frame.
+// as ChallengePolicy, and no site may show it in a frame.
 func SimulatedPolicy() string { return ChallengePolicy() + "; frame-ancestors 'none'" }
 
 // ChallengePolicy is the Content-Security-Policy of a Challenge: merchants show

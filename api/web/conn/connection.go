@@ -96,7 +96,7 @@ func (c *secureConnection) wipe() {
 type base struct {
 	under   net.Conn
 	silent  *Silent
-	place   *connlimit.Conn // nil where nobody bounds connections
+	place   *connlimit.Conn // nil where connections are not bounded
 	hasSent atomic.Bool     // the caller has sent something
 	ended   atomic.Bool     // the caller sends nothing more
 	hungUp  atomic.Bool
