@@ -40,7 +40,7 @@ func (h *Handlers) moveClock(req *web.Request) error {
 		err = h.cfg.Advance(to)
 	}
 	if errors.Is(err, clock.ErrBackwards) {
-		return ledger.Refuse("api.moveClock", ledger.Conflict, "the clock never moves back")
+		return ledger.Refuse("admin.moveClock", ledger.Conflict, "the clock never moves back")
 	}
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (h *Handlers) moveClock(req *web.Request) error {
 }
 
 func (h *Handlers) instantAsked(body []byte) (to time.Time, err error) {
-	const op = "api.moveClock"
+	const op = "admin.moveClock"
 	now, seconds := web.Member(body, "now"), web.Member(body, "advance_seconds")
 	field := "now"
 	switch {

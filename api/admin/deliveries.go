@@ -240,11 +240,11 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	case t.places <- struct{}{}:
 		defer func() { <-t.places }()
 	default:
-		return ledger.Refuse("api.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(t.places))
+		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(t.places))
 	}
 	event, attempt, set := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
 	if !set {
-		return ledger.RefuseField("api.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
+		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
 	}
 	web.WriteOne(req, fiber.StatusOK, false, &attempt, func(e *web.Encoder, a *notifier.Attempt) {
 		e.ID("event_id", event)

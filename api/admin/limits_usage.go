@@ -31,7 +31,7 @@ func (h *Handlers) readUsage(req *web.Request) error {
 		return err
 	}
 	if h.cfg.Usage == nil {
-		return ledger.Refuse("api.readUsage", ledger.Unavailable, "usage of limits is not there yet")
+		return ledger.Refuse("admin.readUsage", ledger.Unavailable, "usage of limits is not there yet")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()

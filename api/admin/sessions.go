@@ -62,7 +62,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 // many attempts at once from one address.
 func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
-		return ledger.Refuse("api.logIn", web.RateLimited, "too many attempts to log in at once")
+		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once")
 	}
 	var locked *directoryactor.LockedOut
 	if !errors.As(err, &locked) {
@@ -70,7 +70,7 @@ func loginRefusal(req *web.Request, err error) error {
 	}
 	seconds := max(1, int64((locked.Wait+time.Second-1)/time.Second))
 	req.Response.Header.SetCanonical(web.HeaderRetryAfter, strconv.AppendInt(nil, seconds, 10))
-	return ledger.Refuse("api.logIn", web.RateLimited, "too many failed attempts to log in")
+	return ledger.Refuse("admin.logIn", web.RateLimited, "too many failed attempts to log in")
 }
 
 // readSession is GET /sessions/current. Without the header it tells a session of the only

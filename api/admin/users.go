@@ -154,7 +154,7 @@ func noneOrObject(body []byte) error {
 	}
 	value, err := web.Document(body)
 	if err == nil && !web.IsObject(value) {
-		err = ledger.Refuse("api.noneOrObject", web.BadRequest, "the body must be an object, or absent")
+		err = ledger.Refuse("admin.noneOrObject", web.BadRequest, "the body must be an object, or absent")
 	}
 	return err
 }

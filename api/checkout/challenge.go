@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/actors/provider/simulator"
-	screen "mizan/api/checkout/page"
+	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -42,7 +42,7 @@ func (h *Handlers) showChallenge(req *web.Request) error {
 func (h *Handlers) postChallenge(req *web.Request) error {
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
-		return h.notice(req, status, "", screen.Malformed)
+		return h.notice(req, status, "", page.Malformed)
 	}
 	approve, decided := decision(fields)
 	if !decided {
@@ -78,10 +78,10 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 	if err != nil {
 		return h.noChallenge(req, err)
 	}
-	p := screen.Challenge{
-		Order: screen.Order{Sum: screen.Sum{Amount: amount, Asset: shown.Asset}},
+	p := page.Challenge{
+		Order: page.Order{Sum: page.Sum{Amount: amount, Asset: shown.Asset}},
 		Post:  simulator.ChallengePath,
-		Fields: []screen.Field{
+		Fields: []page.Field{
 			{Name: simulator.TerminalParam, Value: named.terminal.String()},
 			{Name: simulator.ReferenceParam, Value: named.reference.String()},
 			{Name: simulator.TokenParam, Value: named.token},
@@ -95,15 +95,15 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 }
 
 // simulated are the buttons of the simulator's challenge; nil for another rail.
-func (h *Handlers) simulated(a *payment.Action) *screen.Simulated {
+func (h *Handlers) simulated(a *payment.Action) *page.Simulated {
 	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
 	if h.cfg.Challenges == nil || !ours || err != nil {
 		return nil
 	}
-	b := &screen.Simulated{Post: simulator.ChallengePath}
+	b := &page.Simulated{Post: simulator.ChallengePath}
 	for _, name := range []string{simulator.TerminalParam, simulator.ReferenceParam, simulator.TokenParam} {
-		b.Fields = append(b.Fields, screen.Field{Name: name, Value: values.Get(name)})
+		b.Fields = append(b.Fields, page.Field{Name: name, Value: values.Get(name)})
 	}
 	return b
 }
@@ -111,7 +111,7 @@ func (h *Handlers) simulated(a *payment.Action) *screen.Simulated {
 // noChallenge answers for a challenge that cannot be shown.
 func (h *Handlers) noChallenge(req *web.Request, err error) error {
 	if errors.Is(err, simulator.ErrNoChallenge) {
-		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
+		return h.notice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
 	return h.sendError(req, &visit{}, err)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	paymentactor "mizan/actors/payment"
-	screen "mizan/api/checkout/page"
+	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/credentials"
 	"mizan/internal/jsonwalk"
@@ -120,7 +120,7 @@ func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
 // cardOf is the card of a hosted page's form by the rules of money_storage, or which
 // fields are wrong. The card does not alias the form.
-func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (with paymentactor.Continue, wrong screen.Wrong) {
+func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (with paymentactor.Continue, wrong page.Wrong) {
 	var c credentials.MoneyStorage
 	c.Storage.Type, c.Storage.CardNumber = []byte(payment.BankCard), compact(f.value("cardnumber"))
 	if t == payment.Payment {
@@ -129,7 +129,7 @@ func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (wit
 		c.Storage.ExpYear = bytes.TrimSpace(f.value("exp_year"))
 		c.Storage.CVV = bytes.TrimSpace(f.value("cvv"))
 	}
-	wrong = screen.Wrong{}
+	wrong = page.Wrong{}
 	c.Storage.Check(t, func(key, _ string) { wrong[key] = true })
 	if len(wrong) > 0 {
 		return with, wrong

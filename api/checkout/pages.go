@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	paymentactor "mizan/actors/payment"
-	screen "mizan/api/checkout/page"
+	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/internal/jsonwalk"
@@ -73,9 +73,9 @@ func (h *Handlers) openVisit(req *web.Request) (v visit, ok bool, err error) {
 	v, ok = h.checkToken(req)
 	switch {
 	case !ok:
-		return v, false, h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
+		return v, false, h.notice(req, fiber.StatusNotFound, "", page.NotFound)
 	case v.late:
-		return v, false, h.notice(req, fiber.StatusGone, "", screen.Gone)
+		return v, false, h.notice(req, fiber.StatusGone, "", page.Gone)
 	}
 	return v, true, nil
 }
@@ -96,7 +96,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 	case err != nil:
 		return h.sendError(req, &v, err)
 	case away != "" && v.posted && !strings.HasPrefix(away, h.cfg.Pages.Base+"/"):
-		next = screen.Leaving{Order: h.orderOf(v.org, result.Record), Next: v.path()}
+		next = page.Leaving{Order: h.orderOf(v.org, result.Record), Next: v.path()}
 	case away != "":
 		return h.redirect(req, away)
 	}
@@ -112,7 +112,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 	}
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
-		return h.notice(req, status, "", screen.Malformed)
+		return h.notice(req, status, "", page.Malformed)
 	}
 	defer fields.wipe()
 	result, err := h.cfg.Payers.Find(v.org, v.id)
@@ -138,7 +138,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 func (h *Handlers) postCard(req *web.Request, v *visit, r *record, fields *formFields) error {
 	with, wrong := cardOf(fields, r.Type, h.cfg.Fingerprint)
 	if len(wrong) > 0 {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, page.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
 	}
 	with.Command = v.command()
 	with.Browser = browserOf(&req.Request.Header)
@@ -154,7 +154,7 @@ func (h *Handlers) postCard(req *web.Request, v *visit, r *record, fields *formF
 func (h *Handlers) postPassword(req *web.Request, v *visit, r *record, fields *formFields) error {
 	typed := fields.value("otp")
 	if len(typed) == 0 || len(typed) > maxPassword {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Wrong: true})
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, page.Password{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Wrong: true})
 	}
 	return h.afterForm(req, v, h.submit(v, "otp", typed))
 }
@@ -227,7 +227,7 @@ func codeOf(err error) ledger.Code {
 func (h *Handlers) returnPayer(req *web.Request) error {
 	v, ok := h.checkToken(req)
 	if !ok {
-		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
+		return h.notice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
 	ask := h.cfg.Payers.Returned
 	if v.late || req.Request.Header.IsHead() {
@@ -242,7 +242,7 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	case back != "":
 		return h.redirect(req, back)
 	case v.late:
-		return h.notice(req, fiber.StatusGone, h.langOf(v.org, result.Record), screen.Gone)
+		return h.notice(req, fiber.StatusGone, h.langOf(v.org, result.Record), page.Gone)
 	}
 	return h.redirect(req, v.path())
 }

@@ -3,7 +3,7 @@ package checkout
 import (
 	"github.com/gofiber/fiber/v2"
 
-	screen "mizan/api/checkout/page"
+	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/ledger"
 )
@@ -16,21 +16,21 @@ var (
 )
 
 // sendPage answers with a page.
-func (h *Handlers) sendPage(req *web.Request, status int, lang string, p screen.Page) error {
-	body, err := screen.Render(lang, p)
+func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Page) error {
+	body, err := page.Render(lang, p)
 	if err != nil {
 		return err
 	}
-	policy := screen.Policy()
+	policy := page.Policy()
 	switch p := p.(type) {
-	case screen.Forward:
-		policy = screen.Policy(p.Target)
-	case screen.Scan:
+	case page.Forward:
+		policy = page.Policy(p.Target)
+	case page.Scan:
 		if p.Simulated != nil {
-			policy = screen.SimulatedPolicy()
+			policy = page.SimulatedPolicy()
 		}
-	case screen.Challenge:
-		policy = screen.ChallengePolicy()
+	case page.Challenge:
+		policy = page.ChallengePolicy()
 	}
 	setPageHeaders(req)
 	req.Response.Header.SetContentTypeBytes(valueHTML)
@@ -44,7 +44,7 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p screen.
 // service, or to an address that page.Web accepts.
 func (h *Handlers) redirect(req *web.Request, address string) error {
 	setPageHeaders(req)
-	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(screen.Header(address)))
+	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(page.Header(address)))
 	req.Response.SetStatusCode(fiber.StatusSeeOther)
 	return nil
 }
@@ -58,7 +58,7 @@ func setPageHeaders(req *web.Request) {
 	h.SetCanonical(headerReferrer, valueNoReferer)
 }
 
-func (h *Handlers) notice(req *web.Request, status int, lang string, n screen.Notice) error {
+func (h *Handlers) notice(req *web.Request, status int, lang string, n page.Notice) error {
 	return h.sendPage(req, status, lang, n)
 }
 
@@ -66,17 +66,17 @@ func (h *Handlers) notice(req *web.Request, status int, lang string, n screen.No
 // answer. Past a deadline the page says that the link is over.
 func (h *Handlers) sendError(req *web.Request, v *visit, err error) error {
 	if codeOf(err) == ledger.Expired {
-		return h.notice(req, fiber.StatusGone, v.lang, screen.TooLate)
+		return h.notice(req, fiber.StatusGone, v.lang, page.TooLate)
 	}
 	h.cfg.Errors.Answer(req, err)
 	status := req.Response.StatusCode()
 	switch status {
 	case fiber.StatusNotFound:
-		return h.notice(req, status, v.lang, screen.NotFound)
+		return h.notice(req, status, v.lang, page.NotFound)
 	case fiber.StatusServiceUnavailable:
-		return h.notice(req, status, v.lang, screen.Unavailable)
+		return h.notice(req, status, v.lang, page.Unavailable)
 	case fiber.StatusInternalServerError:
-		return h.notice(req, status, v.lang, screen.Fault)
+		return h.notice(req, status, v.lang, page.Fault)
 	}
-	return h.notice(req, status, v.lang, screen.Malformed)
+	return h.notice(req, status, v.lang, page.Malformed)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	paymentactor "mizan/actors/payment"
-	screen "mizan/api/checkout/page"
+	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/internal/jsonwalk"
@@ -86,20 +86,20 @@ var errAddress = errors.New("the rail's address for the payer is none")
 
 // step is what the payer sees of a transaction: a page, or an address to go to. The error
 // is errAddress, or the refusal Expired for what can no longer be done.
-func (h *Handlers) step(v *visit, result *paymentactor.Result) (next screen.Page, away string, err error) {
+func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, away string, err error) {
 	r := result.Record
 	order := h.orderOf(v.org, r)
 	now := ledger.MicrosOf(h.cfg.Clock.Now())
 	switch waitsFor(result, now) {
 	case awaitsCard:
-		return screen.Card{Order: order, Post: v.path()}, "", nil
+		return page.Card{Order: order, Post: v.path()}, "", nil
 	case awaitsChoice:
 		return h.choiceOf(v, r), "", nil
 	case awaitsPassword:
 		if at := r.Action.ExpiresAt; at != 0 && now > at {
-			return nil, "", ledger.Refuse("api.step", ledger.Expired, "expires_at is over")
+			return nil, "", ledger.Refuse("checkout.step", ledger.Expired, "expires_at is over")
 		}
-		return screen.Password{Order: order, Post: h.actionPage(v, r)}, "", nil
+		return page.Password{Order: order, Post: h.actionPage(v, r)}, "", nil
 	case awaitsSignature:
 		return h.signatureOf(v, r), "", nil
 	case awaitsScan:
@@ -109,14 +109,14 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next screen.Page
 		return h.railPage(r.Action, order)
 	}
 	if result, over := resultOf(r.Status); over {
-		return screen.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
+		return page.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
 	}
-	return screen.Processing{Order: order, Self: v.path()}, "", nil
+	return page.Processing{Order: order, Self: v.path()}, "", nil
 }
 
 // railPage is where the rail wants the payer: its address for pages like ours, its form,
 // or the address that it has published.
-func (h *Handlers) railPage(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
+func (h *Handlers) railPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL
@@ -127,16 +127,16 @@ func (h *Handlers) railPage(a *payment.Action, order screen.Order) (next screen.
 	case a.Page != "":
 		return nil, target, nil
 	case a.Method == "post":
-		return screen.Forward{Order: order, Target: target, Fields: hiddenOf(a.Params)}, "", nil
+		return page.Forward{Order: order, Target: target, Fields: hiddenOf(a.Params)}, "", nil
 	}
 	return nil, withParams(target, hiddenOf(a.Params)), nil
 }
 
 // signatureOf shows what is to be signed, and until when.
-func (h *Handlers) signatureOf(v *visit, r *record) screen.Signature {
+func (h *Handlers) signatureOf(v *visit, r *record) page.Signature {
 	a := r.Action
 	payload, _ := jsonwalk.Text(web.Member(a.Material, "payload"))
-	p := screen.Signature{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Payload: string(payload), Left: h.timeLeft(a.Until)}
+	p := page.Signature{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Payload: string(payload), Left: h.timeLeft(a.Until)}
 	sequence := web.Member(a.Material, "sequence")
 	if text, isText := jsonwalk.Text(sequence); isText {
 		sequence = text
@@ -149,14 +149,14 @@ func (h *Handlers) signatureOf(v *visit, r *record) screen.Signature {
 }
 
 // scanOf shows the rail's QR code, and its address for a payer without a second device.
-func (h *Handlers) scanOf(v *visit, r *record) (screen.Scan, error) {
+func (h *Handlers) scanOf(v *visit, r *record) (page.Scan, error) {
 	a := r.Action
-	p := screen.Scan{Order: h.orderOf(v.org, r), Self: h.actionPage(v, r), Deposit: a.Deposit, Left: h.timeLeft(a.Until)}
+	p := page.Scan{Order: h.orderOf(v.org, r), Self: h.actionPage(v, r), Deposit: a.Deposit, Left: h.timeLeft(a.Until)}
 	if p.Simulated = h.simulated(a); p.Simulated == nil && h.mayLeadTo(a.Page) {
 		p.Link = a.Page
 	}
 	var err error
-	p.Code, err = screen.NewCode(a.Code)
+	p.Code, err = page.NewCode(a.Code)
 	return p, err
 }
 
@@ -172,7 +172,7 @@ func (h *Handlers) actionPage(v *visit, r *record) string {
 }
 
 // hiddenOf are the parameters of an action, in the order of their names.
-func hiddenOf(object []byte) (fields []screen.Field) {
+func hiddenOf(object []byte) (fields []page.Field) {
 	if !web.IsObject(object) {
 		return nil
 	}
@@ -183,15 +183,15 @@ func hiddenOf(object []byte) (fields []screen.Field) {
 			break
 		}
 		if text, isText := jsonwalk.Text(value); isText {
-			fields = append(fields, screen.Field{Name: string(name), Value: string(text)})
+			fields = append(fields, page.Field{Name: string(name), Value: string(text)})
 		}
 	}
-	slices.SortFunc(fields, func(a, b screen.Field) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(fields, func(a, b page.Field) int { return strings.Compare(a.Name, b.Name) })
 	return fields
 }
 
 // withParams adds parameters to the query of a rail's address.
-func withParams(address string, fields []screen.Field) string {
+func withParams(address string, fields []page.Field) string {
 	if len(fields) == 0 {
 		return address
 	}
@@ -212,16 +212,16 @@ func withParams(address string, fields []screen.Field) string {
 
 // resultOf is the outcome for the payer of a transaction in that state; over is false
 // while it is under way.
-func resultOf(status payment.Status) (result screen.Result, over bool) {
+func resultOf(status payment.Status) (result page.Result, over bool) {
 	switch status {
 	case payment.Charged:
-		return screen.Done, true
+		return page.Done, true
 	case payment.PaymentHeld, payment.PayoutHeld:
-		return screen.Approved, true
+		return page.Approved, true
 	case payment.Rejected, payment.Failed:
-		return screen.NotDone, true
+		return page.NotDone, true
 	case payment.Refunding, payment.Refunded, payment.Reversed:
-		return screen.Returned, true
+		return page.Returned, true
 	}
 	return 0, false
 }
@@ -247,7 +247,7 @@ func (h *Handlers) merchantAddress(r *record) string {
 // developed. An address without TLS would let anyone on the way redirect the payer and
 // read what the address holds.
 func (h *Handlers) mayLeadTo(address string) bool {
-	if !screen.Web(address) {
+	if !page.Web(address) {
 		return false
 	}
 	u, err := url.Parse(address)
@@ -263,10 +263,10 @@ func (h *Handlers) mayLeadTo(address string) bool {
 
 // orderOf is the order that pages show: what the payer pays, or what the recipient of a
 // payout gets.
-func (h *Handlers) orderOf(org ledger.ID, r *record) screen.Order {
-	o := screen.Order{Sum: screen.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
+func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
+	o := page.Order{Sum: page.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
 	if r.Type == payment.Payout {
-		o.Payout, o.Sum = true, screen.Sum{Amount: r.Dest, Asset: r.DestAsset()}
+		o.Payout, o.Sum = true, page.Sum{Amount: r.Dest, Asset: r.DestAsset()}
 	}
 	if o.Text == "" {
 		o.Text = r.Description
@@ -288,10 +288,10 @@ func (h *Handlers) langOf(org ledger.ID, r *record) string {
 	return ""
 }
 
-func (h *Handlers) choiceOf(v *visit, r *record) screen.Choice {
-	p := screen.Choice{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r)}
+func (h *Handlers) choiceOf(v *visit, r *record) page.Choice {
+	p := page.Choice{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r)}
 	for _, d := range r.Action.Destinations {
-		p.Banks = append(p.Banks, screen.Bank{ID: d.ID, Name: d.Name})
+		p.Banks = append(p.Banks, page.Bank{ID: d.ID, Name: d.Name})
 	}
 	return p
 }

@@ -140,7 +140,7 @@ func (q *charityQuery) find(view *posting.View) error {
 				return nil
 			}
 			if examined++; examined > maxCharityEvents {
-				return ledger.RefuseField("api.charity", "from", "more than %d events: ask for a shorter time", maxCharityEvents)
+				return ledger.RefuseField("contracts.charity", "from", "more than %d events: ask for a shorter time", maxCharityEvents)
 			}
 			if err := q.take(view, e); err != nil {
 				return err

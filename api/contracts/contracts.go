@@ -37,7 +37,7 @@ var secularFamily = &family{reading: contract.Secular, module: directory.Partici
 
 // admit checks that the organization has the family's module and may have it.
 func (h *Handlers) admit(f *family, req *web.Request) error {
-	const op = "api.contracts"
+	const op = "contracts.contracts"
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
 	switch {
 	case !known || !o.Has(f.module):
@@ -58,7 +58,7 @@ func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
 }
 
 func (f *family) inactive() error {
-	return ledger.Refuse("api.contracts", ledger.ModuleNotActive, "the module %s is not active", f.module)
+	return ledger.Refuse("contracts.contracts", ledger.ModuleNotActive, "the module %s is not active", f.module)
 }
 
 // withDetails puts refused fields into the form of contracts: {error, details: {field:
@@ -100,7 +100,7 @@ func (h *Handlers) createContract(req *web.Request, f *family, product *contract
 	if raw, ok := sent["env"]; ok && string(raw) != "null" {
 		var known bool
 		if env, known = parseEnv(raw); !known {
-			return ledger.RefuseField("api.createContract", "env", "must be prod or test")
+			return ledger.RefuseField("contracts.createContract", "env", "must be prod or test")
 		}
 	}
 	o, _ := h.cfg.Organizations.Organization(req.Principal.Org)

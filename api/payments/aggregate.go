@@ -117,13 +117,13 @@ func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 	sum := a.groups[g]
 	if sum == nil {
 		if len(a.groups) == maxGroups {
-			return ledger.RefuseField("api.aggregate", "group_by", "there are too many groups: ask for a shorter time, or group by less")
+			return ledger.RefuseField("payments.aggregate", "group_by", "there are too many groups: ask for a shorter time, or group by less")
 		}
 		sum = new(sums)
 		a.groups[g] = sum
 	}
 	if err := sum.add(r); err != nil {
-		return ledger.RefuseField("api.aggregate", "amount", "the sums are out of range: ask for less")
+		return ledger.RefuseField("payments.aggregate", "amount", "the sums are out of range: ask for less")
 	}
 	return nil
 }

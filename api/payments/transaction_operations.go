@@ -48,7 +48,7 @@ func (h *Handlers) changeTransaction(req *web.Request) error {
 		result, err := h.cfg.Payments.Cancel(command)
 		return h.changed(req, &result, err)
 	}
-	return ledger.RefuseField("api.changeTransaction", "type", "type must be refund or cancel")
+	return ledger.RefuseField("payments.changeTransaction", "type", "type must be refund or cancel")
 }
 
 // commitTransaction is POST /transactions/commit/{id}: the capture of what is
@@ -112,13 +112,13 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 	material := materialOf(object)
 	switch {
 	case material == nil:
-		return ledger.RefuseField("api.completeTransaction", materialName, "%s is required", materialName)
+		return ledger.RefuseField("payments.completeTransaction", materialName, "%s is required", materialName)
 	case !web.IsObject(material):
-		return ledger.RefuseField("api.completeTransaction", materialName, "%s must be an object", materialName)
+		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must be an object", materialName)
 	}
 	submitted := web.Without(material, "status") // which comes only from the rail
 	if web.IsEmptyObject(submitted) {
-		return ledger.RefuseField("api.completeTransaction", materialName, "%s must not be empty", materialName)
+		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must not be empty", materialName)
 	}
 	result, err := h.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: submitted})
 	return h.changed(req, &result, err)
@@ -140,7 +140,7 @@ func (h *Handlers) chooseDestination(req *web.Request) error {
 		bank, _ = jsonwalk.Text(web.Member(value, "target_bank_id"))
 	}
 	if len(bank) == 0 {
-		return ledger.Refuse("api.chooseDestination", web.DestinationMissing, "no target_bank_id")
+		return ledger.Refuse("payments.chooseDestination", web.DestinationMissing, "no target_bank_id")
 	}
 	result, err := h.cfg.Payments.Choose(paymentactor.Choice{Command: command, Bank: string(bank)})
 	return h.changed(req, &result, err)
@@ -171,7 +171,7 @@ func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err er
 // partOf is the amount in an operation's params; nil if there is none, which means all of
 // it. A malformed one is refused with the code.
 func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
-	const op = "api.partOf"
+	const op = "payments.partOf"
 	if !jsonwalk.Has(params, "amount") {
 		return nil, nil
 	}

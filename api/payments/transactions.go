@@ -97,7 +97,7 @@ func transactionParams(body []byte) ([]byte, error) {
 			return params, nil
 		}
 	}
-	return nil, ledger.Refuse("api.createTransaction", ledger.WrongParams, "the body has no params object")
+	return nil, ledger.Refuse("payments.createTransaction", ledger.WrongParams, "the body has no params object")
 }
 
 // readTransaction is GET /transactions/{id}. The partner's own key, which may submit

@@ -34,4 +34,4 @@ func AppendID(dst []byte, id ledger.ID) []byte {
 }
 
 // NotFound is the answer for what does not exist and for what is another's.
-func NotFound() error { return ledger.Refuse("api", ledger.NotFound, "there is no such thing") }
+func NotFound() error { return ledger.Refuse("web", ledger.NotFound, "there is no such thing") }

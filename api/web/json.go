@@ -18,10 +18,10 @@ const maxDepth = 32
 // functions of this file rely on these checks.
 func Document(body []byte) ([]byte, error) {
 	if !jsontext.Value(body).IsValid() {
-		return nil, ledger.Refuse("api.document", BadRequest, "the body is not strict JSON")
+		return nil, ledger.Refuse("web.Document", BadRequest, "the body is not strict JSON")
 	}
 	if depth(body) > maxDepth {
-		return nil, ledger.Refuse("api.document", BadRequest, "the body is nested deeper than %d", maxDepth)
+		return nil, ledger.Refuse("web.Document", BadRequest, "the body is nested deeper than %d", maxDepth)
 	}
 	return bytes.TrimSpace(body), nil
 }

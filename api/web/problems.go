@@ -32,7 +32,7 @@ func (p *Problems) Add(field, detail string) {
 	if p.Full() {
 		return
 	}
-	*p = append(*p, &ledger.Refusal{Op: "api", Code: ledger.Invalid, Field: field, Detail: detail})
+	*p = append(*p, &ledger.Refusal{Op: "web", Code: ledger.Invalid, Field: field, Detail: detail})
 }
 
 // Full tells whether further problems are left out.
@@ -60,9 +60,9 @@ func RefusalsOf(err error) Problems {
 	case errors.As(err, &one):
 		return Problems{one}
 	case errors.Is(err, posting.ErrStopped):
-		return Problems{ledger.Refuse("api", ledger.Unavailable, "the service is stopping")}
+		return Problems{ledger.Refuse("web", ledger.Unavailable, "the service is stopping")}
 	}
-	return Problems{ledger.Refuse("api", ledger.Internal, "unexpected error")}
+	return Problems{ledger.Refuse("web", ledger.Internal, "unexpected error")}
 }
 
 // About tells whether a field was refused already.

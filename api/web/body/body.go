@@ -164,7 +164,7 @@ func (all *Bodies) Read(req *web.Request) error {
 }
 
 func tooLarge(bound int) error {
-	return ledger.Refuse("api.readBody", web.PayloadTooLarge, "the body is larger than %d bytes", bound)
+	return ledger.Refuse("body.Read", web.PayloadTooLarge, "the body is larger than %d bytes", bound)
 }
 
 // timedOut tells whether a read ended at its deadline. fasthttp has an error of its own
@@ -215,7 +215,7 @@ func (b *buffer) grow(length, bound int) error {
 		size = min(size, length)
 	}
 	if !b.budget.take(b.owner, size) {
-		return ledger.Refuse("api.readBody", ledger.Unavailable, "too many large requests are being read")
+		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read")
 	}
 	old, before := b.buf, b.charged
 	b.buf, b.charged = append(make([]byte, 0, size), old...), size

@@ -28,10 +28,10 @@ const (
 
 // ErrToken is a token that was not issued here, or not for this transaction. The two are
 // not distinguished.
-var ErrToken = errors.New("api: not a page token")
+var ErrToken = errors.New("payerpage: not a token of this page")
 
 // ErrExpired is a token whose time is over.
-var ErrExpired = errors.New("api: the page token has expired")
+var ErrExpired = errors.New("payerpage: the token has expired")
 
 // Pages makes and opens the addresses of payers' pages. An address carries all that is
 // needed to open one, so its holder is the payer. The zero value has no pages.
