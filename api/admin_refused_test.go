@@ -100,7 +100,7 @@ func TestWhatIsNotThereIsNotFoundWhateverIsSent(t *testing.T) {
 	}
 }
 
-func TestARefusedWriteThatWasRehearsedUsesNoKey(t *testing.T) {
+func TestARefusedDryRunUsesNoKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	keyed := h.admin().with("idempotency-key", "once")

@@ -34,11 +34,11 @@ func TestUsersAreAdministered(t *testing.T) {
 	path := users + "/" + made.at("data.id")
 	h.admin().get(path).want(200, made.body)
 	h.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(made.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
-	clerk := h.user("clerk", `"partner"`, `,"partner_id":1`)
-	if clerk.at("data.partner_id") != "1" || clerk.at("data.email") != "null" {
-		t.Errorf("%s", clerk.body)
+	cashier := h.user("cashier", `"partner"`, `,"partner_id":1`)
+	if cashier.at("data.partner_id") != "1" || cashier.at("data.email") != "null" {
+		t.Errorf("%s", cashier.body)
 	}
-	if page := h.admin().get(users+"?limit=1").want(200, ""); page.at("data.0.id") != clerk.at("data.id") || page.at("cursor.cursor_value") == "null" {
+	if page := h.admin().get(users+"?limit=1").want(200, ""); page.at("data.0.id") != cashier.at("data.id") || page.at("cursor.cursor_value") == "null" {
 		t.Errorf("%s", page.body)
 	}
 	if mine := h.admin().get(users+"?partner_id=1").want(200, ""); mine.rows() != 1 {

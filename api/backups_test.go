@@ -14,17 +14,17 @@ import (
 	"mizan/api"
 	"mizan/api/admin"
 	"mizan/ledger"
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 const backupsPath = "/api/v1/backups"
 
 // backups takes backups of the server, as the program does.
 func (h *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
-	quiet := snapshots.BackupOptions{Journal: h.journal, Keyring: h.keyring, Clock: h.clock, Data: h.dir}
-	service := snapshots.NewBackups(quiet)
+	quiet := backup.Options{Journal: h.journal, Keyring: h.keyring, Clock: h.clock, Data: h.dir}
+	service := backup.New(quiet)
 	return func(since *admin.BackupBase) (io.ReadCloser, error) {
-		return service.Stream((*snapshots.BackupBase)(since))
+		return service.Stream((*backup.Base)(since))
 	}
 }
 
@@ -35,7 +35,7 @@ func (h *fixture) takeBackup(body string) string {
 	if a.status != http.StatusOK || a.header.Get("content-type") != "application/octet-stream" {
 		h.t.Fatalf("a backup is answered with %d %s: %.200s", a.status, a.header.Get("content-type"), a.body)
 	}
-	path := filepath.Join(h.t.TempDir(), "taken"+snapshots.BackupSuffix)
+	path := filepath.Join(h.t.TempDir(), "taken"+backup.Suffix)
 	must(h.t, os.WriteFile(path, []byte(a.body), 0o600))
 	return path
 }
@@ -43,19 +43,19 @@ func (h *fixture) takeBackup(body string) string {
 func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
 	h := newFixture(t)
 	full := h.takeBackup(`{}`)
-	header, err := snapshots.CheckTransfer(t.Context(), full)
+	header, err := backup.CheckTransfer(t.Context(), full)
 	must(t, err)
 	if header.Kind() != "full" {
 		t.Errorf("the backup is %s", header.Kind())
 	}
-	_, err = snapshots.ReadBackup(t.Context(), full, h.keyring)
+	_, err = backup.Read(t.Context(), full, h.keyring)
 	must(t, err)
 
 	base, err := json.Marshal(map[string]any{"since": header.Base()})
 	must(t, err)
 	h.list("country", "KP").want(http.StatusCreated, "")
 	next := h.takeBackup(string(base))
-	grown, err := snapshots.CheckTransfer(t.Context(), next)
+	grown, err := backup.CheckTransfer(t.Context(), next)
 	must(t, err)
 	if grown.Kind() != "incremental" || grown.Since.ID != header.ID || grown.Group <= header.Group {
 		t.Errorf("the increment is %+v", grown)

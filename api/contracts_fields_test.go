@@ -51,11 +51,11 @@ func words(list string) (all []string) {
 var lots = `"1` + strings.Repeat("0", 72) + `"`
 
 var (
-	whoField       = column{required: true, takes: []string{`"` + stranger + `"`}, refuses: noUUID}
+	whoField       = column{required: true, takes: []string{`"` + someoneElse + `"`}, refuses: noUUID}
 	regionField    = column{required: true, takes: words("AE SA BH QA KW OM MY ID PK BD EG JO TR KZ UZ AZ KG RU GB"), refuses: []string{`"US"`, `"ae"`, `"A"`, `"ARE"`, `""`, `1`, `"XX"`}}
 	currencyField  = column{takes: words("AED SAR BHD QAR KWD OMR MYR IDR PKR BDT EGP JOD TRY KZT UZS AZN KGS RUB GBP USD EUR"), refuses: []string{`"JPY"`, `"usd"`, `"USDT"`, `1`, `" "`}}
 	metadataField  = column{takes: []string{`{}`, `{"a":1}`}, refuses: noObject}
-	productIDField = column{takes: []string{`"` + stranger + `"`}, refuses: noUUID}
+	productIDField = column{takes: []string{`"` + someoneElse + `"`}, refuses: noUUID}
 	frequencyField = column{takes: words("monthly quarterly semi_annually annually"), refuses: append([]string{`"weekly"`, `"at_maturity"`}, noWord...)}
 	ratioField     = column{required: true, takes: []string{`{"bank":0,"customer":100}`, `{"bank":100,"customer":0}`, `{"bank":33,"customer":67}`}, refuses: noRatio}
 )

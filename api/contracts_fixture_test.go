@@ -15,7 +15,7 @@ const pfp = "/api/v1/pfp/"
 // Somebody's ids.
 const (
 	someone  = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
-	stranger = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
+	someoneElse = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
 )
 
 // members are those of a JSON object: a name and its value as JSON.
@@ -140,7 +140,7 @@ func (d *contractFixture) entries() (entries []string) {
 		}
 	}
 	must(d.h.t, json.Unmarshal([]byte(d.get(d.path+"/entries?limit=500").want(200, "").body), &list))
-	own := strings.NewReplacer(d.path[strings.LastIndex(d.path, "/")+1:], "{c}", someone, "{p}", stranger, "{q}")
+	own := strings.NewReplacer(d.path[strings.LastIndex(d.path, "/")+1:], "{c}", someone, "{p}", someoneElse, "{q}")
 	for _, e := range slices.Backward(list.Data) {
 		var lines []string
 		for _, p := range e.Postings {

@@ -102,10 +102,10 @@ func TestListsFindACustomersContracts(t *testing.T) {
 			h.session().get(pfp + product + "?customer_id=" + someone).wantFaults("customer_id")
 			continue
 		}
-		mine, theirs := h.createSecular(product), h.createSecular(product, "customer_id", `"`+stranger+`"`)
+		mine, theirs := h.createSecular(product), h.createSecular(product, "customer_id", `"`+someoneElse+`"`)
 		test := h.createSecular(product, "env", `"test"`)
 		h.wantList(product, "?env=prod&customer_id="+someone, mine)
-		h.wantList(product, "?env=prod&customer_id="+stranger, theirs)
+		h.wantList(product, "?env=prod&customer_id="+someoneElse, theirs)
 		h.wantList(product, "?env=test&customer_id="+someone, test)
 		h.wantList(product, "?customer_id=7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c99")
 	}
@@ -117,11 +117,11 @@ func TestIssuesAreFoundByTheirInvestors(t *testing.T) {
 	h := newFixture(t)
 	window := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
 	buy := func(who, n string) string { return `subscribe investor_id "` + who + `" certificates ` + n }
-	first := h.createSecular("certificate-issues").mustActAll(window, buy(someone, "1"), buy(stranger, "1"), buy(someone, "2"))
+	first := h.createSecular("certificate-issues").mustActAll(window, buy(someone, "1"), buy(someoneElse, "1"), buy(someone, "2"))
 	second := h.createSecular("certificate-issues").mustActAll(window, buy(someone, "3"))
 	h.createSecular("certificate-issues").mustActAll(window)
 	h.wantList("certificate-issues", "?investor_id="+someone, second, first)
-	h.wantList("certificate-issues", "?investor_id="+stranger, first)
+	h.wantList("certificate-issues", "?investor_id="+someoneElse, first)
 	h.wantList("certificate-issues", "?investor_id="+someone+"&status=draft")
 	h.wantList("certificate-issues", "?limit=1&investor_id="+someone, second)
 	h.session().get(pfp + "leases?investor_id=" + someone).wantFaults("investor_id")

@@ -12,7 +12,7 @@ import (
 
 // DECISIONS, 6: `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200.
 // A cursor goes on where its page ended, whatever is created meanwhile.
-func TestPagesOfContractsGoOnWhileOthersAreCreated(t *testing.T) {
+func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	var all []string
@@ -109,8 +109,8 @@ func TestAnIssuesDetailHasItsSubscriptions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`,
-		`subscribe investor_id "`+someone+`" certificates 2`, `subscribe investor_id "`+stranger+`" certificates 1`)
-	want := `[{"certificates":2,"date":"2026-09-03","investor_id":"` + someone + `"},{"certificates":1,"date":"2026-09-03","investor_id":"` + stranger + `"}]`
+		`subscribe investor_id "`+someone+`" certificates 2`, `subscribe investor_id "`+someoneElse+`" certificates 1`)
+	want := `[{"certificates":2,"date":"2026-09-03","investor_id":"` + someone + `"},{"certificates":1,"date":"2026-09-03","investor_id":"` + someoneElse + `"}]`
 	d.read().wantData("subscriptions", want)
 	if a := h.session().get(pfp + "certificate-issues"); a.at("data.0.id") != d.id() || a.at("data.0.subscriptions") != "(absent)" {
 		t.Errorf("listed %s", a.body)

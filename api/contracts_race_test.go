@@ -54,8 +54,8 @@ func TestManySubscribersAtOnceNeverOversubscribe(t *testing.T) {
 	if entries := d.entries(); len(entries) != 3 {
 		t.Errorf("booked %q", entries)
 	}
-	d.act("subscribe", "investor_id", `"`+stranger+`"`, "certificates", `2`).wantFaults("certificates")
-	d.mustAct("subscribe", "investor_id", `"`+stranger+`"`, "certificates", `1`)
+	d.act("subscribe", "investor_id", `"`+someoneElse+`"`, "certificates", `2`).wantFaults("certificates")
+	d.mustAct("subscribe", "investor_id", `"`+someoneElse+`"`, "certificates", `1`)
 	d.mustAct("activate").wantData("certificates_outstanding", "10")
 }
 

@@ -154,7 +154,7 @@ func (h *fixture) issued(more ...string) *contractFixture {
 	d := h.createReligious("sukuk", more...).approved()
 	d.actWith("start_offering", religiousActions["sukuk"]["start_offering"]).want(200, "")
 	d.mustAct("subscribe", "investor_id", `"`+someone+`"`, "certificates", "1")
-	d.mustAct("subscribe", "investor_id", `"`+stranger+`"`, "certificates", "2")
+	d.mustAct("subscribe", "investor_id", `"`+someoneElse+`"`, "certificates", "2")
 	return d.mustActAll("close_subscription", "activate")
 }
 

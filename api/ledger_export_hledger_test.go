@@ -57,7 +57,7 @@ func (h *fixture) runSecularContracts(env string) {
 	buy := func(who, n string) string { return `subscribe investor_id "` + who + `" certificates ` + n }
 	const deed = `ownership_documents ["deed"]`
 	h.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(
-		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, buy(someone, "1"), buy(stranger, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
+		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, buy(someone, "1"), buy(someoneElse, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
 		`profit total_profit "31"`, `redeem_early redemption_date "2026-09-04"`)
 	h.createSecular("managed-investments", "env", env).mustActAll("fund", "activate",
 		`profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "30"`, `complete final_value "1000"`)

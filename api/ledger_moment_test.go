@@ -80,7 +80,7 @@ func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) 
 
 // Of which day a page without at is, the first page decides: what is dated ahead is not
 // in it, though its day comes between the pages.
-func TestPagesOfTodayGoOnPastMidnight(t *testing.T) {
+func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(soldOut...)

@@ -202,9 +202,9 @@ func (q *accessFixture) id(x *target, at *place) string {
 func (q *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
 	at, whole := q.placeOf(k)
 	for _, other := range []*place{q.first, q.beside, q.second} {
-		sameHouse := other.org == at.org
+		sameOrganization := other.org == at.org
 		switch {
-		case other == at, x.everybodys, sameHouse && (whole || x.shared), !sameHouse && x.counted:
+		case other == at, x.everybodys, sameOrganization && (whole || x.shared), !sameOrganization && x.counted:
 		default:
 			places = append(places, other)
 		}

@@ -124,10 +124,10 @@ func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
 	}
 	number := far("far")
 	far("away")
-	for _, login := range []string{"clerk", "scribe"} {
+	for _, login := range []string{"cashier", "scribe"} {
 		h.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"C","roles":["partner"],"partner_id":`+number+`}`).want(201, "")
 	}
-	for _, pair := range [][2]string{{"far", "away"}, {"clerk", "scribe"}} {
+	for _, pair := range [][2]string{{"far", "away"}, {"cashier", "scribe"}} {
 		for i := range 7 {
 			right, wrong := h.logIn(first, loginBody(pair[0], goodPass)), h.logIn(first, loginBody(pair[1], goodPass+"x"))
 			if right.status != wrong.status || right.body != wrong.body || sameHeaders(right) != sameHeaders(wrong) {
@@ -227,10 +227,10 @@ func TestAPartnersSessionReadsAsItsKeyAndWritesNothing(t *testing.T) {
 	paid := h.partner().post(transactions, payment(`"amount":"100"`)).want(201, "").at("id")
 	neighbour := h.neighbour()
 	foreign := neighbour.post(transactions, payment(`"amount":"100"`)).at("id")
-	h.user("clerk", `"partner"`, `,"partner_id":1`)
+	h.user("cashier", `"partner"`, `,"partner_id":1`)
 	for who, c := range map[string]caller{
 		"the partner itself": h.bearer(h.logIn(first.String(), loginBody("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first),
-		"a user":             h.person("clerk"),
+		"a user":             h.person("cashier"),
 	} {
 		for _, path := range []string{
 			transactions + "?env=test", transactions + "/" + paid, "/api/v1/balances",
@@ -262,21 +262,21 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	first := h.seed.First.Org
 	login := loginBody("demo", string(h.seed.First.Pass))
 	c := h.bearer(h.logIn(first.String(), login).want(201, "").at("data.token"), first)
-	h.user("clerk", `"partner"`, `,"partner_id":1`)
-	clerk := h.person("clerk")
+	h.user("cashier", `"partner"`, `,"partner_id":1`)
+	cashier := h.person("cashier")
 	h.admin().patch("/api/v1/partners/1", `{"active":false}`).want(200, "")
 	for _, path := range []string{transactions, "/api/v1/balances", ledgerPath + "/accounts"} {
 		c.get(path).want(403, deactivated)
-		clerk.get(path).want(403, deactivated)
+		cashier.get(path).want(403, deactivated)
 	}
 	h.logIn(first.String(), login).want(403, deactivated)
-	h.logIn(first.String(), loginBody("clerk", goodPass)).want(403, deactivated)
+	h.logIn(first.String(), loginBody("cashier", goodPass)).want(403, deactivated)
 	h.logIn(first.String(), loginBody("demo", "wrong")).want(401, unauthorized)
-	clerk.do("DELETE", sessions+"/current", "").want(204, "") // who may do nothing may leave
-	clerk.get("/api/v1/balances").want(401, unauthorized)
+	cashier.do("DELETE", sessions+"/current", "").want(204, "") // who may do nothing may leave
+	cashier.get("/api/v1/balances").want(401, unauthorized)
 	h.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
 	c.get("/api/v1/balances").want(200, "")
-	clerk.get("/api/v1/balances").want(401, unauthorized)
+	cashier.get("/api/v1/balances").want(401, unauthorized)
 }
 
 // By hand: what the roles of a person reach. Who is live learns 403, others 401.

@@ -57,7 +57,7 @@ func unauthorizedCases(h *fixture) map[string][2]string {
 // the same for each way not to be let in, so no step is left out for one of them.
 // The least of many counts: others allocate at the same time, and pools lose
 // what they hold, under the race detector at random.
-func TestEveryStrangerCostsTheSame(t *testing.T) {
+func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 	h := newFixture(t)
 	const rounds = 200
 	cost := make(map[string]float64)

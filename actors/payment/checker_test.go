@@ -6,24 +6,25 @@ import (
 	"log/slog"
 	"strings"
 
-	"mizan/snapshots"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 )
 
 // checked runs the checker: its rules hold of whatever a test has done.
 func (h *house) checked() {
 	h.t.Helper()
-	in := snapshots.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)}
+	in := check.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)}
 	if h.scripted {
 		in.Data = ""
 	}
-	report, err := snapshots.Check(context.Background(), h.journal, in)
+	report, err := check.Check(context.Background(), h.journal, in)
 	if err != nil {
 		h.t.Error(err)
 		return
 	}
 	for i := range report.Rules {
 		rule := &report.Rules[i]
-		if rule.Outcome == snapshots.Broken && !(h.lossy && givenUp(rule)) && !(h.operators != nil && unlisted(rule)) {
+		if rule.Outcome == findings.Broken && !(h.lossy && givenUp(rule)) && !(h.operators != nil && unlisted(rule)) {
 			var text bytes.Buffer
 			_, _ = report.WriteTo(&text)
 			h.t.Errorf("the checker says\n%s", text.String())
@@ -34,17 +35,17 @@ func (h *house) checked() {
 
 // givenUp tells whether all that the checker minds are voids of charges that the
 // rail never had: a charge that is unknown may be cancelled.
-func givenUp(rule *snapshots.Rule) bool {
+func givenUp(rule *findings.Rule) bool {
 	return all(rule, "has a void at a terminal where it is not open")
 }
 
 // unlisted tells whether all that the checker minds is that operators are told of a
 // terminal that the store does not know: this house has its terminals in memory.
-func unlisted(rule *snapshots.Rule) bool {
+func unlisted(rule *findings.Rule) bool {
 	return all(rule, "(operators) goes to nobody who is there")
 }
 
-func all(rule *snapshots.Rule, end string) bool {
+func all(rule *findings.Rule, end string) bool {
 	for _, detail := range rule.Details {
 		if !strings.HasSuffix(detail, end) {
 			return false

@@ -30,7 +30,7 @@ import (
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
 )
 
 var (
@@ -165,7 +165,7 @@ func (h *house) restart() {
 // sound has the checker look at what the test has done.
 func (h *house) sound() {
 	h.t.Helper()
-	report, err := snapshots.Check(context.Background(), h.journal, snapshots.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)})
+	report, err := check.Check(context.Background(), h.journal, check.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		h.t.Error(err)
 		return

@@ -14,6 +14,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -98,7 +99,7 @@ func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) err
 // fromDay is a lower bound: an RFC 3339 time or the beginning of a day. Not sent: from the
 // beginning.
 func fromDay(q *web.Query, name string) ledger.Micros {
-	if day, ok := contract.ParseDate(q.Text(name)); ok {
+	if day, ok := schema.ParseDate(q.Text(name)); ok {
 		return ledger.MicrosOf(day.Time())
 	}
 	return q.InstantOr(name, 0, web.DayOrInstant)
@@ -107,7 +108,7 @@ func fromDay(q *web.Query, name string) ledger.Micros {
 // toDay is an inclusive upper bound: an RFC 3339 time or the end of a day. Not sent:
 // everything.
 func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
-	if day, ok := contract.ParseDate(q.Text(name)); ok {
+	if day, ok := schema.ParseDate(q.Text(name)); ok {
 		return web.ThroughNow(ledger.MicrosOf((day+1).Time())-1, now)
 	}
 	return web.ThroughNow(q.InstantOr(name, web.Forever, web.DayOrInstant), now)

@@ -13,10 +13,11 @@ import (
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Service makes, moves and reads contracts; *contract.Service of actors is one. Its errors
-// are *contract.Faults and *ledger.Refusal.
+// are *schema.Faults and *ledger.Refusal.
 type Service interface {
 	Create(contractactor.Create) (contractactor.Result, error)
 	Act(contractactor.Act) (contractactor.Result, error)
@@ -67,7 +68,7 @@ func withDetails(err error) error {
 	if err == nil {
 		return nil
 	}
-	var faults *contract.Faults
+	var faults *schema.Faults
 	if errors.As(err, &faults) {
 		return err
 	}
@@ -75,15 +76,15 @@ func withDetails(err error) error {
 	if refusals[0].Code != ledger.Invalid {
 		return err
 	}
-	faults = new(contract.Faults)
+	faults = new(schema.Faults)
 	for _, r := range refusals {
-		faults.List = append(faults.List, contract.Fault{Field: r.Field, Message: r.Detail})
+		faults.List = append(faults.List, schema.Fault{Field: r.Field, Message: r.Detail})
 	}
 	return faults
 }
 
 // keyAndInput is what a write is sent with: its Idempotency-Key and its body.
-func (h *Handlers) keyAndInput(req *web.Request) (key actors.Key, sent contract.Input, err error) {
+func (h *Handlers) keyAndInput(req *web.Request) (key actors.Key, sent schema.Input, err error) {
 	if key, err = h.keys.Staff(req); err == nil {
 		sent, err = req.Input()
 	}

@@ -6,6 +6,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // style is the form in which a family shows contracts.
@@ -35,7 +36,7 @@ func (f style) appendContract(e *web.Encoder, org ledger.ID, result *contractact
 			if detail {
 				f.appendMetadata(e, r)
 			}
-		case c.Place == contract.Short, c.Place == contract.Detail && detail, c.Place == contract.Deep && whole:
+		case c.Place == schema.Short, c.Place == schema.Detail && detail, c.Place == schema.Deep && whole:
 			f.appendField(e, c, c.Value(r.Values))
 		}
 	}
@@ -48,7 +49,7 @@ func (f style) appendContract(e *web.Encoder, org ledger.ID, result *contractact
 func (f style) appendMetadata(e *web.Encoder, r *contract.Record) {
 	own := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {
-		if c.Place == contract.Metadata && c.Value(r.Values) != nil {
+		if c.Place == schema.Metadata && c.Value(r.Values) != nil {
 			own[c.Name] = true
 		}
 	}
@@ -66,7 +67,7 @@ func (f style) appendMetadata(e *web.Encoder, r *contract.Record) {
 	e.Enter(contract.Sent.Name, '{')
 	e.Members(web.OrEmptyObject(sent), func(name []byte) bool { return !own[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
-		if own[c.Name] && c.Place == contract.Metadata {
+		if own[c.Name] && c.Place == schema.Metadata {
 			f.appendField(e, c, c.Value(r.Values))
 		}
 	}
@@ -74,8 +75,8 @@ func (f style) appendMetadata(e *web.Encoder, r *contract.Record) {
 }
 
 // appendField writes one column's value.
-func (f style) appendField(e *web.Encoder, c *contract.Column, value any) {
-	if rows, ok := value.([]contract.Row); c.Kind == contract.Rows && !c.Single && (ok || !f.bare) {
+func (f style) appendField(e *web.Encoder, c *schema.Column, value any) {
+	if rows, ok := value.([]schema.Row); c.Kind == schema.KindRows && !c.Single && (ok || !f.bare) {
 		if len(rows) > 0 || !f.bare {
 			f.appendRows(e, c, rows)
 		}
@@ -117,7 +118,7 @@ func (f style) appendField(e *web.Encoder, c *contract.Column, value any) {
 		e.Texts(c.Name, v)
 	case []byte:
 		e.Object(c.Name, v)
-	case []contract.Row: // single
+	case []schema.Row: // single
 		e.Enter(c.Name, '{')
 		f.appendRow(e, c.Of, v[0])
 		e.Close('}')
@@ -131,7 +132,7 @@ func empty(value any) bool {
 		return v == ""
 	case []string:
 		return len(v) == 0
-	case []contract.Row:
+	case []schema.Row:
 		return len(v) == 0
 	case []byte:
 		return web.IsEmptyObject(v)
@@ -151,7 +152,7 @@ func (f style) appendSigned(e *web.Encoder, name string, s money.Signed) {
 	e.Buf = s.Abs.AppendDecimal(e.Buf)
 }
 
-func (f style) appendRows(e *web.Encoder, c *contract.Column, rows []contract.Row) {
+func (f style) appendRows(e *web.Encoder, c *schema.Column, rows []schema.Row) {
 	e.Enter(c.Name, '[')
 	for _, row := range rows {
 		e.Open('{')
@@ -161,9 +162,9 @@ func (f style) appendRows(e *web.Encoder, c *contract.Column, rows []contract.Ro
 	e.Close(']')
 }
 
-func (f style) appendRow(e *web.Encoder, t *contract.Table, row contract.Row) {
+func (f style) appendRow(e *web.Encoder, t *schema.Table, row schema.Row) {
 	for _, c := range t.Columns {
-		if c.Place != contract.Hidden {
+		if c.Place != schema.Hidden {
 			f.appendField(e, c, c.Value(row))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -239,7 +240,7 @@ func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.
 		header[i] = column.Name
 	}
 	_ = w.Write(header) // a buffer never fails
-	rows, _ := product.Schedule.Value(result.Record.Values).([]contract.Row)
+	rows, _ := product.Schedule.Value(result.Record.Values).([]schema.Row)
 	for _, row := range rows {
 		for i, column := range table.Columns {
 			header[i] = contract.Plain(column.Value(row))

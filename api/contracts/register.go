@@ -8,6 +8,7 @@ import (
 	contractactor "mizan/actors/contract"
 	"mizan/api/web"
 	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -57,7 +58,7 @@ type registerPage struct {
 }
 
 // add adds a row; false: the page is full.
-func (p *registerPage) add(t *contract.Table, number int64, row contract.Row) bool {
+func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	if p.Rows == p.limit {
 		p.more = true
 		return false

@@ -10,6 +10,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // screen is GET /screen: it applies the rules to the query and stores the result. HEAD,
@@ -24,10 +25,10 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 	if _, sent := q.Sent("subject"); !sent {
 		q.Problems.Add("subject", "subject is required: asset or transaction")
 	}
-	if _, known := contract.Regions[given.Region]; !contract.Blank(given.Region) && !known {
+	if _, known := contract.Regions[given.Region]; !schema.Blank(given.Region) && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
-	if !contract.Blank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
+	if !schema.Blank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
 		q.Problems.Add("currency", "currency is not one that contracts are made in")
 	}
 	if text, sent := q.Sent("amount"); sent {

@@ -10,7 +10,7 @@ import (
 	"mizan/internal/jsonwalk"
 	"mizan/internal/steps"
 	"mizan/ledger"
-	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 )
 
 // Codes that only the HTTP layer refuses with.
@@ -82,7 +82,7 @@ var answers = map[ledger.Code]answer{
 
 // WriteError answers with an error and returns the status.
 func WriteError(ctx *fasthttp.RequestCtx, err error) int {
-	var faults *contract.Faults
+	var faults *schema.Faults
 	if errors.As(err, &faults) {
 		WriteJSON(ctx, fiber.StatusUnprocessableEntity, appendFaults(nil, faults))
 		return fiber.StatusUnprocessableEntity
@@ -158,7 +158,7 @@ func appendProblems(dst []byte, list Problems) []byte {
 
 // appendFaults appends the body of a contract's 422: each refused field once with all of
 // its messages. An unknown action is also the message of the whole.
-func appendFaults(dst []byte, faults *contract.Faults) []byte {
+func appendFaults(dst []byte, faults *schema.Faults) []byte {
 	e := Encoder{Buf: dst}
 	e.Open('{')
 	e.Word("error", "unprocessable_entity")

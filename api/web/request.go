@@ -11,8 +11,8 @@ import (
 
 	"mizan/api/auth"
 	"mizan/ledger"
-	"mizan/ledger/contract"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 // Request is a request that has reached its route.
@@ -93,9 +93,9 @@ func ParamsOf(body []byte) ([]byte, error) {
 }
 
 // Input is the body as the members of an object; an absent body has none.
-func (req *Request) Input() (contract.Input, error) {
+func (req *Request) Input() (schema.Input, error) {
 	if len(req.Request.Body()) == 0 {
-		return contract.Input{}, nil
+		return schema.Input{}, nil
 	}
 	if !IsJSON(req.Request.Header.ContentType()) {
 		return nil, ledger.Refuse("web.Input", UnsupportedMediaType, "the body must be application/json")
@@ -104,7 +104,7 @@ func (req *Request) Input() (contract.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	var input contract.Input
+	var input schema.Input
 	if !IsObject(value) || json.Unmarshal(value, &input) != nil {
 		return nil, ledger.RefuseField("web.Input", "body", "must be an object")
 	}

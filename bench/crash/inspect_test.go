@@ -13,14 +13,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/actors/payment"
 	"mizan/bench/server"
 	"mizan/internal/clock"
 	"mizan/internal/testkit"
 	"mizan/ledger"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 	"mizan/posting/store"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
 )
 
 // inspect looks at the closed store: the checker as a user runs it, and the
@@ -60,7 +60,7 @@ func (c *campaign) withJournal(fn func(*posting.Journal) error) {
 func (c *campaign) digest() (sum [32]byte) {
 	c.t.Helper()
 	c.withJournal(func(j *posting.Journal) error {
-		report, err := snapshots.Check(c.t.Context(), j, snapshots.Inputs{Data: c.dir, Log: slog.New(slog.DiscardHandler)})
+		report, err := check.Check(c.t.Context(), j, check.Inputs{Data: c.dir, Log: slog.New(slog.DiscardHandler)})
 		if err == nil {
 			sum = report.Digest
 		}
@@ -140,7 +140,7 @@ func (c *campaign) compareStore() {
 		v := j.View()
 		defer v.Close()
 		return v.Records(uuid.MustParse(c.book.organization), ledger.Transaction, func(id ledger.ID, stored posting.Record) (bool, error) {
-			r, err := payment.Decode(stored.Payload)
+			r, err := paymentcodec.Decode(stored.Payload)
 			if err != nil {
 				return false, err
 			}

@@ -1,0 +1,287 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mizan/internal/secret"
+	"mizan/posting/store"
+)
+
+// archive is a backup's file, open for reading.
+type archive struct {
+	path     string
+	f        *os.File
+	size     int64
+	written  time.Time
+	header   Header
+	manifest *Manifest // nil: it was opened without keys
+	first    int64     // where the first part begins
+	last     int64     // where the manifest's frame begins
+	sealed   []byte    // the manifest
+	end      [sha256.Size]byte
+	keyring  Sealer
+}
+
+// openArchive opens a backup and reads all of it but the parts and, for want of keys,
+// the manifest. Errors: *BackupError, or those of the file system.
+func openArchive(path string) (*archive, error) {
+	a, err := openHeader(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.readEnd(); err != nil {
+		a.close()
+		return nil, a.fault(err)
+	}
+	return a, nil
+}
+
+// openHeader opens a backup and reads what it says of itself. Opening waits for nobody:
+// what is there may be a pipe.
+func openHeader(path string) (*archive, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{path: path, f: f}
+	for _, step := range []func() error{a.measure, a.readHeader} {
+		if err := step(); err != nil {
+			a.close()
+			return nil, a.fault(err)
+		}
+	}
+	return a, nil
+}
+
+// openSealed is openArchive with keys: the manifest is read too, by which everything
+// in the backup is known.
+func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, error) {
+	a, err := openArchive(path)
+	if err != nil {
+		return nil, err
+	}
+	a.keyring = keyring
+	if err := a.openManifest(ctx); err != nil {
+		a.close()
+		return nil, a.fault(err)
+	}
+	return a, nil
+}
+
+func (a *archive) measure() error {
+	info, err := a.f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &Error{Path: a.path, What: "it is no file", Cause: ErrChoice}
+	}
+	a.size, a.written = info.Size(), info.ModTime()
+	return nil
+}
+
+func (a *archive) close() { _ = a.f.Close() } // it was only read
+
+// fault says of an error of reading what it says of the backup.
+func (a *archive) fault(err error) error {
+	var fault *os.PathError
+	var known *Error
+	if errors.As(err, &fault) || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, secret.ErrNoSealingKey) {
+		return err
+	}
+	return spoiled(a.path, "%v", err)
+}
+
+func (a *archive) readHeader() error {
+	magic := make([]byte, len(backupMagic))
+	r := io.NewSectionReader(a.f, 0, a.size)
+	if _, err := io.ReadFull(r, magic); err != nil {
+		return cut(err)
+	}
+	if string(magic) != backupMagic {
+		return &Error{Path: a.path, What: "it is no backup", Cause: ErrChoice}
+	}
+	size, err := readFrameHead(r, frameHeader, maxHeader)
+	if err != nil {
+		return err
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return cut(err)
+	}
+	if json.Unmarshal(body, &a.header) != nil || a.header.Version < backupVersion {
+		return errors.New("its header can't be read")
+	}
+	if a.header.Version > backupVersion {
+		return &Error{Path: a.path, What: "it was made by another release, a newer one: its form is not known", Cause: store.ErrNewerSchema}
+	}
+	a.first, _ = r.Seek(0, io.SeekCurrent)
+	return nil
+}
+
+// readEnd reads the end and the sealed manifest before it.
+func (a *archive) readEnd() error {
+	at := a.size - frameHead - endSize
+	if at < a.first {
+		return errCut
+	}
+	r := io.NewSectionReader(a.f, at, a.size-at)
+	size, err := readFrameHead(r, frameEnd, endSize)
+	var body [endSize]byte
+	if err == nil && size != endSize {
+		err = errCut
+	}
+	if err == nil {
+		_, err = io.ReadFull(r, body[:])
+	}
+	if err != nil {
+		return errors.New("it does not end as a backup does; it was cut short")
+	}
+	length := int64(binary.BigEndian.Uint32(body[:]))
+	copy(a.end[:], body[4:])
+	if a.last = at - frameHead - length; length > maxManifest || a.last < a.first {
+		return errors.New("its manifest does not fit")
+	}
+	r = io.NewSectionReader(a.f, a.last, frameHead+length)
+	if size, err = readFrameHead(r, frameManifest, maxManifest); err != nil {
+		return err
+	}
+	if int64(size) != length {
+		return errors.New("its manifest does not fit")
+	}
+	a.sealed = make([]byte, length)
+	_, err = io.ReadFull(r, a.sealed)
+	return cut(err)
+}
+
+// openManifest opens the manifest and sees that it is this file's. A file that is
+// whole and doesn't open was made with other keys, or what it says of itself is not what
+// it was made with.
+func (a *archive) openManifest(ctx context.Context) error {
+	plaintext, err := a.unseal()
+	if err == nil {
+		return a.readManifest(plaintext)
+	}
+	if whole := a.whole(ctx); whole != nil {
+		return whole
+	}
+	if errors.Is(err, secret.ErrNoSealingKey) {
+		return err
+	}
+	return &Error{Path: a.path, What: "its manifest does not open with this keyring: it was made with another keyring, or it was altered"}
+}
+
+// unseal is the manifest in the clear.
+func (a *archive) unseal() ([]byte, error) {
+	return a.keyring.Open(a.sealed, manifestContext(a.header.ID))
+}
+
+// readManifest compares the manifest with the file.
+func (a *archive) readManifest(plaintext []byte) error {
+	a.manifest = new(Manifest)
+	if json.Unmarshal(plaintext, a.manifest) != nil {
+		return spoiled(a.path, "its manifest can't be read")
+	}
+	named, err := encodeJSON(&a.manifest.Header)
+	if err != nil {
+		return err
+	}
+	shown, err := encodeJSON(&a.header)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(named, shown) {
+		return spoiled(a.path, "its header is not the one of its manifest")
+	}
+	at := a.first
+	sum := newSeal()
+	sum.frame(frameHeader, shown)
+	for i := range a.manifest.Parts {
+		sum.Write(a.manifest.Parts[i].SHA256)
+		at += frameHead + int64(a.manifest.Parts[i].Size)
+	}
+	sum.frame(frameManifest, a.sealed)
+	if at != a.last || !bytes.Equal(sum.Sum(nil), a.end[:]) {
+		return spoiled(a.path, "its parts are not those of its manifest")
+	}
+	return nil
+}
+
+// whole reads the file without keys and compares it with its end.
+func (a *archive) whole(ctx context.Context) error {
+	sum := newSeal()
+	// The header's bytes as they stand in the file.
+	body := make([]byte, a.first-int64(len(backupMagic))-frameHead)
+	if _, err := a.f.ReadAt(body, int64(len(backupMagic))+frameHead); err != nil {
+		return a.fault(cut(err))
+	}
+	sum.frame(frameHeader, body)
+	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.first, a.last-a.first), 1<<20)
+	part := sha256.New()
+	for at := a.first; at < a.last; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		size, err := readFrameHead(in, framePart, maxPart)
+		if err == nil {
+			part.Reset()
+			_, err = io.CopyN(part, in, int64(size))
+		}
+		if err != nil {
+			return a.fault(cut(err))
+		}
+		sum.Write(part.Sum(nil))
+		at += frameHead + int64(size)
+	}
+	sum.frame(frameManifest, a.sealed)
+	if !bytes.Equal(sum.Sum(nil), a.end[:]) {
+		return spoiled(a.path, "it does not match its checksum")
+	}
+	return nil
+}
+
+// parts calls fn with every part, opened, in order; the plaintext is fn's. Each
+// is what the manifest says, or the error is a *BackupError.
+func (a *archive) parts(fn func(file string, plaintext []byte) error) error {
+	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.first, a.last-a.first), 1<<20)
+	var sealed []byte
+	for i := range a.manifest.Parts {
+		p := &a.manifest.Parts[i]
+		size, err := readFrameHead(in, framePart, maxPart)
+		if err == nil && size != p.Size {
+			err = errors.New("a part has another length")
+		}
+		if err != nil {
+			return a.fault(err)
+		}
+		if cap(sealed) < size {
+			sealed = make([]byte, size)
+		}
+		sealed = sealed[:size]
+		if _, err := io.ReadFull(in, sealed); err != nil {
+			return a.fault(cut(err))
+		}
+		if hash := sha256.Sum256(sealed); !bytes.Equal(hash[:], p.SHA256) {
+			return spoiled(a.path, "part %d does not match its hash", i+1)
+		}
+		plaintext, err := a.keyring.Open(sealed, partContext(a.header.ID, i, p.File))
+		if err != nil {
+			return spoiled(a.path, "part %d does not open", i+1)
+		}
+		if err := fn(p.File, plaintext); err != nil {
+			return err
+		}
+	}
+	return nil
+}

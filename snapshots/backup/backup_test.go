@@ -1,0 +1,477 @@
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/posting/store"
+	"mizan/snapshots/backup"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// backupsOf are those of a running house.
+func backupsOf(h *fixture.Server) *backup.Service {
+	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
+	h.T.Cleanup(b.Close)
+	return b
+}
+
+// saveBackup takes a backup into the directory.
+func saveBackup(h *fixture.Server, dir string) backup.Listed {
+	h.T.Helper()
+	b := backupsOf(h)
+	saved, err := b.Save(dir)
+	fixture.Must(h.T, err)
+	b.Close()
+	return saved
+}
+
+// digestOf is what a closed store means; the checker must find nothing in it.
+func digestOf(t testing.TB, dir string) [32]byte {
+	t.Helper()
+	j := fixture.OpenJournal(t, &fixture.Store{Dir: dir}, fixedClock{}, nil)
+	defer func() { fixture.Must(t, j.Close()) }()
+	report, err := check.Check(context.Background(), j, check.Inputs{Data: dir, Log: fixture.NoLog})
+	fixture.Must(t, err)
+	if report.Broken() {
+		var text bytes.Buffer
+		_, _ = report.WriteTo(&text)
+		t.Fatalf("the store is broken:\n%s", text.String())
+	}
+	return report.Digest
+}
+
+// fixedClock is the clock of a store in which nothing happens.
+type fixedClock struct{}
+
+func (fixedClock) Now() time.Time { return fixture.StartTime }
+
+// restoreTo is a data directory that was made of a backup.
+func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, done *backup.Restored) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "restored")
+	var instant time.Time
+	if at != "" {
+		var err error
+		instant, err = time.Parse(time.RFC3339Nano, at)
+		fixture.Must(t, err)
+	}
+	done, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, At: instant, Data: dir, Keyring: keys, Log: fixture.NoLog})
+	fixture.Must(t, err)
+	return dir, done
+}
+
+// A backup of a running server is the store as it was then, and so is what is
+// restored from it.
+func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
+	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
+		w := settle(t)
+		h := fixture.Start(t, w)
+		backups := t.TempDir()
+		saved := saveBackup(h, backups)
+		n, _ := h.Journal.LastGroup()
+		if saved.Header.Group != n || saved.Header.Kind() != "full" {
+			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, n)
+		}
+		h.Close()
+		dir, done := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
+		if done.Used != 1 || done.Header.ID != saved.Header.ID {
+			t.Errorf("restored %+v", done)
+		}
+		if digestOf(t, dir) != digestOf(t, w.Dir) {
+			t.Error("the restored store means something else")
+		}
+	})
+}
+
+// Increments bring what came since, and take what was removed: sealed cards, what
+// was due, daybooks, KVs. Any of them is restored to its own moment.
+func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	backups := t.TempDir()
+	var saved []backup.Listed
+	var digests [][32]byte
+	for i := range 4 {
+		switch i {
+		case 1:
+			h.Create(w.First, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits
+			h.Create(w.First, payment.Payment, "4000002500003155", 700, "chain-2") // so is this one's
+		case 2:
+			h.Advance(time.Minute)
+		case 3:
+			h.Advance(time.Hour)
+			for range 40 {
+				h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "")
+			}
+		}
+		h.Advance(time.Second)
+		saved = append(saved, saveBackup(h, backups))
+		h.Close()
+		digests = append(digests, digestOf(t, w.Dir))
+		h = openAt(t, w, saved[i].Header.TakenAt)
+	}
+	h.Close()
+	for i, s := range saved {
+		if want := map[bool]string{true: "full", false: "incremental"}[i == 0]; s.Header.Kind() != want {
+			t.Errorf("backup %d is %s", i, s.Header.Kind())
+		}
+		dir, done := restoreTo(t, backups, s.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, w.Dir))
+		if done.Used != i+1 || done.Header.Group != s.Header.Group {
+			t.Errorf("backup %d: %d were used, to group %d", i, done.Used, done.Header.Group)
+		}
+		if digestOf(t, dir) != digests[i] {
+			t.Errorf("backup %d: the restored store means something else", i)
+		}
+	}
+}
+
+// openAt opens a town's house at an instant.
+func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
+	t.Helper()
+	h := fixture.Start(t, w)
+	if at.After(h.Clock.Now()) {
+		fixture.Must(t, h.Runtime.Advance(at))
+	}
+	return h
+}
+
+// A server that starts from what was restored goes on with its journal, and the
+// next increment rests on the backup that it came from.
+func TestARestoredStoreGoesOn(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	backups := t.TempDir()
+	saved := saveBackup(h, backups)
+	h.Close()
+	dir, _ := restoreTo(t, backups, "", fixture.Keyring(t, w.Dir))
+	fixture.Must(t, os.Link(filepath.Join(w.Dir, "keyring"), filepath.Join(dir, "keyring")))
+	own := *w
+	own.Dir = dir
+	h = openAt(t, &own, saved.Header.TakenAt)
+	made := h.Create(w.First, payment.Payment, "4242424242424242", 4_200, "after the restore")
+	if made.Status != payment.Charged {
+		t.Errorf("a payment after the restore is %v", made.Status)
+	}
+	next := saveBackup(h, backups)
+	if next.Header.Since == nil || next.Header.Since.ID != saved.Header.ID || next.Header.Group <= saved.Header.Group {
+		t.Errorf("the next backup is %+v", next.Header)
+	}
+	h.Close()
+	want := digestOf(t, dir)
+	again, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, w.Dir))
+	if digestOf(t, again) != want {
+		t.Error("the second restore means something else")
+	}
+}
+
+// While a backup is read others pay; it shows one moment all the same.
+func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	b, err := backupsOf(h).Begin(nil)
+	fixture.Must(t, err)
+	for range 200 {
+		h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "")
+	}
+	h.Advance(time.Minute)
+	path := filepath.Join(t.TempDir(), "one"+backup.Suffix)
+	f, err := os.Create(path)
+	fixture.Must(t, err)
+	_, err = b.WriteTo(f)
+	fixture.Must(t, errors.Join(err, f.Close()))
+	b.Close()
+	h.Close()
+	dir, _ := restoreTo(t, path, "", fixture.Keyring(t, w.Dir))
+	if got, want := digestOf(t, dir), digestOf(t, fixture.Copy(t).Dir); got != want {
+		t.Error("the backup has something of what came after it")
+	}
+}
+
+func TestOneBackupAtATime(t *testing.T) {
+	h := fixture.Start(t, fixture.Copy(t))
+	backups := backupsOf(h)
+	b, err := backups.Begin(nil)
+	fixture.Must(t, err)
+	var refused *ledger.Refusal
+	if _, err := backups.Begin(nil); !errors.As(err, &refused) || refused.Code != ledger.Conflict {
+		t.Errorf("a second backup: %v", err)
+	}
+	b.Close()
+	b, err = backups.Begin(nil)
+	fixture.Must(t, err)
+	b.Close()
+	backups.Close()
+	if _, err := backups.Begin(nil); !errors.As(err, &refused) || refused.Code != ledger.Unavailable {
+		t.Errorf("a backup of a server that stops: %v", err)
+	}
+	h.Close()
+}
+
+// A stream that nobody reads on ends, and lets go of the store.
+func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
+	h := fixture.Start(t, fixture.Copy(t))
+	backups := backupsOf(h)
+	for _, end := range []func(io.Closer){func(c io.Closer) { fixture.Must(t, c.Close()) }, func(io.Closer) { backups.Stop() }} {
+		stream, err := backups.Stream(nil)
+		fixture.Must(t, err)
+		_, err = io.ReadFull(stream, make([]byte, 100))
+		fixture.Must(t, err)
+		end(stream)
+	}
+	backups.Close() // waits for both
+	h.Close()
+}
+
+// An increment is only made to a backup of the same store's past.
+func TestAnIncrementNeedsABackupOfThisStoresPast(t *testing.T) {
+	h := fixture.Start(t, fixture.Copy(t))
+	defer h.Close()
+	backups := backupsOf(h)
+	n, hash := h.Journal.LastGroup()
+	sound := backup.Base{ID: "3d560634-e283-41f4-8987-8974726a90a5", Group: n, GroupHash: hexOf(hash[:]), Depth: 1}
+	for name, spoil := range map[string]func(*backup.Base){
+		"another chain":    func(b *backup.Base) { b.GroupHash = hexOf(make([]byte, 32)) },
+		"a later group":    func(b *backup.Base) { b.Group++ },
+		"another group":    func(b *backup.Base) { b.Group-- },
+		"too long":         func(b *backup.Base) { b.Depth = 1_000 },
+		"no depth":         func(b *backup.Base) { b.Depth = 0 },
+		"an id that isn't": func(b *backup.Base) { b.ID = "{" + b.ID + "}" },
+	} {
+		base := sound
+		spoil(&base)
+		var refused *ledger.Refusal
+		b, err := backups.Begin(&base)
+		if !errors.As(err, &refused) || refused.Field != "since" {
+			t.Errorf("%s: %v, want a refusal of since", name, err)
+		}
+		if err == nil {
+			b.Close()
+		}
+	}
+	b, err := backups.Begin(&sound)
+	fixture.Must(t, err)
+	b.Close()
+}
+
+func hexOf(b []byte) string {
+	const digits = "0123456789abcdef"
+	var text strings.Builder
+	for _, c := range b {
+		text.WriteByte(digits[c>>4])
+		text.WriteByte(digits[c&15])
+	}
+	return text.String()
+}
+
+// chainOf is a directory with a full backup and an increment, and their keys.
+func chainOf(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+	t.Helper()
+	return chainIn(t, fixture.Buffered)
+}
+
+func chainIn(t testing.TB, days int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+	t.Helper()
+	w := fixture.CopyLaidOut(t, days)
+	h := fixture.Start(t, w)
+	dir = t.TempDir()
+	full = saveBackup(h, dir)
+	h.Advance(time.Second)
+	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "increment")
+	increment = saveBackup(h, dir)
+	h.Close()
+	return dir, full, increment, fixture.Keyring(t, w.Dir)
+}
+
+// wantRefused wants a restore and a verification to fail with words, and nothing to be
+// there afterwards.
+func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
+	t.Helper()
+	place := t.TempDir()
+	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
+	if err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("a restore says %v, want something with %q", err, says)
+	}
+	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+		t.Errorf("the restore left %v, %v", entries, err)
+	}
+	if _, err := backup.Verify(t.Context(), from, time.Time{}, keys); err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("a verification says %v, want something with %q", err, says)
+	}
+}
+
+func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
+	dir, full, increment, keys := chainOf(t)
+	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	fixture.Must(t, err)
+	wantRefused(t, full.Path, other, "made with another keyring")
+	wantRefused(t, dir, other, "made with another keyring")
+
+	strange, _, _, _ := chainIn(t, fixture.Paged)
+	moved := filepath.Join(strange, filepath.Base(increment.Path))
+	fixture.Must(t, os.Link(increment.Path, moved))
+	wantRefused(t, moved, keys, "rests on backup "+full.Header.ID)
+	wantRefused(t, strange, keys, "backups of several stores")
+	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
+	wantRefused(t, increment.Path, keys, "which is not beside it")
+	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
+}
+
+func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
+	dir, _, _, keys := chainOf(t)
+	place := filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.MkdirAll(filepath.Join(place, "something"), 0o700))
+	cfg := backup.RestoreConfig{From: dir, Data: place, Keyring: keys, Log: fixture.NoLog}
+	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrNotEmpty) {
+		t.Errorf("a restore over something: %v", err)
+	}
+	fixture.Must(t, os.Remove(filepath.Join(place, "something")))
+	if _, err := backup.Restore(t.Context(), cfg); err != nil {
+		t.Errorf("a restore into an empty directory: %v", err)
+	}
+	cfg.Data = filepath.Join(t.TempDir(), "none", "data")
+	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a restore beside nothing: %v", err)
+	}
+}
+
+// What a restore that was killed left is removed by the next one, unless it is
+// still at work.
+func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
+	dir, _, _, keys := chainOf(t)
+	place := filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.MkdirAll(filepath.Join(place+backup.Restoring, "store.new"), 0o700))
+	fixture.Must(t, os.WriteFile(filepath.Join(place+backup.Restoring, store.UnfinishedName), nil, 0o600))
+	cfg := backup.RestoreConfig{From: dir, Data: place, Keyring: keys, Log: fixture.NoLog}
+	unlock := lock(t, place+backup.Restoring)
+	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("a restore beside another: %v", err)
+	}
+	unlock()
+	_, err := backup.Restore(t.Context(), cfg)
+	fixture.Must(t, err)
+	if _, err := os.Stat(place + backup.Restoring); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the place of work is still there: %v", err)
+	}
+}
+
+// Nothing that was ever told to the store stands in a backup as it was told.
+func TestABackupShowsNothing(t *testing.T) {
+	_, full, increment, _ := chainOf(t)
+	for _, path := range []string{full.Path, increment.Path} {
+		content, err := os.ReadFile(path)
+		fixture.Must(t, err)
+		// None is so short that it may stand among so many random bytes.
+		for _, told := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
+			if bytes.Contains(content, []byte(told)) {
+				t.Errorf("%q stands in a backup", told)
+			}
+		}
+	}
+}
+
+func TestARetentionKeepsWhatIncrementsRestOn(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	backups := backupsOf(h)
+	dir := t.TempDir()
+	_, others, _, _ := chainIn(t, fixture.Paged)
+	strange := filepath.Join(dir, filepath.Base(others.Path))
+	fixture.Must(t, os.Link(others.Path, strange))
+	spoiled := filepath.Join(dir, "spoiled"+backup.Suffix)
+	fixture.Must(t, os.WriteFile(spoiled, []byte("no backup"), 0o600))
+	var saved []string
+	take := func() {
+		t.Helper()
+		h.Advance(time.Second)
+		s, err := backups.Save(dir)
+		fixture.Must(t, err)
+		saved = append(saved, s.Path)
+	}
+	for range 30 { // 24 of one chain, 6 of the next
+		take()
+	}
+	left := func() (n []int) {
+		for i, path := range saved {
+			if _, err := os.Stat(path); err == nil {
+				n = append(n, i)
+			}
+		}
+		return n
+	}
+	for _, step := range []struct {
+		keep int
+		left []int
+	}{
+		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the two last of the first chain need all of it
+		{6, upTo(24, 30)},
+		{1, upTo(24, 30)},
+	} {
+		_, err := backups.Prune(dir, step.keep)
+		fixture.Must(t, err)
+		if got := left(); !slices.Equal(got, step.left) {
+			t.Errorf("keeping %d left %v, want %v", step.keep, got, step.left)
+		}
+	}
+	backups.Close()
+	h.Close()
+	for _, path := range []string{strange, spoiled} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("what is not this store's was removed: %v", err)
+		}
+	}
+	restoreTo(t, saved[len(saved)-1], "", fixture.Keyring(t, w.Dir))
+}
+
+func upTo(from, to int) (n []int) {
+	for i := from; i < to; i++ {
+		n = append(n, i)
+	}
+	return n
+}
+
+// A rail knows of calls that were made after the moment of a backup. A restored
+// sandbox's has forgotten them, and no others.
+func TestCallsAfterTheMomentAreTakenOutOfTheSimulatorsLog(t *testing.T) {
+	w, later := fixture.Copy(t), fixture.Copy(t)
+	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
+	want, err := os.ReadFile(log(w))
+	fixture.Must(t, err)
+	h := fixture.Start(t, later)
+	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "later")
+	h.Create(w.Second, payment.Payment, "4000000000000002", 1_000, "later")
+	h.Advance(time.Hour) // what waits at that moment is inquired, and booked
+	h.Close()
+	grown, err := os.ReadFile(log(later))
+	fixture.Must(t, err)
+	if !bytes.HasPrefix(grown, want) || len(grown) == len(want) {
+		t.Fatal("the later log is not the earlier one and more")
+	}
+	fixture.Must(t, os.WriteFile(log(w), append(grown, `{"torn":`...), 0o600))
+	j := fixture.OpenJournal(t, w, fixedClock{}, nil)
+	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: fixedClock{}, Data: w.Dir, Log: fixture.NoLog})
+	saved, err := backups.Save(t.TempDir())
+	fixture.Must(t, err)
+	backups.Close()
+	fixture.Must(t, j.Close())
+	dir, _ := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
+	got, err := os.ReadFile(filepath.Join(dir, "simulator.log"))
+	fixture.Must(t, err)
+	if !bytes.Equal(got, want) {
+		t.Errorf("the restored log has %d bytes, want the %d of that moment", len(got), len(want))
+	}
+	digestOf(t, dir)
+}

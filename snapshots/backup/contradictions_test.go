@@ -1,0 +1,215 @@
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/backup"
+	"mizan/snapshots/fixture"
+)
+
+// sealer seals something else than it was given, or spoils what it has sealed.
+type sealer struct {
+	backup.Sealer
+	before func(plaintext, context []byte) []byte
+	after  func(sealed, context []byte) []byte
+}
+
+// Seal implements snapshots.Sealer.
+func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
+	if s.before != nil {
+		plaintext = s.before(plaintext, context)
+	}
+	sealed, err := s.Sealer.Seal(plaintext, context)
+	if s.after != nil {
+		sealed = s.after(sealed, context)
+	}
+	return sealed, err
+}
+
+// ofManifest tells whether it is the manifest that is sealed.
+func ofManifest(context []byte) bool {
+	return bytes.HasPrefix(context, []byte("mizan backup manifest"))
+}
+
+// changingManifest is a sealer of manifests that say something else.
+func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) backup.Sealer {
+	return sealer{Sealer: keys, before: func(plaintext, context []byte) []byte {
+		if !ofManifest(context) {
+			return plaintext
+		}
+		var m backup.Manifest
+		fixture.Must(t, json.Unmarshal(plaintext, &m))
+		change(&m)
+		changed, err := json.Marshal(&m, json.Deterministic(true))
+		fixture.Must(t, err)
+		return changed
+	}}
+}
+
+// writeBackup is the file of a backup that keys seal and that claims to be another.
+func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
+	h.T.Helper()
+	service := backup.New(backup.Options{Journal: h.Journal, Keyring: keys, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
+	b, err := service.Begin(base)
+	fixture.Must(h.T, err)
+	defer b.Close()
+	if claim != nil {
+		b.Claim(claim)
+	}
+	f, err := os.CreateTemp(dir, "*"+backup.Suffix)
+	fixture.Must(h.T, err)
+	_, err = b.WriteTo(f)
+	fixture.Must(h.T, errors.Join(err, f.Close()))
+	return f.Name()
+}
+
+// A backup whose manifest says one thing and whose rows say another is not restored,
+// though all of it was sealed with the right keys.
+func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
+	h := fixture.Start(t, fixture.Copy(t))
+	defer h.Close()
+	keys := fixture.Keyring(t, h.Dir)
+	for says, change := range map[string]func(*backup.Manifest){
+		"do not end where its manifest says": func(m *backup.Manifest) { m.Heads[0].Size++ },
+		"the restored journals do not end":   func(m *backup.Manifest) { m.Heads[0].Root[0] ^= 1 },
+		"restored journals do not end where": func(m *backup.Manifest) { m.Heads = m.Heads[1:] },
+		"journals do not end where its":      func(m *backup.Manifest) { m.Heads[0].Organization = "3d560634-e283-41f4-8987-8974726a90a5" },
+	} {
+		path := writeBackup(h, t.TempDir(), changingManifest(t, keys, change), nil, nil)
+		if place, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("a restore says %v, want something with %q", err, says)
+		} else if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+			t.Errorf("the restore left %v, %v", entries, err)
+		}
+	}
+	for _, claim := range []func(*backup.Header){
+		func(b *backup.Header) { b.Group++ },
+		func(b *backup.Header) { b.GroupHash = strings.Repeat("0", 64) },
+	} {
+		wantRefused(t, writeBackup(h, t.TempDir(), keys, nil, claim), keys, "its rows end with group")
+	}
+	newer := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema++ })
+	wantRefused(t, writeBackup(h, t.TempDir(), newer, nil, nil), keys, store.ErrNewerSchema.Error())
+	older := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema-- })
+	wantRefused(t, writeBackup(h, t.TempDir(), older, nil, nil), keys, store.ErrOlderSchema.Error())
+	strange := changingManifest(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
+	wantRefused(t, writeBackup(h, t.TempDir(), strange, nil, nil), keys, "its header is not the one of its manifest")
+	path := writeBackup(h, t.TempDir(), keys, nil, func(b *backup.Header) { b.Version++ })
+	wantRefused(t, path, keys, "it was made by another release")
+}
+
+// tryRestore restores into a place of its own.
+func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, err error) {
+	t.Helper()
+	place = t.TempDir()
+	_, err = backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
+	return place, err
+}
+
+// What an increment was taken since has to be the backup that it names: that one's
+// rows and its own are all.
+func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	defer h.Close()
+	keys, dir := fixture.Keyring(t, w.Dir), t.TempDir()
+	full := saveBackup(h, dir).Header
+	base := full.Base()
+	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "between")
+	n, hash := h.Journal.LastGroup()
+	base.Group, base.GroupHash = n, hexOf(hash[:])
+	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "after")
+	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "it rests on another backup than")
+}
+
+// The checker runs before a directory has its name: a store that was broken when it
+// was backed up is not handed out as a good one.
+func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
+	w := fixture.Copy(t)
+	w.Plant(t, func(p *fixture.Planter) {
+		p.Group.Delete(store.KeyClaim(nil, w.First.Org, ledger.ClaimTxID, "1/order-2"))
+	})
+	h := fixture.Start(t, w)
+	saved := saveBackup(h, t.TempDir())
+	h.Close()
+	keys := fixture.Keyring(t, w.Dir)
+	if _, err := backup.Verify(t.Context(), saved.Path, time.Time{}, keys); err != nil {
+		t.Errorf("a whole backup: %v", err)
+	}
+	place := t.TempDir()
+	done, err := backup.Restore(t.Context(), backup.RestoreConfig{From: saved.Path, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
+	if err == nil || !strings.Contains(err.Error(), "the checker found the restored store broken") || done == nil || !done.Report.Broken() {
+		t.Errorf("a restore of a broken store: %+v, %v", done, err)
+	}
+	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+		t.Errorf("the restore left %v, %v", entries, err)
+	}
+}
+
+// Whoever has the wrong keys and a large backup need not wait for the end of it.
+func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
+	_, full, _, _ := chainOf(t)
+	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	fixture.Must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := backup.Verify(ctx, full.Path, time.Time{}, other); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted verification: %v", err)
+	}
+}
+
+// A backup has its name when it was read back: what the disk has spoiled never gets
+// one.
+func TestABackupThatCannotBeReadBackIsNotKept(t *testing.T) {
+	h := fixture.Start(t, fixture.Copy(t))
+	defer h.Close()
+	dir := t.TempDir()
+	spoils := sealer{Sealer: fixture.Keyring(t, h.Dir), after: func(sealed, context []byte) []byte {
+		if !ofManifest(context) {
+			sealed[len(sealed)/2] ^= 1
+		}
+		return sealed
+	}}
+	backups := backup.New(backup.Options{Journal: h.Journal, Keyring: spoils, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
+	if _, err := backups.Save(dir); err == nil || !strings.Contains(err.Error(), "the backup is damaged: part 1 does not open") {
+		t.Errorf("a backup that was spoiled: %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("it left %v, %v", entries, err)
+	}
+}
+
+// A backup keeps the store from giving room back, so there is none on a disk that is
+// nearly full.
+func TestNoBackupIsTakenWhileTheDiskIsLow(t *testing.T) {
+	w := fixture.Copy(t)
+	o := fixture.Options(w.Dir)
+	o.MinFree = 1 << 62
+	j, err := posting.Open(posting.Options{Store: o, Clock: fixedClock{}, Log: fixture.NoLog})
+	fixture.Must(t, err)
+	defer func() { fixture.Must(t, j.Close()) }()
+	dir := t.TempDir()
+	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: fixedClock{}, Data: w.Dir, Log: fixture.NoLog})
+	var refused *ledger.Refusal
+	if _, err := backups.Save(dir); !errors.As(err, &refused) || refused.Code != ledger.Unavailable || !strings.Contains(err.Error(), "the disk is nearly full") {
+		t.Errorf("a backup on a full disk: %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("it left %v, %v", entries, err)
+	}
+}

@@ -1,0 +1,116 @@
+package backup_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mizan/snapshots/backup"
+	"mizan/snapshots/fixture"
+)
+
+// lock holds a directory as a restore at work does.
+func lock(t testing.TB, dir string) (unlock func()) {
+	t.Helper()
+	f, err := os.Open(dir)
+	fixture.Must(t, err)
+	fixture.Must(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	return func() { fixture.Must(t, f.Close()) }
+}
+
+// alterBackup is a directory with the chain's two backups, the one changed.
+func alterBackup(t testing.TB, dir string, from []backup.Listed, which int, change func([]byte) []byte) {
+	t.Helper()
+	for i, l := range from {
+		content, err := os.ReadFile(l.Path)
+		fixture.Must(t, err)
+		if i == which {
+			content = change(bytes.Clone(content))
+		}
+		fixture.Must(t, os.WriteFile(filepath.Join(dir, filepath.Base(l.Path)), content, 0o600))
+	}
+}
+
+// A flipped bit anywhere in a backup, or in the one that it rests on, is found by
+// who has the keys and by who has not.
+func TestAFlippedBitAnywhereIsFound(t *testing.T) {
+	_, full, increment, keys := chainOf(t)
+	chain := []backup.Listed{full, increment}
+	random := fixture.Rand(t)
+	dir := t.TempDir()
+	for which, l := range chain {
+		places := []int64{0, 8, 9, 13, 20, l.Size - 1, l.Size - 32, l.Size - 36, l.Size - 41}
+		for at := int64(0); at < l.Size; at += 1 + random.Int64N(l.Size/40) {
+			places = append(places, at)
+		}
+		for _, at := range places {
+			alterBackup(t, dir, chain, which, func(b []byte) []byte { b[at] ^= 1 << random.IntN(8); return b })
+			if _, err := backup.Verify(t.Context(), filepath.Join(dir, filepath.Base(increment.Path)), time.Time{}, keys); err == nil {
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found", which, at, l.Size)
+			}
+			if _, err := backup.CheckTransfer(t.Context(), filepath.Join(dir, filepath.Base(l.Path))); err == nil {
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", which, at, l.Size)
+			}
+		}
+	}
+}
+
+// Whatever is missing at the end or in the middle, or stands twice, nothing is
+// restored and the words say that the backup is damaged.
+func TestWhatIsCutOrMovedIsNotRestored(t *testing.T) {
+	_, full, increment, keys := chainOf(t)
+	chain := []backup.Listed{full, increment}
+	for name, change := range map[string]func([]byte) []byte{
+		"nothing left":     func([]byte) []byte { return nil },
+		"the end missing":  func(b []byte) []byte { return b[:len(b)-1] },
+		"half of it":       func(b []byte) []byte { return b[:len(b)/2] },
+		"more behind it":   func(b []byte) []byte { return append(b, 0) },
+		"a hole":           func(b []byte) []byte { return append(b[:len(b)/3], b[len(b)/3+1000:]...) },
+		"zeros":            func(b []byte) []byte { clear(b[len(b)/3 : len(b)/2]); return b },
+		"the other's end":  func(b []byte) []byte { return append(b[:len(b)-36], make([]byte, 36)...) },
+		"a manifest twice": func(b []byte) []byte { return append(b, b[len(b)/2:]...) },
+	} {
+		for which := range chain {
+			dir := t.TempDir()
+			alterBackup(t, dir, chain, which, change)
+			t.Run(name, func(t *testing.T) {
+				wantRefused(t, filepath.Join(dir, filepath.Base(increment.Path)), keys, "the backup is damaged")
+			})
+		}
+	}
+}
+
+// A backup that was killed leaves nothing that looks like one, and what it left is
+// cleared away unless somebody writes it.
+func TestAnUnfinishedBackupIsNone(t *testing.T) {
+	h := fixture.Start(t, fixture.Copy(t))
+	dir := t.TempDir()
+	f, err := backup.CreateFile(dir)
+	fixture.Must(t, err)
+	_, err = f.Write([]byte("mizanBK1"))
+	fixture.Must(t, err)
+	if header, err := backup.ReadBase(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "there is no backup in it") {
+		t.Errorf("an unfinished backup is taken for one: %+v, %v", header, err)
+	}
+	fixture.Must(t, backup.RemoveUnfinished(dir))
+	if _, err := os.Stat(f.Name()); err != nil {
+		t.Errorf("one that is being written was removed: %v", err)
+	}
+	fixture.Must(t, f.Close())
+	left := filepath.Join(dir, ".mizan-123.unfinished")
+	fixture.Must(t, os.WriteFile(left, []byte("mizanBK1"), 0o600))
+	fixture.Must(t, backup.RemoveUnfinished(dir))
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what a kill left is still there: %v", err)
+	}
+	saved := saveBackup(h, dir)
+	h.Close()
+	if !strings.HasPrefix(filepath.Base(saved.Path), "mizan-2026") {
+		t.Errorf("a backup is called %s", saved.Path)
+	}
+}

@@ -1,0 +1,246 @@
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mizan/posting"
+)
+
+// A backup is one file:
+//
+//	"mizanBK1"
+//	header    open: which backup it is, of which store, what it rests on
+//	part …    sealed: rows in the order of their keys; then files beside the store
+//	manifest  sealed: the header once more, every part's size and hash, the heads
+//	end       length of the manifest, and the SHA-256 of header, hashes of parts, manifest
+//
+// Each but the magic is a frame: a byte that says what it is, the length of its
+// body in four, the body. So who has no keys can tell a whole file from one that
+// was cut or changed on its way, and who has them that it is theirs.
+const (
+	backupMagic = "mizanBK1"
+
+	frameHeader   = 'h'
+	framePart     = 'p'
+	frameManifest = 'm'
+	frameEnd      = 'e'
+	frameHead     = 1 + 4
+
+	endSize = 4 + sha256.Size
+
+	partBytes   = 1 << 20 // of rows, at which a part ends
+	maxPart     = 4 << 20 // bytes of a sealed part
+	maxHeader   = 64 << 10
+	maxManifest = 256 << 20
+
+	backupVersion = 1
+
+	// maxChain bounds the backups that one restore reads side by side.
+	maxChain = 128
+)
+
+// Header says what a backup is. It stands open at its beginning and,
+// sealed, in its manifest.
+type Header struct {
+	Version   int       `json:"version"`
+	ID        string    `json:"id"`       // a UUID
+	Store     string    `json:"store"`    // hex: hash of the store's first group; empty if there was none
+	TakenAt   time.Time `json:"taken_at"` // by the server's clock, in microseconds
+	Group     uint64    `json:"group"`    // that the backup shows
+	GroupHash string    `json:"group_hash"`
+	Since     *Base     `json:"since,omitempty"` // what an increment rests on; nil: nothing, it is full
+}
+
+// Base names the backup that an increment rests on.
+type Base struct {
+	ID        string `json:"id"`
+	Group     uint64 `json:"group"`
+	GroupHash string `json:"group_hash"`
+	Depth     int    `json:"depth"` // how many it rests on, itself included
+}
+
+// Base is the backup as one that an increment rests on.
+func (h *Header) Base() Base {
+	return Base{ID: h.ID, Group: h.Group, GroupHash: h.GroupHash, Depth: h.depth()}
+}
+
+// depth is how many backups a restore needs; 1: a full one.
+func (h *Header) depth() int {
+	if h.Since == nil {
+		return 1
+	}
+	return h.Since.Depth + 1
+}
+
+// Kind is "full" or "incremental".
+func (h *Header) Kind() string {
+	if h.Since == nil {
+		return "full"
+	}
+	return "incremental"
+}
+
+// Manifest is what a backup holds.
+type Manifest struct {
+	Header Header       `json:"header"`
+	Schema int          `json:"schema"` // of the store's rows
+	Rows   uint64       `json:"rows"`
+	Bytes  uint64       `json:"bytes"` // of keys and values
+	Parts  []BackupPart `json:"parts"`
+	Heads  []Head       `json:"heads"`
+}
+
+// BackupPart is one sealed part: rows, or a piece of a file beside the store.
+type BackupPart struct {
+	Size   int    `json:"size"` // bytes, sealed
+	SHA256 []byte `json:"sha256"`
+	File   string `json:"file,omitempty"` // empty: rows
+}
+
+// Head is where an organization's journal ended.
+type Head struct {
+	Organization string `json:"organization"`
+	Size         uint64 `json:"size"`
+	Root         []byte `json:"root"`
+}
+
+// What may be behind a BackupError, besides store.ErrNewerSchema.
+var (
+	// ErrDamaged says that a file is not the backup that was written.
+	ErrDamaged = errors.New("the backup is damaged")
+	// ErrChoice says that what was named is no backup, or can't be chosen from.
+	ErrChoice = errors.New("no backup is named")
+)
+
+// Error says that a file is not the backup that was written, or that
+// backups do not belong together.
+type Error struct {
+	Path  string
+	What  string
+	Cause error // nil, or one that tells kinds of errors apart
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Path + ": " + e.What }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+func spoiled(path, format string, args ...any) *Error {
+	return &Error{Path: path, What: "the backup is damaged: " + fmt.Sprintf(format, args...), Cause: ErrDamaged}
+}
+
+// errCut is a part of a file that ends too early.
+var errCut = errors.New("it is cut short")
+
+// frameNames are what people call frames.
+var frameNames = map[byte]string{frameHeader: "its header", framePart: "a part", frameManifest: "its manifest", frameEnd: "its end"}
+
+// appendFrameHead appends a frame's head.
+func appendFrameHead(dst []byte, kind byte, size int) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, kind), uint32(size))
+}
+
+// readFrameHead reads the head of a frame of a kind with a bounded body.
+func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, cut(err)
+	}
+	size = int(binary.BigEndian.Uint32(head[1:]))
+	switch {
+	case head[0] != kind:
+		return 0, fmt.Errorf("there is something else where %s should begin", frameNames[kind])
+	case size > bound:
+		return 0, fmt.Errorf("%s would have %d bytes, and none has more than %d", frameNames[kind], size, bound)
+	}
+	return size, nil
+}
+
+func cut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errCut
+	}
+	return err
+}
+
+// seal is a running sum over what a backup's end vouches for.
+type seal struct{ hash.Hash }
+
+func newSeal() seal { return seal{sha256.New()} }
+
+// frame adds a frame that stands open or is the manifest.
+func (s seal) frame(kind byte, body []byte) {
+	s.Write(appendFrameHead(nil, kind, len(body)))
+	s.Write(body)
+}
+
+// Sealer is who seals backups and opens them; a *secret.Keyring is one.
+type Sealer interface {
+	Seal(plaintext, context []byte) ([]byte, error)
+	Open(sealed, context []byte) ([]byte, error)
+}
+
+// partContext ties a part to its backup and its place there.
+func partContext(id string, index int, file string) []byte {
+	c := append([]byte("mizan backup part\x00"), id...)
+	c = binary.BigEndian.AppendUint64(append(c, 0), uint64(index))
+	return append(c, file...)
+}
+
+func manifestContext(id string) []byte { return append([]byte("mizan backup manifest\x00"), id...) }
+
+// appendRow appends a row to a part; before is the key of the row before it there.
+func appendRow(dst, before []byte, r *posting.StoredRow) []byte {
+	shared := 0
+	for shared < len(before) && shared < len(r.Key) && before[shared] == r.Key[shared] {
+		shared++
+	}
+	dst = binary.AppendUvarint(dst, uint64(shared))
+	dst = binary.AppendUvarint(dst, uint64(len(r.Key)-shared))
+	dst = append(dst, r.Key[shared:]...)
+	dst = binary.AppendUvarint(dst, r.Group)
+	dst = binary.AppendUvarint(dst, uint64(len(r.Stored)))
+	return append(dst, r.Stored...)
+}
+
+// takeRow reads the next row of a part into r, whose key is the one before; the
+// value lies in the part.
+func takeRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
+	number := func() (n uint64) {
+		v, size := binary.Uvarint(part)
+		if size <= 0 {
+			ok, part = false, nil
+			return 0
+		}
+		part = part[size:]
+		return v
+	}
+	take := func(n uint64) (b []byte) {
+		if n > uint64(len(part)) {
+			ok, part = false, nil
+			return nil
+		}
+		b, part = part[:n], part[n:]
+		return b
+	}
+	ok = true
+	shared := number()
+	if shared > uint64(len(r.Key)) {
+		return nil, false
+	}
+	r.Key = append(r.Key[:shared], take(number())...)
+	r.Group = number()
+	r.Stored = take(number())
+	return part, ok
+}
+
+func encodeJSON(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }

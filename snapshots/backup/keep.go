@@ -1,0 +1,348 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"mizan/internal/durable"
+)
+
+// keptChain is how many backups, a full one and increments, a schedule makes
+// before the next full one.
+const keptChain = 24
+
+// unfinishedBackup ends the name of a backup that is being written.
+const unfinishedBackup = ".unfinished"
+
+// FileName is the name of a backup in a directory of them.
+func FileName(h *Header) string {
+	return fmt.Sprintf("mizan-%s-%.8s-%s%s", h.TakenAt.UTC().Format("20060102T150405Z"), h.ID, h.Kind(), Suffix)
+}
+
+// File is a backup that is being written: under a name that nobody takes for
+// one until Keep. It is locked as long as somebody writes it.
+type File struct {
+	f    *os.File
+	kept bool
+}
+
+// createAttempts bounds how often a file is made that somebody else removes.
+const createAttempts = 100
+
+// CreateFile makes the file beside where it will be, so that giving it its
+// name moves nothing.
+func CreateFile(dir string) (*File, error) {
+	for range createAttempts {
+		f, err := os.CreateTemp(dir, ".mizan-*"+unfinishedBackup)
+		if err != nil {
+			return nil, err
+		}
+		// Whoever removes what was left may hold the lock for a moment, and has
+		// removed the file then.
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+			return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
+		}
+		if _, err := os.Lstat(f.Name()); err == nil {
+			return &File{f: f}, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &os.PathError{Op: "create", Path: dir, Err: errors.New("whatever is made there is removed again")}
+}
+
+// Write implements io.Writer.
+func (b *File) Write(p []byte) (int, error) { return b.f.Write(p) }
+
+// Name is where the file lies meanwhile.
+func (b *File) Name() string { return b.f.Name() }
+
+// Keep makes the file durable and gives it its name, which must be free
+// (fs.ErrExist).
+func (b *File) Keep(path string) error {
+	if err := b.f.Sync(); err != nil {
+		return err
+	}
+	if err := os.Link(b.f.Name(), path); err != nil {
+		return err
+	}
+	b.kept = true
+	if err := os.Remove(b.f.Name()); err != nil {
+		return err
+	}
+	return durable.SyncDir(filepath.Dir(path))
+}
+
+// Close ends the file; without a name it is removed.
+func (b *File) Close() error {
+	var err error
+	if !b.kept {
+		err = os.Remove(b.f.Name())
+	}
+	return errors.Join(err, b.f.Close())
+}
+
+// RemoveUnfinished removes what backups that were killed have left in a directory.
+// One that is being written is locked, and stays; so does what is somebody else's.
+func RemoveUnfinished(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".mizan-") || !strings.HasSuffix(e.Name(), unfinishedBackup) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+				err = nil // it was just removed, or has its name
+			}
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Save takes a backup into a directory: an increment to the newest one there of
+// this store, or a full one where there is none, its chain is long enough or damaged. It
+// is read again and verified before it gets its name.
+func (s *Service) Save(dir string) (saved Listed, err error) {
+	list, err := s.list(dir)
+	if err != nil {
+		return saved, err
+	}
+	base, err := s.base(list)
+	if err != nil {
+		return saved, err
+	}
+	b, err := s.Begin(base)
+	if err != nil {
+		return saved, err
+	}
+	f, err := CreateFile(dir)
+	if err != nil {
+		b.Close()
+		return saved, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	buffered := bufio.NewWriterSize(f, partBytes)
+	saved.Size, err = b.WriteTo(buffered)
+	b.Close()
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err == nil {
+		err = s.reread(f.Name())
+	}
+	if err != nil {
+		return saved, err
+	}
+	saved.Header = b.header
+	saved.Path = filepath.Join(dir, FileName(&b.header))
+	return saved, f.Keep(saved.Path)
+}
+
+// list are the backups of a directory that can be read, without those that somebody
+// has given other names. One that can't is told, and keeps nobody from taking others.
+func (s *Service) list(dir string) (list []Listed, err error) {
+	found, err := scanBackups(dir, nil)
+	bad := found.unread
+	for _, l := range found.list {
+		switch {
+		case !strings.HasSuffix(l.Path, Suffix):
+		case l.fault != nil:
+			bad = append(bad, l.fault)
+		default:
+			list = append(list, l)
+		}
+	}
+	if len(bad) > 0 {
+		s.o.Log.Error("a backup can't be read", "dir", dir, "error", errors.Join(bad...))
+	}
+	return list, err
+}
+
+// base is what the next backup of a directory rests on; nil: nothing. All that it
+// would rest on is read first, with the keys: an increment to what can't be restored
+// can't either. The error is of a stop.
+func (s *Service) base(list []Listed) (*Base, error) {
+	chain := s.newestChain(list)
+	if len(chain) == 0 {
+		return nil, nil
+	}
+	for _, l := range chain {
+		err := s.reread(l.Path)
+		if s.ctx.Err() != nil {
+			return nil, s.ctx.Err()
+		}
+		if err != nil {
+			s.o.Log.Warn("a full backup is taken: an increment would rest on one that can't be restored", "error", err)
+			return nil, nil
+		}
+	}
+	base := chain[0].Header.Base()
+	return &base, nil
+}
+
+// newestChain is the newest backup of this store, and all that it rests on; none if
+// the next one has to be full.
+func (s *Service) newestChain(list []Listed) []Listed {
+	v := s.o.Journal.View()
+	defer v.Close()
+	for _, l := range slices.Backward(list) {
+		if !ours(v.GroupHash, &l.Header) {
+			continue
+		}
+		chain, depth := needs(list, l), l.Header.depth()
+		if depth >= keptChain || len(chain) != depth {
+			return nil
+		}
+		return chain
+	}
+	return nil
+}
+
+// ours tells whether a backup shows an earlier state of a store.
+func ours(hashOf func(uint64) ([32]byte, bool, error), h *Header) bool {
+	hash, found, err := hashOf(h.Group)
+	return err == nil && found && fmt.Sprintf("%x", hash) == h.GroupHash
+}
+
+// needs are the backups that one rests on, itself included, as far as they are
+// there.
+func needs(list []Listed, l Listed) (chain []Listed) {
+	for range maxChain {
+		chain = append(chain, l)
+		since := l.Header.Since
+		if since == nil {
+			break
+		}
+		i := slices.IndexFunc(list, func(x Listed) bool { return x.Header.Base() == *since })
+		if i < 0 {
+			break
+		}
+		l = list[i]
+	}
+	return chain
+}
+
+// reread reads a backup to its end, with the keys, at the pace of writing one.
+func (s *Service) reread(path string) error {
+	a, err := openSealed(s.ctx, path, s.o.Keyring)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	return a.parts(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
+}
+
+// Prune removes the backups of this store that are not among the newest keep, and
+// that none of those rests on. It returns what it has removed.
+func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
+	list, err := s.list(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := s.o.Journal.View()
+	defer v.Close()
+	list = slices.DeleteFunc(list, func(l Listed) bool { return !ours(v.GroupHash, &l.Header) })
+	wanted := make(map[string]bool)
+	for _, l := range list[max(0, len(list)-keep):] {
+		for _, n := range needs(list, l) {
+			wanted[n.Header.ID] = true // all copies: only one may be whole
+		}
+	}
+	// The newest first: what is left after a kill rests on nothing that is gone.
+	for _, l := range slices.Backward(list) {
+		if wanted[l.Header.ID] {
+			continue
+		}
+		if err := os.Remove(l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return removed, err
+		}
+		removed = append(removed, l)
+	}
+	if len(removed) > 0 {
+		err = durable.SyncDir(dir)
+	}
+	return removed, err
+}
+
+// Schedule saves a backup of the directory each time that so long has passed since
+// the newest one there, and keeps so many, until ctx ends. What fails is told
+// and tried again, a minute later or when the next is due.
+func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration, keep int) {
+	const retry = time.Minute
+	log := s.o.Log.With("dir", dir)
+	wait := time.Duration(0)
+	if list, err := s.list(dir); err == nil {
+		v := s.o.Journal.View()
+		for _, l := range list {
+			if ours(v.GroupHash, &l.Header) {
+				wait = min(every, max(0, every-time.Since(l.written)))
+			}
+		}
+		v.Close()
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		began := time.Now()
+		saved, err := s.saveAndPrune(dir, keep)
+		switch {
+		case ctx.Err() != nil || s.ctx.Err() != nil:
+			return
+		case err != nil:
+			log.Error("the backup failed", "error", err)
+			timer.Reset(min(every, retry))
+		default:
+			log.Info("a backup was taken and verified", "file", filepath.Base(saved.Path), "group", saved.Header.Group, "bytes", saved.Size, "took", time.Since(began))
+			timer.Reset(max(0, every-time.Since(began)))
+		}
+	}
+}
+
+// saveAndPrune saves a backup. That others can't be removed is told, and no reason to
+// take the next one before its time.
+func (s *Service) saveAndPrune(dir string, keep int) (Listed, error) {
+	if err := RemoveUnfinished(dir); err != nil {
+		return Listed{}, err
+	}
+	saved, err := s.Save(dir)
+	if err != nil {
+		return saved, err
+	}
+	removed, err := s.Prune(dir, keep)
+	for _, l := range removed {
+		s.o.Log.Info("a backup was removed", "file", filepath.Base(l.Path))
+	}
+	if err != nil {
+		s.o.Log.Error("a backup that is not kept can't be removed", "dir", dir, "error", err)
+	}
+	return saved, nil
+}

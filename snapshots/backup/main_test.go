@@ -1,0 +1,14 @@
+package backup_test
+
+import (
+	"os"
+	"testing"
+
+	"mizan/snapshots/fixture"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	fixture.RemoveMasters()
+	os.Exit(code)
+}

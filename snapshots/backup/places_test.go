@@ -1,0 +1,312 @@
+package backup_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/posting"
+	"mizan/snapshots/backup"
+	"mizan/snapshots/fixture"
+)
+
+// Whoever takes a backup into a file calls that as he likes, and finds it again.
+func TestABackupMayHaveAnyName(t *testing.T) {
+	dir, full, increment, keys := chainOf(t)
+	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
+	fixture.Must(t, os.Rename(full.Path, monday))
+	fixture.Must(t, os.Rename(increment.Path, tuesday))
+	fixture.Must(t, os.WriteFile(filepath.Join(dir, "notes"), []byte("mizan"), 0o600))
+	fixture.Must(t, os.Mkdir(filepath.Join(dir, "old"+backup.Suffix), 0o700))
+	for _, from := range []string{tuesday, dir} {
+		done, err := backup.Verify(t.Context(), from, time.Time{}, keys)
+		if err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
+			t.Errorf("%s is %+v, %v", from, done, err)
+		}
+	}
+	header, err := backup.ReadBase(t.Context(), dir, nil)
+	if err != nil || header.ID != increment.Header.ID {
+		t.Errorf("the newest is %+v, %v", header, err)
+	}
+}
+
+// Retention is about what has a backup's name: another one was given for a reason.
+func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
+	h := fixture.Start(t, fixture.Copy(t))
+	backups, dir := backupsOf(h), t.TempDir()
+	kept := filepath.Join(dir, "before the migration")
+	first, err := backups.Save(dir)
+	fixture.Must(t, err)
+	fixture.Must(t, os.Rename(first.Path, kept))
+	h.Advance(time.Second)
+	last, err := backups.Save(dir)
+	fixture.Must(t, err)
+	if last.Header.Since != nil {
+		t.Errorf("a backup rests on one that has been put away: %+v", last.Header)
+	}
+	_, err = backups.Prune(dir, 1)
+	fixture.Must(t, err)
+	backups.Close()
+	h.Close()
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("the backup with a name of its own: %v", err)
+	}
+	if _, err := backup.Verify(t.Context(), last.Path, time.Time{}, fixture.Keyring(t, h.Dir)); err != nil {
+		t.Errorf("the last one: %v", err)
+	}
+}
+
+// A store without a group is of any chain; what comes after it in a directory is not.
+func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
+	one, _, _, keys := chainIn(t, fixture.Buffered)
+	two, _, _, _ := chainIn(t, fixture.Paged)
+	empty := t.TempDir()
+	j, err := posting.Open(posting.Options{Store: fixture.Options(empty), Clock: fixedClock{}, Log: fixture.NoLog})
+	fixture.Must(t, err)
+	backups := backup.New(backup.Options{Journal: j, Keyring: keys, Clock: earlierClock{}, Data: empty, Log: fixture.NoLog})
+	dir := t.TempDir()
+	saved, err := backups.Save(dir)
+	fixture.Must(t, err)
+	backups.Close()
+	fixture.Must(t, j.Close())
+	if saved.Header.Group != 0 || saved.Header.Store != "" {
+		t.Fatalf("a backup of nothing is %+v", saved.Header)
+	}
+	for _, from := range []string{one, two} {
+		files, err := os.ReadDir(from)
+		fixture.Must(t, err)
+		for _, f := range files {
+			fixture.Must(t, os.Link(filepath.Join(from, f.Name()), filepath.Join(dir, f.Name())))
+		}
+		if from == two {
+			break
+		}
+		if done, err := backup.Verify(t.Context(), dir, time.Time{}, keys); err != nil || done.Used != 2 {
+			t.Errorf("a store and what was before it: %+v, %v", done, err)
+		}
+	}
+	wantRefused(t, dir, keys, "backups of several stores")
+	empty, _ = restoreTo(t, saved.Path, "", keys)
+	if digestOf(t, empty) == [32]byte{} {
+		t.Error("a store without groups is restored as nothing")
+	}
+}
+
+// earlierClock is the clock of a store that is older than all others.
+type earlierClock struct{}
+
+// Now implements clock.Clock.
+func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
+
+// While one backup begins, another may be clearing away what was left: it never takes
+// the file from under the first.
+func TestAFileThatIsBegunIsNotClearedAway(t *testing.T) {
+	dir := t.TempDir()
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				ended <- nil
+				return
+			default:
+			}
+			if err := backup.RemoveUnfinished(dir); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	for range 2_000 {
+		f, err := backup.CreateFile(dir)
+		fixture.Must(t, err)
+		_, err = os.Stat(f.Name())
+		fixture.Must(t, err)
+		fixture.Must(t, f.Close())
+	}
+	close(stop)
+	fixture.Must(t, <-ended)
+}
+
+// fileReplacer is a log in which the second word of what can't be read puts a folder, with
+// something in it, in the place of a file, so that nobody can remove that.
+type fileReplacer struct {
+	slog.Handler
+	path  string
+	heard int
+}
+
+// Handle implements slog.Handler.
+func (r *fileReplacer) Handle(_ context.Context, record slog.Record) error {
+	if record.Message != "a backup can't be read" {
+		return nil
+	}
+	if r.heard++; r.heard != 2 {
+		return nil
+	}
+	return errors.Join(os.Remove(r.path), os.MkdirAll(filepath.Join(r.path, "something"), 0o700))
+}
+
+// Enabled implements slog.Handler.
+func (r *fileReplacer) Enabled(context.Context, slog.Level) bool { return true }
+
+// That an old backup can't be removed is no reason to take the next one at once: a
+// disk would be full of them.
+func TestABackupIsTakenThoughAnOldOneCannotBeRemoved(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	dir := t.TempDir()
+	full, old := saveBackup(h, dir), saveBackup(h, dir)
+	fixture.Must(t, os.Remove(full.Path)) // so that nothing rests on the other, nor will
+	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
+	log := &fileReplacer{path: old.Path}
+	h.Advance(time.Second)
+	backups := backup.New(backup.Options{
+		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
+	})
+	saved, err := backups.SaveAndPrune(dir, 1)
+	if err != nil || saved.Header.Since != nil {
+		t.Errorf("the backup: %+v, %v", saved, err)
+	}
+	if _, err := os.Stat(filepath.Join(old.Path, "something")); err != nil {
+		t.Errorf("what was not to be removed: %v", err)
+	}
+	backups.Close()
+	h.Close()
+}
+
+// logRecorder is a log of what was said, up to a bound.
+type logRecorder struct {
+	slog.Handler
+	words  []string
+	enough chan struct{} // closed at the bound
+}
+
+// Enabled implements slog.Handler.
+func (l *logRecorder) Enabled(context.Context, slog.Level) bool { return true }
+
+// WithAttrs implements slog.Handler.
+func (l *logRecorder) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// Handle implements slog.Handler.
+func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
+	if len(l.words) == cap(l.words) {
+		return nil
+	}
+	if l.words = append(l.words, record.Message); len(l.words) == cap(l.words) {
+		close(l.enough)
+	}
+	return nil
+}
+
+// A schedule takes one backup after the other, each resting on the one before until the
+// next full one, also while the clock stands still, and removes what is not kept.
+func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	var want []string
+	for range 24 {
+		want = append(want, "a backup was taken and verified")
+	}
+	for range 24 {
+		want = append(want, "a backup was removed")
+	}
+	want = append(want, "a backup was taken and verified")
+	log := &logRecorder{words: make([]string, 0, len(want)), enough: make(chan struct{})}
+	backups := backup.New(backup.Options{
+		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // a hang's
+	dir, ended := t.TempDir(), make(chan struct{})
+	go func() {
+		backups.Schedule(ctx, dir, time.Millisecond, 1)
+		close(ended)
+	}()
+	select {
+	case <-log.enough:
+	case <-ctx.Done():
+	}
+	cancel()
+	backups.Close()
+	<-ended
+	h.Close()
+	if !slices.Equal(log.words, want) {
+		t.Errorf("the schedule told of %q, want %q", log.words, want)
+	}
+	if _, err := backup.Verify(t.Context(), dir, time.Time{}, fixture.Keyring(t, w.Dir)); err != nil {
+		t.Errorf("what is left: %v", err)
+	}
+}
+
+// A restore goes to where a link leads, and clears nothing that is not its own.
+func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
+	from, _, _, keys := chainOf(t)
+	place := t.TempDir()
+	disk, data := filepath.Join(place, "disk"), filepath.Join(place, "data")
+	fixture.Must(t, os.MkdirAll(filepath.Join(disk, "mizan"), 0o700))
+	fixture.Must(t, os.Symlink(filepath.Join(disk, "mizan"), data))
+	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}
+	_, err := backup.Restore(t.Context(), cfg)
+	fixture.Must(t, err)
+	if _, err := os.Stat(filepath.Join(disk, "mizan", "HEAD")); err != nil {
+		t.Errorf("nothing is where the link leads: %v", err)
+	}
+
+	precious := filepath.Join(place, "precious")
+	fixture.Must(t, os.MkdirAll(filepath.Join(precious, "something"), 0o700))
+	cfg.Data = filepath.Join(place, "other")
+	fixture.Must(t, os.Symlink(precious, cfg.Data+backup.Restoring))
+	if _, err := backup.Restore(t.Context(), cfg); err == nil {
+		t.Error("a restore was at work where a link leads")
+	}
+	if _, err := os.Stat(filepath.Join(precious, "something")); err != nil {
+		t.Errorf("what a link led to was cleared: %v", err)
+	}
+}
+
+// A mounted disk's place is nobody's to take, which is said before anything is done.
+func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
+	from, _, _, keys := chainOf(t)
+	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: "/proc", Keyring: keys, Log: fixture.NoLog})
+	if !errors.Is(err, backup.ErrMountPoint) || !strings.HasPrefix(err.Error(), "/proc ") {
+		t.Errorf("a restore over a mounted disk: %v", err)
+	}
+}
+
+// What lies beside the store is restored as the backup found it when it began, and as
+// the last one of a chain has it.
+func TestFilesBesideTheStoreAreRestoredAsTheyWere(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	clock, keys := filepath.Join(w.Dir, "clock"), fixture.Keyring(t, w.Dir)
+	fixture.Must(t, os.WriteFile(clock, []byte("one"), 0o600))
+	dir := t.TempDir()
+	full := saveBackup(h, dir)
+	fixture.Must(t, os.WriteFile(clock, []byte("another"), 0o600))
+	base := full.Header.Base()
+	b, err := backupsOf(h).Begin(&base)
+	fixture.Must(t, err)
+	f, err := os.OpenFile(clock, os.O_APPEND|os.O_WRONLY, 0)
+	fixture.Must(t, err)
+	_, err = f.WriteString(", and more")
+	fixture.Must(t, errors.Join(err, f.Close()))
+	increment := filepath.Join(dir, "increment"+backup.Suffix)
+	out, err := os.Create(increment)
+	fixture.Must(t, err)
+	_, err = b.WriteTo(out)
+	fixture.Must(t, errors.Join(err, out.Close()))
+	b.Close()
+	h.Close()
+	for from, want := range map[string]string{full.Path: "one", increment: "another"} {
+		data, _ := restoreTo(t, from, "", keys)
+		if got, err := os.ReadFile(filepath.Join(data, "clock")); err != nil || string(got) != want {
+			t.Errorf("%s: the clock is %q, %v, want %q", filepath.Base(from), got, err, want)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"mizan/internal/clock"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/calls"
+	"mizan/snapshots/check/findings"
+)
+
+// Restoring ends the name of the directory in which a restore is at work. It is
+// beside the one that it becomes, and never used as it is.
+const Restoring = ".restoring"
+
+// rowsPerLook is how many rows, or lines of a log, are read between two looks at the context.
+const rowsPerLook = 4096
+
+// RestoreConfig says what is restored, and where to.
+type RestoreConfig struct {
+	From    string    // a backup, or a directory of them
+	At      time.Time // of a directory: the newest that is not after it; zero: the newest
+	Data    string    // the data directory to make: absent or empty
+	Keyring Sealer
+	Bound   [32]byte     // the keyring's identity, to which the store is tied; zeros: to none
+	Log     *slog.Logger // nil: slog.Default
+}
+
+// Restored is what a restore has reached.
+type Restored struct {
+	Header Header  // of the newest backup that was used
+	Used   int     // how many were
+	Unused []error // why others beside them can't be used, which were not needed
+	Rows   uint64
+	Report *findings.Report
+}
+
+// Restore makes a data directory of a backup and those that it rests on. It is
+// made under another name; everything in it is checked, and only then it gets its
+// own. After an error there is nothing new. Errors: *BackupError for the backups,
+// *TargetError for what is to be made, store.ErrLocked, store.ErrNoSpace, or those of
+// the file system.
+func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if cfg.Data, err = target(cfg.Data); err != nil {
+		return nil, err
+	}
+	c, unused, err := openChain(ctx, cfg.From, cfg.At, cfg.Keyring)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if err := known(c); err != nil {
+		return nil, err
+	}
+	site, err := openSite(cfg.Data + Restoring)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, site.close()) }()
+	done = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
+	if done.Rows, err = load(ctx, c, site.dir, cfg.Log); err != nil {
+		return nil, err
+	}
+	if done.Report, err = inspect(ctx, c.top(), site.dir, &cfg); err != nil {
+		return done, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return done, site.become(cfg.Data)
+}
+
+// known refuses what this release cannot read.
+func known(c chain) error {
+	for _, a := range c {
+		switch {
+		case a.manifest.Schema > store.Schema:
+			return fmt.Errorf("%s: %w", a.path, store.ErrNewerSchema)
+		case a.manifest.Schema < store.Schema:
+			return fmt.Errorf("%s: %w", a.path, store.ErrOlderSchema)
+		}
+	}
+	return nil
+}
+
+// load makes a store, and the files beside it, of the chain.
+func load(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint64, err error) {
+	files := pieces{dir: dir}
+	defer func() { err = errors.Join(err, files.close()) }()
+	l, err := store.NewLoader(store.Options{Dir: dir, Log: log}, c.bytes())
+	if err != nil {
+		return 0, err
+	}
+	err = c.merge(ctx, func(r store.StoredRow) error {
+		rows++
+		if rows%rowsPerLook == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return l.Add(r)
+	}, files.add)
+	if err != nil {
+		l.Abandon()
+		return rows, err
+	}
+	top := &c.top().header
+	if n, hash := l.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
+		l.Abandon()
+		return rows, spoiled(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+	}
+	return rows, l.Finish()
+}
+
+// pieces puts files beside the store together.
+type pieces struct {
+	dir string
+	f   *os.File
+}
+
+func (p *pieces) add(name string, piece []byte) error {
+	if !slices.Contains(backedFiles, name) {
+		return fmt.Errorf("the backup has a file %.40q, which no release of this form writes", name)
+	}
+	path := filepath.Join(p.dir, name)
+	if p.f == nil || p.f.Name() != path {
+		if err := p.close(); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		p.f = f
+	}
+	_, err := p.f.Write(piece)
+	return err
+}
+
+func (p *pieces) close() error {
+	if p.f == nil {
+		return nil
+	}
+	err := errors.Join(p.f.Sync(), p.f.Close())
+	p.f = nil
+	return err
+}
+
+// inspect opens what was loaded as a server does, ties it to its keyring, compares its
+// heads with the manifest and runs the checker.
+func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
+	log := cfg.Log
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, Unfinished: true}, Clock: clock.Real{}, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	if cfg.Bound != [32]byte{} {
+		if err := j.Bind(cfg.Bound); err != nil {
+			return nil, err
+		}
+	}
+	if err := compareHeads(j, a); err != nil {
+		return nil, err
+	}
+	log.Info("the store is loaded and is checked", "group", a.header.Group)
+	report, err = check.CheckRestored(ctx, j, check.Inputs{Data: dir, Keyring: cfg.Keyring, Log: log}, func(known *calls.Known) error { return cutCalls(ctx, dir, known) })
+	if err == nil && report.Broken() {
+		err = &Error{Path: a.path, What: "the checker found the restored store broken"}
+	}
+	return report, err
+}
+
+func compareHeads(j *posting.Journal, a *archive) error {
+	v := j.View()
+	defer v.Close()
+	heads, err := headsOf(v)
+	if err != nil {
+		return err
+	}
+	same := slices.EqualFunc(heads, a.manifest.Heads, func(x, y Head) bool {
+		return x.Organization == y.Organization && x.Size == y.Size && bytes.Equal(x.Root, y.Root)
+	})
+	if !same {
+		return spoiled(a.path, "the restored journals do not end where its manifest says")
+	}
+	return nil
+}
+
+// Verify reads a backup, and all that it rests on, to the end: every part is
+// what its manifest says and opens, and their rows are those of one store, by the
+// chain of its groups. It restores nothing. Errors as of Restore.
+func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (done *Restored, err error) {
+	c, unused, err := openChain(ctx, from, at, keyring)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if err := known(c); err != nil {
+		return nil, err
+	}
+	done = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
+	var walk store.RowCheck
+	err = c.merge(ctx, func(r store.StoredRow) error {
+		done.Rows++
+		return walk.Add(r)
+	}, func(string, []byte) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	top := &c.top().header
+	if n, hash := walk.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
+		return nil, spoiled(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+	}
+	return done, nil
+}
+
+// CheckTransfer reads a backup without its keys: it is whole, and has arrived as
+// it was sent. Only its keys tell whose it is.
+func CheckTransfer(ctx context.Context, path string) (Header, error) {
+	a, err := openArchive(path)
+	if err != nil {
+		return Header{}, err
+	}
+	defer a.close()
+	return a.header, a.whole(ctx)
+}
+
+// Read reads one backup to its end: it is whole, and every part is what its
+// manifest says and opens. What it rests on is not looked at.
+func Read(ctx context.Context, path string, keyring Sealer) (Header, error) {
+	a, err := openSealed(ctx, path, keyring)
+	if err != nil {
+		return Header{}, err
+	}
+	defer a.close()
+	return a.header, a.parts(func(string, []byte) error { return ctx.Err() })
+}

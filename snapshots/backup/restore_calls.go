@@ -1,0 +1,63 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"mizan/snapshots/check/calls"
+	"os"
+	"path/filepath"
+)
+
+// cutCalls removes from the simulator's log the calls for which the store has no intent:
+// they were made after the group that the backup shows, and the restored simulator must
+// not remember them.
+func cutCalls(ctx context.Context, dir string, known *calls.Known) error {
+	path := filepath.Join(dir, calls.LogName)
+	in, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	next := path + ".new"
+	out, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = keepCalls(ctx, known, in, out)
+	if err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
+
+// keepCalls copies the lines of calls for which the store has an intent.
+func keepCalls(ctx context.Context, known *calls.Known, in io.Reader, out io.Writer) error {
+	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<20)
+	for n := 1; ; n++ {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return w.Flush() // a line that is cut short was never answered
+		}
+		if err != nil {
+			return err
+		}
+		if n%rowsPerLook == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !known.Take(line) {
+			continue
+		}
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+}

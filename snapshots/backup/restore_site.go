@@ -1,0 +1,227 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mizan/internal/durable"
+	"mizan/posting/store"
+)
+
+// What the directory to restore into can't be; each comes in a *TargetError.
+var (
+	// ErrNotEmpty says that it holds something.
+	ErrNotEmpty = errors.New("is not empty; a restore makes a new data directory")
+	// ErrMountPoint says that something is mounted there, whose place no directory can take.
+	ErrMountPoint = errors.New("is where a disk is mounted, and can't be replaced; name a new directory in it")
+	// ErrNoDirectory says that it is something else.
+	ErrNoDirectory = errors.New("is no directory")
+	// ErrInTheWay says that what lies where a restore would be at work is nobody's
+	// unfinished restore.
+	ErrInTheWay = errors.New("is in the way, and no unfinished restore; move it away, or restore under another name")
+)
+
+// TargetError says that nothing can be restored to a path.
+type TargetError struct {
+	Path string
+	Err  error
+}
+
+// Error implements error.
+func (e *TargetError) Error() string {
+	var fault *fs.PathError
+	if errors.As(e.Err, &fault) {
+		return fault.Error() // it names the path
+	}
+	return e.Path + " " + e.Err.Error()
+}
+
+// Unwrap is why.
+func (e *TargetError) Unwrap() error { return e.Err }
+
+// target is the directory that a path means to a restore: where a link leads, because
+// what it leads to can't take the link's own place. It is absent or empty, and can be
+// replaced. Errors: *TargetError, or those of the file system.
+func target(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if where, err := filepath.EvalSymlinks(path); err == nil {
+		path = where
+	}
+	parent, err := os.Stat(filepath.Dir(path))
+	if err == nil && !parent.IsDir() {
+		return "", &TargetError{filepath.Dir(path), ErrNoDirectory}
+	}
+	if err != nil {
+		return "", &TargetError{path, err}
+	}
+	there, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return path, nil
+	case err != nil:
+		return "", &TargetError{path, err}
+	case !there.IsDir(): // a link that leads nowhere is none either
+		return "", &TargetError{path, ErrNoDirectory}
+	}
+	if err := replaceable(path); err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(path)
+	if err == nil && len(entries) > 0 {
+		err = ErrNotEmpty
+	}
+	if err != nil {
+		return "", &TargetError{path, err}
+	}
+	return path, nil
+}
+
+// replaceable refuses a directory at which something is mounted, also another directory
+// of the same disk.
+func replaceable(dir string) error {
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &st) == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+		if st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+			return &TargetError{dir, ErrMountPoint}
+		}
+		return nil
+	}
+	// An older kernel tells only which disk a directory is on.
+	var here, above unix.Stat_t
+	if err := errors.Join(unix.Lstat(dir, &here), unix.Stat(filepath.Dir(dir), &above)); err != nil {
+		return &fs.PathError{Op: "stat", Path: dir, Err: err}
+	}
+	if here.Dev != above.Dev {
+		return &TargetError{dir, ErrMountPoint}
+	}
+	return nil
+}
+
+// site is the directory in which a restore is at work, locked by it. A mark in it,
+// made first and removed last, tells that it is a restore's: no server opens it, and
+// the next restore may clear it.
+type site struct {
+	dir  string
+	lock *os.File
+	gone bool // it has its own name
+}
+
+// openSite makes the directory. What a restore that was killed has left in it is
+// removed. Errors: store.ErrLocked if a restore or a server is at work there,
+// *TargetError if it holds what no restore has made, or those of the file system.
+func openSite(dir string) (s *site, err error) {
+	made := os.Mkdir(dir, 0o700)
+	if made != nil && !errors.Is(made, fs.ErrExist) {
+		return nil, made
+	}
+	s = &site{dir: dir}
+	// What a link leads to is not a restore's to clear.
+	s.lock, err = os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
+		return nil, &TargetError{dir, ErrInTheWay}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.take(); err != nil {
+		if made == nil {
+			_ = os.Remove(s.sign()) // as far as it came; nothing else is removed
+			_ = os.Remove(dir)
+		}
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	return s, nil
+}
+
+// take makes the directory this restore's, or says whose it is and leaves it as it was.
+func (s *site) take() error {
+	err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return fmt.Errorf("%s: %w", s.dir, store.ErrLocked)
+	case err != nil:
+		return &fs.PathError{Op: "lock", Path: s.dir, Err: err}
+	}
+	if err := store.Held(s.dir); err != nil {
+		return err
+	}
+	if err := replaceable(s.dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return s.mark()
+	}
+	if info, err := os.Lstat(s.sign()); err != nil || !info.Mode().IsRegular() {
+		return &TargetError{s.dir, ErrInTheWay}
+	}
+	return s.clear()
+}
+
+// sign is the path of the mark.
+func (s *site) sign() string { return filepath.Join(s.dir, store.UnfinishedName) }
+
+func (s *site) mark() error {
+	f, err := os.OpenFile(s.sign(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("A restore is at work here, or was killed. What it has checked to the end has another name, and not this file.\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return durable.SyncDir(s.dir)
+}
+
+// clear removes all but the mark.
+func (s *site) clear() error {
+	entries, err := os.ReadDir(s.dir)
+	for _, e := range entries {
+		if e.Name() != store.UnfinishedName {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, e.Name())))
+		}
+	}
+	return err
+}
+
+// close removes the directory unless it has become another, or somebody has started a
+// server in it. The mark goes last but one.
+func (s *site) close() (err error) {
+	if !s.gone && store.Held(s.dir) == nil {
+		if err = s.clear(); err == nil {
+			err = os.RemoveAll(s.dir)
+		}
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+// become takes the mark away and gives the directory its name: whatever has that is
+// accepted. The system call takes the place of an empty directory, and of nothing else.
+func (s *site) become(path string) error {
+	if err := os.Remove(s.sign()); err != nil {
+		return err
+	}
+	if err := durable.SyncDir(s.dir); err != nil {
+		return err
+	}
+	if err := syscall.Rename(s.dir, path); err != nil {
+		if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) {
+			return &TargetError{path, ErrNotEmpty}
+		}
+		return &os.LinkError{Op: "rename", Old: s.dir, New: path, Err: err}
+	}
+	s.gone = true
+	return durable.SyncDir(filepath.Dir(path))
+}

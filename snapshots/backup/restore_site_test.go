@@ -1,0 +1,88 @@
+package backup_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/backup"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// A restore is at work beside the directory that it makes, and whatever lies there that
+// no restore has made is not its to remove: least of all a store that is served.
+func TestARestoreRemovesNothingThatNoRestoreHasMade(t *testing.T) {
+	from, _, _, keys := chainOf(t)
+	data := filepath.Join(t.TempDir(), "data")
+	there := data + backup.Restoring
+	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}
+
+	j, err := posting.Open(posting.Options{Store: fixture.Options(there), Clock: fixedClock{}, Log: fixture.NoLog})
+	fixture.Must(t, err)
+	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("a restore over a store that is open: %v", err)
+	}
+	fixture.Must(t, j.Close())
+	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrInTheWay) {
+		t.Errorf("a restore over a store that is closed: %v", err)
+	}
+	j, err = posting.Open(posting.Options{Store: fixture.Options(there), Clock: fixedClock{}, Log: fixture.NoLog})
+	fixture.Must(t, err)
+	fixture.Must(t, j.Close())
+
+	fixture.Must(t, os.RemoveAll(there))
+	fixture.Must(t, os.WriteFile(there, []byte("a file"), 0o600))
+	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrInTheWay) {
+		t.Errorf("a restore over a file: %v", err)
+	}
+	fixture.Must(t, os.Remove(there))
+	fixture.Must(t, os.Mkdir(there, 0o700)) // a kill before the mark was made
+	_, err = backup.Restore(t.Context(), cfg)
+	fixture.Must(t, err)
+	if _, err := os.Lstat(filepath.Join(data, store.UnfinishedName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was accepted is marked as unfinished: %v", err)
+	}
+}
+
+// What a restore has begun and not accepted looks like a store, and nobody opens it.
+func TestAnUnfinishedRestoreIsOpenedByNobody(t *testing.T) {
+	w := fixture.Copy(t)
+	sign := filepath.Join(w.Dir, store.UnfinishedName)
+	fixture.Must(t, os.WriteFile(sign, nil, 0o600))
+	if _, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: fixedClock{}, Log: fixture.NoLog}); !errors.Is(err, store.ErrUnfinished) {
+		t.Errorf("a server opens it: %v", err)
+	}
+	var out, problems bytes.Buffer
+	exit := check.Verify(t.Context(), check.VerifyConfig{Data: w.Dir, Log: fixture.NoLog}, &out, &problems)
+	if exit != check.ExitBroken || !strings.Contains(problems.String(), "restore again") || out.Len() > 0 {
+		t.Errorf("the checker opens it: exit %d, %s%s", exit, &out, &problems)
+	}
+	o := fixture.Options(w.Dir)
+	o.Unfinished = true
+	j, err := posting.Open(posting.Options{Store: o, Clock: fixedClock{}, Log: fixture.NoLog})
+	fixture.Must(t, err)
+	fixture.Must(t, j.Close())
+	fixture.Must(t, os.Remove(sign))
+	digestOf(t, w.Dir)
+}
+
+// A place that can't become a data directory is refused before anything is read.
+func TestARestoreToWhatIsNoDirectoryIsRefusedAtOnce(t *testing.T) {
+	place := t.TempDir()
+	file, link := filepath.Join(place, "file"), filepath.Join(place, "link")
+	fixture.Must(t, os.WriteFile(file, nil, 0o600))
+	fixture.Must(t, os.Symlink(filepath.Join(place, "nowhere"), link))
+	for _, data := range []string{file, link, filepath.Join(file, "data"), filepath.Join(place, "none", "data"), "/proc"} {
+		cfg := backup.RestoreConfig{From: filepath.Join(place, "no backup"), Data: data, Log: fixture.NoLog}
+		var target *backup.TargetError
+		if _, err := backup.Restore(t.Context(), cfg); !errors.As(err, &target) {
+			t.Errorf("%s: %v, want a *TargetError", data, err)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mizan/posting/store"
+	"mizan/snapshots/backup"
+	"mizan/snapshots/fixture"
+)
+
+// corrupt flips a bit in the middle of a file, which is in one of its parts.
+func corrupt(t testing.TB, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	fixture.Must(t, err)
+	content[len(content)/2] ^= 1
+	fixture.Must(t, os.WriteFile(path, content, 0o600))
+}
+
+// copyBackup is a copy of a backup under another name in its directory, changed.
+func copyBackup(t testing.TB, l backup.Listed, name string, change func([]byte) []byte) string {
+	t.Helper()
+	content, err := os.ReadFile(l.Path)
+	fixture.Must(t, err)
+	path := filepath.Join(filepath.Dir(l.Path), name)
+	fixture.Must(t, os.WriteFile(path, change(bytes.Clone(content)), 0o600))
+	return path
+}
+
+// verifyBackup reads what a path means to the end.
+func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restored, error) {
+	t.Helper()
+	return backup.Verify(t.Context(), from, time.Time{}, keys)
+}
+
+// What is taken is verified only if all is that it rests on: a schedule goes on with a
+// full backup where that was spoiled since.
+func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
+	for name, which := range map[string]int{"the newest": 1, "what that rests on": 0} {
+		t.Run(name, func(t *testing.T) {
+			h := fixture.Start(t, fixture.Copy(t))
+			dir := t.TempDir()
+			chain := []backup.Listed{saveBackup(h, dir), saveBackup(h, dir)}
+			if chain[1].Header.Since == nil {
+				t.Fatal("the second backup is no increment")
+			}
+			corrupt(t, chain[which].Path)
+			h.Advance(time.Second)
+			next := saveBackup(h, dir)
+			if next.Header.Since != nil {
+				t.Errorf("the next backup rests on %+v", next.Header.Since)
+			}
+			h.Advance(time.Second)
+			if again := saveBackup(h, dir); again.Header.Since == nil || again.Header.Since.ID != next.Header.ID {
+				t.Errorf("the one after it is %+v, want an increment to it", again.Header)
+			}
+			h.Close()
+			_, err := verifyBackup(t, dir, fixture.Keyring(t, h.Dir))
+			fixture.Must(t, err)
+		})
+	}
+}
+
+// Whoever asks for an increment is told when it would be worth nothing, with keys and
+// without.
+func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
+	dir, full, increment, keys := chainOf(t)
+	for _, sealer := range []backup.Sealer{nil, keys} {
+		for _, path := range []string{dir, increment.Path} {
+			if header, err := backup.ReadBase(t.Context(), path, sealer); err != nil || header.ID != increment.Header.ID {
+				t.Errorf("%s is %+v, %v", path, header, err)
+			}
+		}
+	}
+	corrupt(t, full.Path)
+	for _, sealer := range []backup.Sealer{nil, keys} {
+		if _, err := backup.ReadBase(t.Context(), increment.Path, sealer); !errors.Is(err, backup.ErrDamaged) {
+			t.Errorf("an increment to what is spoiled: %v", err)
+		}
+	}
+	fixture.Must(t, os.Remove(full.Path))
+	if _, err := backup.ReadBase(t.Context(), increment.Path, nil); err == nil || !strings.Contains(err.Error(), "which is not beside it") {
+		t.Errorf("an increment to nothing: %v", err)
+	}
+}
+
+// half is what a copy that broke off leaves.
+func half(b []byte) []byte { return b[:len(b)/2] }
+
+// A backup that was cut short says when it was taken: where it is not needed it does not
+// matter, and is told of; where it is the newest, nothing older takes its place.
+func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
+	dir, _, increment, keys := chainOf(t)
+	h := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
+	other := saveBackup(h, t.TempDir())
+	h.Close()
+	content, err := os.ReadFile(other.Path)
+	fixture.Must(t, err)
+	newest := filepath.Join(dir, "newest.backup")
+	fixture.Must(t, os.WriteFile(newest, half(content), 0o600))
+	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "newest.backup") {
+		t.Errorf("the newest is half a backup: %v", err)
+	}
+	for _, from := range []struct {
+		path string
+		at   time.Time
+	}{{dir, increment.Header.TakenAt}, {increment.Path, time.Time{}}} {
+		done, err := backup.Verify(t.Context(), from.path, from.at, keys)
+		if err != nil || done.Header.ID != increment.Header.ID || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), newest) {
+			t.Errorf("%s beside half a backup: %+v, %v", from.path, done, err)
+		}
+	}
+}
+
+func TestHalfABackupIsNothingToRestOn(t *testing.T) {
+	dir, full, _, keys := chainOf(t)
+	copyBackup(t, full, "half.backup", half)
+	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
+	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "half.backup") {
+		t.Errorf("what rests on half a backup: %v", err)
+	}
+}
+
+// One whose header can't be read may be the newest. A directory with it means nothing,
+// and a file in it what it meant.
+func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
+	dir, _, increment, keys := chainOf(t)
+	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
+	wantRefused(t, dir, keys, "name the file that is meant")
+	wantRefused(t, dir, keys, blind)
+	done, err := verifyBackup(t, increment.Path, keys)
+	if err != nil || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), blind) {
+		t.Errorf("the file that is meant: %+v, %v", done, err)
+	}
+	copyBackup(t, increment, "blind.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
+	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, store.ErrNewerSchema) {
+		t.Errorf("a directory with a backup of a newer form: %v", err)
+	}
+}
+
+// A newest backup that says it were older is not passed over in silence.
+func TestABackupCannotPassForAnOlderOne(t *testing.T) {
+	dir, _, increment, keys := chainOf(t)
+	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
+		return bytes.Replace(b, []byte(`"taken_at":"2026`), []byte(`"taken_at":"2025`), 1)
+	}), increment.Path))
+	wantRefused(t, dir, keys, "its header is not the one of its manifest")
+}
+
+// Of a good copy and a spoiled one the good one is used, wherever they stand.
+func TestOfTwoCopiesTheWholeOneIsUsed(t *testing.T) {
+	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
+	for _, name := range []string{"a.backup", "z.backup"} {
+		dir, full, increment, keys := chainOf(t)
+		copyBackup(t, full, "full-"+name, flip)
+		copyBackup(t, increment, "increment-"+name, flip)
+		copyBackup(t, increment, "half-"+name, half)
+		for _, from := range []string{dir, increment.Path} {
+			if done, err := verifyBackup(t, from, keys); err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
+				t.Errorf("%s: %+v, %v", from, done, err)
+			}
+		}
+	}
+}
+
+// A pipe with a backup's name is none, and nobody waits for what it will say.
+func TestAPipeIsNoBackup(t *testing.T) {
+	w := fixture.Copy(t)
+	h := fixture.Start(t, w)
+	dir := t.TempDir()
+	saveBackup(h, dir)
+	pipe := filepath.Join(dir, "pipe.backup")
+	fixture.Must(t, syscall.Mkfifo(pipe, 0o600))
+	fixture.Must(t, syscall.Mkfifo(filepath.Join(dir, ".mizan-1.unfinished"), 0o600))
+	fixture.Must(t, os.Symlink("nothing", filepath.Join(dir, "link.backup")))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a hang's
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		h.Advance(time.Second)
+		service := backupsOf(h)
+		_, err := service.SaveAndPrune(dir, 10)
+		if _, named := backup.ReadBase(ctx, pipe, nil); !errors.Is(named, backup.ErrChoice) {
+			err = errors.Join(err, errors.New("a pipe is taken for a backup"), named)
+		}
+		_, read := backup.ReadBase(ctx, dir, nil)
+		ended <- errors.Join(err, read)
+	}()
+	select {
+	case err := <-ended:
+		fixture.Must(t, err)
+	case <-ctx.Done():
+		t.Fatal("somebody waits for a pipe")
+	}
+	h.Close()
+}
+
+// What is wrong with a file is said in words that a person can do something with.
+func TestWhatIsWrongWithAFileIsSaidInWords(t *testing.T) {
+	_, full, _, keys := chainOf(t)
+	for says, change := range map[string]func([]byte) []byte{
+		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
+		"there is something else where its header should begin":           func(b []byte) []byte { b[8] = 'x'; return b },
+	} {
+		_, err := verifyBackup(t, copyBackup(t, full, "x", change), keys)
+		if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want something with %q", err, says)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+
+	limiting "golang.org/x/time/rate"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Options say what is backed up.
+type Options struct {
+	Journal *posting.Journal
+	Keyring Sealer
+	Clock   clock.Clock
+	Data    string // the data directory, for the files beside the store
+	Rate    uint64 // bytes a second; 0: as fast as it goes
+	Log     *slog.Logger
+}
+
+// Service takes backups of a running server, one at a time: two would only keep
+// each other waiting, and the store from giving room back.
+type Service struct {
+	o       Options
+	limiter *limiting.Limiter
+	ctx     context.Context
+	stop    context.CancelFunc
+
+	mu   sync.Mutex
+	idle *sync.Cond
+	busy bool
+}
+
+// New makes the service; nothing happens before Begin or Save.
+func New(o Options) *Service {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s := &Service{o: o}
+	s.idle = sync.NewCond(&s.mu)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	if o.Rate > 0 {
+		s.limiter = limiting.NewLimiter(limiting.Limit(o.Rate), int(min(o.Rate, partBytes)))
+	}
+	return s
+}
+
+// lowDisk is why none is taken, or goes on, below the free space that commands need.
+const lowDisk = "the disk is nearly full, and a backup keeps the store from giving room back"
+
+// Begin begins a backup of everything durable now: a full one, or an increment
+// to another. Errors: a *ledger.Refusal if one is under way (Conflict), the
+// server stops or its disk is nearly full (Unavailable) or the backup is not of this
+// store (InvalidField since); or the store's.
+func (s *Service) Begin(since *Base) (*Backup, error) {
+	const op = "snapshots.Begin"
+	s.mu.Lock()
+	busy, stopped := s.busy, s.ctx.Err() != nil
+	s.busy = true
+	s.mu.Unlock()
+	switch {
+	case busy:
+		return nil, ledger.Refuse(op, ledger.Conflict, "another backup is under way")
+	case stopped:
+		s.release()
+		return nil, ledger.Refuse(op, ledger.Unavailable, "the server is stopping")
+	case s.o.Journal.LowSpace():
+		s.release()
+		return nil, ledger.Refuse(op, ledger.Unavailable, lowDisk)
+	}
+	return s.begin(since)
+}
+
+func (s *Service) release() {
+	s.mu.Lock()
+	s.busy = false
+	s.mu.Unlock()
+	s.idle.Broadcast()
+}
+
+// Stream begins a backup that is read instead of written. Closing it early ends
+// it, and returns when nothing of the store is read any more.
+func (s *Service) Stream(since *Base) (io.ReadCloser, error) {
+	b, err := s.Begin(since)
+	if err != nil {
+		return nil, err
+	}
+	out, in := io.Pipe()
+	unblock := context.AfterFunc(b.ctx, func() { _ = in.CloseWithError(context.Cause(b.ctx)) })
+	st := &stream{PipeReader: out, backup: b, ended: make(chan struct{})}
+	go func() {
+		defer close(st.ended)
+		_, err := b.WriteTo(in)
+		unblock()
+		b.Close()
+		if err != nil {
+			s.o.Log.Warn("a backup was not finished", "id", b.header.ID, "error", err)
+		}
+		_ = in.CloseWithError(err)
+	}()
+	return st, nil
+}
+
+type stream struct {
+	*io.PipeReader
+	backup *Backup
+	ended  chan struct{}
+}
+
+// errClosed is why a backup ends that nobody reads on.
+var errClosed = errors.New("whoever took it has gone away")
+
+// Close implements io.Closer.
+func (st *stream) Close() error {
+	st.backup.cancel(errClosed)
+	err := st.PipeReader.Close()
+	<-st.ended
+	return err
+}
+
+// Stop ends the backup that is under way; there is none any more after it.
+func (s *Service) Stop() { s.stop() }
+
+// Close is Stop, and waits until nothing is read any more.
+func (s *Service) Close() {
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.busy {
+		s.idle.Wait()
+	}
+}

@@ -1,0 +1,306 @@
+package backup
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	limiting "golang.org/x/time/rate"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check/calls"
+)
+
+// backedFiles are the files beside the store that a restored sandbox needs, and
+// that nothing makes anew. Each only grows, or is as new as it likes to be.
+var backedFiles = []string{"clock", calls.LogName}
+
+// maxBackup bounds a backup's time: meanwhile compaction keeps whatever it shows.
+const maxBackup = 6 * time.Hour
+
+// Backup is one that is being taken: the store as it was after one group,
+// whatever is written meanwhile. Close it.
+type Backup struct {
+	owner  *Service
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	view   *posting.View
+	header Header
+	since  uint64
+	files  []openFile
+	done   bool
+}
+
+// openFile is a file as long as it was when the backup began.
+type openFile struct {
+	f    *os.File
+	name string
+	size int64
+}
+
+// begin opens the view. Files are opened after it: they hold at least what it
+// knows of.
+func (s *Service) begin(since *Base) (*Backup, error) {
+	b := &Backup{owner: s, view: s.o.Journal.View()}
+	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
+	if err := b.describe(since); err != nil {
+		b.Close()
+		return nil, err
+	}
+	for _, name := range backedFiles {
+		f, err := os.Open(filepath.Join(s.o.Data, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			b.Close()
+			return nil, err
+		}
+		b.files = append(b.files, openFile{f: f, name: name})
+		info, err := f.Stat()
+		if err != nil {
+			b.Close()
+			return nil, err
+		}
+		b.files[len(b.files)-1].size = info.Size()
+	}
+	return b, nil
+}
+
+func (b *Backup) describe(since *Base) error {
+	n, hash, err := b.view.LastGroup()
+	if err != nil {
+		return err
+	}
+	b.header = Header{
+		Version: backupVersion, ID: uuid.NewString(), TakenAt: b.owner.o.Clock.Now().UTC().Truncate(time.Microsecond),
+		Group: n, GroupHash: hex.EncodeToString(hash[:]),
+	}
+	if first, found, err := b.view.GroupHash(1); err != nil {
+		return err
+	} else if found {
+		b.header.Store = hex.EncodeToString(first[:])
+	}
+	if since == nil || since.Group == 0 {
+		return nil
+	}
+	const op = "snapshots.Backup"
+	base := *since
+	was, found, err := b.view.GroupHash(base.Group)
+	switch {
+	case err != nil:
+		return err
+	case !found || base.Group > n || hex.EncodeToString(was[:]) != base.GroupHash:
+		return ledger.RefuseField(op, "since", "that backup is of another store, or of a later state than this one")
+	case base.Depth < 1 || base.Depth >= maxChain:
+		return ledger.RefuseField(op, "since", "that backup already rests on as many as it may: take a full one")
+	}
+	if _, err := uuid.Parse(base.ID); err != nil || len(base.ID) != len(b.header.ID) {
+		return ledger.RefuseField(op, "since", "id is not a UUID")
+	}
+	b.header.Since, b.since = &base, base.Group
+	return nil
+}
+
+// Close ends the backup; what was not written never will be.
+func (b *Backup) Close() {
+	if b.done {
+		return
+	}
+	b.done = true
+	b.cancel(nil)
+	b.view.Close()
+	for _, open := range b.files {
+		_ = open.f.Close() // it was only read
+	}
+	b.owner.release()
+}
+
+// WriteTo writes the backup. After an error what was written is none.
+func (b *Backup) WriteTo(out io.Writer) (int64, error) {
+	ctx, cancel := context.WithTimeoutCause(b.ctx, maxBackup, fmt.Errorf("the backup took more than %v", maxBackup))
+	defer cancel()
+	w := &writer{ctx: ctx, out: &countingWriter{to: out}, owner: b.owner, sum: newSeal()}
+	w.manifest = Manifest{Header: b.header, Schema: store.Schema}
+	err := w.run(b)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return w.out.n, err
+}
+
+// writer writes frames.
+type writer struct {
+	ctx      context.Context
+	out      *countingWriter
+	owner    *Service
+	sum      seal
+	manifest Manifest
+	frame    []byte
+}
+
+func (w *writer) run(b *Backup) error {
+	if _, err := io.WriteString(w.out, backupMagic); err != nil {
+		return err
+	}
+	header, err := encodeJSON(&w.manifest.Header)
+	if err != nil {
+		return err
+	}
+	w.sum.frame(frameHeader, header)
+	if err := w.write(frameHeader, header); err != nil {
+		return err
+	}
+	if err := w.rows(b); err != nil {
+		return err
+	}
+	for _, f := range b.files {
+		if err := w.file(f); err != nil {
+			return err
+		}
+	}
+	if w.manifest.Heads, err = headsOf(b.view); err != nil {
+		return err
+	}
+	return w.end()
+}
+
+// rows writes parts of rows. Between two of them no iterator is open, so that
+// Badger can delete the tables that it has replaced.
+func (w *writer) rows(b *Backup) error {
+	var part, last, from []byte
+	for more := true; more; {
+		part, last, more = part[:0], last[:0], false
+		err := b.view.StoredRows(from, b.since, func(r posting.StoredRow) (bool, error) {
+			part = appendRow(part, last, &r)
+			last = append(last[:0], r.Key...)
+			w.manifest.Rows++
+			w.manifest.Bytes += uint64(len(r.Key) + len(r.Stored))
+			more = len(part) >= partBytes
+			return !more, nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.part("", part); err != nil {
+			return err
+		}
+		from = append(append(from[:0], last...), 0)
+	}
+	return nil
+}
+
+// file writes a file as parts, as long as it was.
+func (w *writer) file(f openFile) error {
+	piece := make([]byte, partBytes)
+	for at := int64(0); ; at += partBytes {
+		n := min(f.size-at, partBytes)
+		if n <= 0 && at > 0 {
+			return nil
+		}
+		if _, err := f.f.ReadAt(piece[:n], at); err != nil {
+			return fmt.Errorf("%s: %w", f.name, cut(err))
+		}
+		if err := w.part(f.name, piece[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+// part seals a part and writes it, when it is its turn.
+func (w *writer) part(file string, plaintext []byte) error {
+	if w.owner.o.Journal.LowSpace() {
+		return errors.New(lowDisk)
+	}
+	sealed, err := w.owner.o.Keyring.Seal(plaintext, partContext(w.manifest.Header.ID, len(w.manifest.Parts), file))
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256(sealed)
+	w.sum.Write(hash[:])
+	w.manifest.Parts = append(w.manifest.Parts, BackupPart{Size: len(sealed), SHA256: hash[:], File: file})
+	return w.write(framePart, sealed)
+}
+
+func (w *writer) end() error {
+	plaintext, err := encodeJSON(&w.manifest)
+	if err != nil {
+		return err
+	}
+	sealed, err := w.owner.o.Keyring.Seal(plaintext, manifestContext(w.manifest.Header.ID))
+	if err != nil {
+		return err
+	}
+	w.sum.frame(frameManifest, sealed)
+	if err := w.write(frameManifest, sealed); err != nil {
+		return err
+	}
+	end := appendFrameHead(nil, 0, len(sealed))[1:]
+	return w.write(frameEnd, w.sum.Sum(end))
+}
+
+// pieceBytes is how much is written at once, so that a slow backup goes on
+// steadily: whoever reads it gives up on one that stands still.
+const pieceBytes = 64 << 10
+
+// write writes a frame, no faster than the rate allows.
+func (w *writer) write(kind byte, body []byte) error {
+	w.frame = append(appendFrameHead(w.frame[:0], kind, len(body)), body...)
+	for piece := range slices.Chunk(w.frame, pieceBytes) {
+		if err := pause(w.ctx, w.owner.limiter, len(piece)); err != nil {
+			return err
+		}
+		if _, err := w.out.Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits until so many bytes may be read or written; nil: at once.
+func pause(ctx context.Context, limiter *limiting.Limiter, n int) error {
+	if limiter == nil {
+		return ctx.Err()
+	}
+	for n > 0 {
+		step := min(n, limiter.Burst())
+		if err := limiter.WaitN(ctx, step); err != nil {
+			return err
+		}
+		n -= step
+	}
+	return nil
+}
+
+// headsOf are the heads of all organizations that have booked something.
+func headsOf(v *posting.View) (heads []Head, err error) {
+	err = v.SectionOrganizations(posting.Blocks, func(org ledger.ID) (bool, error) {
+		size, root, err := v.Head(org)
+		heads = append(heads, Head{Organization: org.String(), Size: size, Root: root[:]})
+		return true, err
+	})
+	return heads, err
+}
+
+// countingWriter counts the bytes that are written through it.
+type countingWriter struct {
+	to io.Writer
+	n  int64
+}
+
+func (w *countingWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,194 @@
+package answers
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// changing are the columns that a creation may give and a later action may set again;
+// daily those that say something else on another day with nothing having happened.
+var (
+	changing = map[*contract.Product][]string{
+		contract.Certificate: {"subscription_start", "subscription_end"},
+		contract.Lease:       {"asset_serial_number"},
+		contract.Deposit:     {"initial_amount", "term_months", "profit_sharing_ratio"},
+	}
+	daily = map[string]bool{"days_past_due": true}
+)
+
+// plainly is a column's value in the form in which both families say the same: what
+// is empty is left out by one of them and shown as null, "", [] or {} by the other.
+func plainly(c *schema.Column, v jsontext.Value) jsontext.Value {
+	switch {
+	case isNothing(v):
+		return nil
+	case c.Kind == schema.KindObject, c.Kind == schema.KindList:
+		return v // as it was sent
+	case c.Kind == schema.KindRows && v.Kind() == '[':
+		return plainRows(c.Of, v)
+	case c.Kind == schema.KindRows:
+		return plainRow(c.Of, v)
+	}
+	return v
+}
+
+func plainRows(of *schema.Table, v jsontext.Value) jsontext.Value {
+	var rows []jsontext.Value
+	if json.Unmarshal(v, &rows) != nil {
+		return v
+	}
+	for i := range rows {
+		rows[i] = plainRow(of, rows[i])
+	}
+	return asJSON(rows)
+}
+
+func plainRow(of *schema.Table, v jsontext.Value) jsontext.Value {
+	row := parseShown(v)
+	if row == nil {
+		return v
+	}
+	for name, value := range row {
+		if isNothing(value) {
+			delete(row, name)
+		}
+	}
+	for _, c := range of.Columns {
+		if value, has := row[c.Name]; has && c.Kind == schema.KindRows {
+			row[c.Name] = plainly(c, value)
+		}
+	}
+	return asJSON(row)
+}
+
+// isNothing tells of the values that say nothing; 0 and false do.
+func isNothing(v jsontext.Value) bool {
+	switch canonical(v) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	}
+	return false
+}
+
+// asJSON writes what was made of JSON.
+func asJSON(v any) jsontext.Value {
+	written, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return written
+}
+
+// valueOf is a column of a stored contract as an answer of its family shows it,
+// plainly; nil: it says nothing.
+func valueOf(p *contract.Record, c *schema.Column) jsontext.Value {
+	if c == contract.Sent.Column {
+		return metadataOf(p)
+	}
+	return plainly(c, written(p.Reading, c, c.Value(p.Values)))
+}
+
+// metadataOf is what was sent, with the keys beside it that are the service's own.
+func metadataOf(p *contract.Record) jsontext.Value {
+	sent := jsontext.Value(contract.Sent.Of(p.Values))
+	own := make(shown)
+	for _, c := range p.Product.Columns.Columns {
+		if value := c.Value(p.Values); c.Place == schema.Metadata && value != nil {
+			own[c.Name] = written(p.Reading, c, value)
+		}
+	}
+	if len(own) > 0 {
+		all := make(shown)
+		for name, value := range parseShown(sent) {
+			all[name] = value
+		}
+		for name, value := range own {
+			all[name] = value
+		}
+		return asJSON(all)
+	}
+	if isNothing(sent) {
+		return nil
+	}
+	return sent
+}
+
+// withoutOwn is metadata as it was sent: without the keys that the service puts there.
+func withoutOwn(p *contract.Product, metadata jsontext.Value) jsontext.Value {
+	sent := parseShown(metadata)
+	for _, c := range p.Columns.Columns {
+		if c.Place == schema.Metadata {
+			delete(sent, c.Name)
+		}
+	}
+	if len(sent) == 0 {
+		return nil
+	}
+	return asJSON(sent)
+}
+
+// written is a value as an answer writes it: amounts are strings in the secular
+// family and integers in the religious one (specification, "Contracts").
+func written(reading *contract.Reading, c *schema.Column, value any) jsontext.Value {
+	switch v := value.(type) {
+	case string:
+		return quoted(v)
+	case ledger.ID:
+		return quoted(v.String())
+	case int64:
+		return jsontext.Value(strconv.FormatInt(v, 10))
+	case bool:
+		return jsontext.Value(strconv.FormatBool(v))
+	case money.Amount:
+		return writtenAmount(reading, money.Signed{Abs: v})
+	case money.Signed:
+		return writtenAmount(reading, v)
+	case ledger.Date:
+		return quoted(v.String())
+	case ledger.Micros:
+		return instant(v)
+	case contract.Ratio:
+		return asJSON(map[string]int64{"bank": v.Bank, "customer": v.Customer})
+	case contract.Approval:
+		said := make(map[string]string)
+		v.Texts(func(name, text string) { said[name] = text })
+		return asJSON(said)
+	case []string:
+		return asJSON(v)
+	case []byte:
+		return v
+	case []schema.Row:
+		return writtenRows(reading, c, v)
+	}
+	return nil
+}
+
+func writtenAmount(reading *contract.Reading, s money.Signed) jsontext.Value {
+	if reading == contract.Secular {
+		return quoted(s.String())
+	}
+	return jsontext.Value(s.String())
+}
+
+func writtenRows(reading *contract.Reading, c *schema.Column, rows []schema.Row) jsontext.Value {
+	list := make([]shown, len(rows))
+	for i, row := range rows {
+		list[i] = make(shown)
+		for _, cell := range c.Of.Columns {
+			if value := cell.Value(row); cell.Place != schema.Hidden && value != nil {
+				list[i][cell.Name] = written(reading, cell, value)
+			}
+		}
+	}
+	if c.Single && len(list) == 1 {
+		return asJSON(list[0])
+	}
+	return asJSON(list)
+}

@@ -1,0 +1,274 @@
+package answers
+
+import (
+	"mizan/ledger/schema"
+	"slices"
+	"strconv"
+
+	"mizan/actors"
+	acting "mizan/actors/contract"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/snapshots/check/contracts"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 1, contracts as they are stored. As long as nothing has happened since, a contract
+// is equal in every field; with an idempotency key it is equal to the answer that is kept.
+// Otherwise it is equal in what its creation fixed, it came into the status shown at the
+// instant shown by the action asked for, and its sums are those that its entries had moved
+// by then.
+
+// MeetContract compares a stored contract with what was answered of it.
+func (c *Check) MeetContract(r *scan.Record, p *contract.Record) {
+	s := c.answers.contracts.index[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}]
+	if s == nil {
+		return
+	}
+	p = c.toldOf(r.Organization.ID, p, r.Stamp.Started, r.Stamp.Updated)
+	s.found = true
+	if s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as of another product or reading than it is of", s.line, p.ID)
+		return
+	}
+	a := &c.answers
+	var head [len(contractHead)]uint32
+	a.prints(head[:], contractHead[:], headOf(r, p))
+	if names := differing(contractHead[:], head[:], s.head[:]); names != "" {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v is stored with another %s", s.line, p.ID, names)
+	}
+	stored, lived := a.printsOf(p), c.livedThrough(r, s)
+	for i := range s.shown {
+		was := &s.shown[i]
+		c.meetShowing(r, p, was, stored, lived)
+		for k := range s.shown[:i] {
+			if before := &s.shown[k]; before.at == was.at && before.fields != nil && was.fields != nil {
+				c.meetFields(p, was, before.fields, "line "+strconv.FormatUint(uint64(before.line), 10)+" showed of the same instant", true)
+				break
+			}
+		}
+	}
+}
+
+// toldOf is a stored contract as it was told of at an instant, in its detail.
+func (c *Check) toldOf(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
+	told := p.AsOf(first, at.Date())
+	if err := acting.Show(c.View, org, told); err != nil {
+		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
+	}
+	return told
+}
+
+// printsOf are prints of a contract's columns as answers show them.
+func (a *given) printsOf(p *contract.Record) []uint32 {
+	prints := make([]uint32, len(p.Product.Columns.Columns))
+	for i, column := range p.Product.Columns.Columns {
+		prints[i] = a.print(valueOf(p, column))
+	}
+	return prints
+}
+
+// meetFields compares what an answer showed of a contract with what there is: in all
+// columns, or in those that stay as they were when it was made.
+func (c *Check) meetFields(p *contract.Record, was *showing, with []uint32, than string, all bool) {
+	var names []string
+	for i, column := range p.Product.Columns.Columns {
+		if (all || stays(p.Product, column)) && isShown(column) && was.fields[i] != with[i] {
+			names = append(names, column.Name)
+		}
+	}
+	if names != nil {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as %q with another %s than %s", was.line, p.ID, was.status, joined(names), than)
+	}
+}
+
+// headOf is a stored contract's head as answers show it.
+func headOf(r *scan.Record, p *contract.Record) shown {
+	s := shown{
+		"id": quoted(p.ID.String()), "contract_number": quoted(p.Number(r.Stamp.Started, r.Stamp.Number)),
+		"env": quoted(p.Asset.Env.String()), "inserted_at": instant(r.Stamp.Started),
+	}
+	if p.Reading == contract.Religious {
+		s["product_type"] = quoted(p.Product.Variants[p.Reading].Name)
+		s["organization_id"] = quoted(r.Organization.ID.String())
+	}
+	return s
+}
+
+// livedEvent is an event of a contract, and what the contract has put on the accounts
+// of tallies up to it.
+type livedEvent struct {
+	name   contract.Action
+	to     contract.Status
+	at     ledger.Micros
+	shared scan.Fingerprint
+}
+
+// livedThrough are a contract's events, oldest first, where an answer is compared with
+// them.
+func (c *Check) livedThrough(r *scan.Record, s *signed) []livedEvent {
+	last := func(one showing) bool { return one.at == r.Stamp.Updated && (one.did == "" || one.fields == nil) }
+	if !slices.ContainsFunc(s.shown, func(one showing) bool { return !last(one) }) {
+		return nil
+	}
+	var events []ledger.Event
+	err := c.View.SourceEvents(r.Organization.ID, r.Source, func(e ledger.Event) (bool, error) {
+		events = append(events, e)
+		return true, c.Interrupted()
+	})
+	if err != nil {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", s.line, r.Source.ID, err)
+		return nil
+	}
+	slices.Reverse(events)
+	all, l := make([]livedEvent, 0, len(events)), new(contracts.Lifecycle)
+	for i := range events {
+		e := &events[i]
+		if e.Name != string(contract.Continue) && e.Name != string(contract.Batch) {
+			l.LastAction = contract.Action(e.Name)
+		}
+		if e.Entry != nil {
+			l.AddControlTotals(r.Organization.Histories, e.Entry.Postings)
+		}
+		all = append(all, livedEvent{contract.Action(e.Name), contract.Status(e.To), e.Booked, l.Shared})
+	}
+	return all
+}
+
+// meetShowing compares a stored contract with one answer: of what it is by now with
+// all that was shown, of what it was with what its events say, and with what never
+// changes.
+func (c *Check) meetShowing(r *scan.Record, p *contract.Record, was *showing, stored []uint32, lived []livedEvent) {
+	current := was.at == r.Stamp.Updated
+	wrong := func(what string) {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as %q%s", was.line, p.ID, was.status, what)
+	}
+	if !current || was.did != "" {
+		i := slices.IndexFunc(lived, func(e livedEvent) bool { return e.at == was.at })
+		switch {
+		case i < 0:
+			wrong(" at an instant at which nothing happened to it")
+			return
+		case lived[i].to != was.status:
+			wrong(" when it was " + string(lived[i].to))
+			return
+		case was.did != "" && !slices.ContainsFunc(lived[:i+1], func(e livedEvent) bool { return leads(p.Product, was.did, e.name) }):
+			wrong(" after an action that has not happened")
+		case was.fields != nil && lived[i].shared != was.sums:
+			wrong(" with other sums than its entries had moved by then")
+		}
+	} else if was.status != p.Status {
+		wrong(", and is " + string(p.Status))
+		return
+	}
+	if was.fields == nil {
+		return
+	}
+	if was.sent != c.answers.print(withoutOwn(p.Product, contract.Sent.Of(p.Values))) {
+		wrong(" with other metadata than was sent")
+	}
+	c.meetFields(p, was, stored, "it has", current)
+}
+
+// leads tells whether an action may have been the event.
+func leads(p *contract.Product, action, event contract.Action) bool {
+	if handler := p.Handler(action); handler != nil {
+		return event == action || slices.Contains(handler.Transitions, event)
+	}
+	return event == action
+}
+
+// isShown tells whether an answer has the column by its own name.
+func isShown(c *schema.Column) bool {
+	return c.Place != schema.Hidden && c.Place != schema.Metadata && !daily[c.Name]
+}
+
+// stays tells whether a column is what it was when the contract was made. A review is
+// of later, and metadata gets keys of the service's own.
+func stays(p *contract.Product, c *schema.Column) bool {
+	return c.Asked && c.Kind != contract.KindReview && c != contract.Sent.Column && !slices.Contains(changing[p], c.Name)
+}
+
+// noteStaffKey notes how a write of a person's was answered that had an idempotency
+// key; false: it had none.
+func (c *Check) noteStaffKey(n uint32, l *answerLine) bool {
+	const taken = 409 // by another request, or the contract's state forbids it
+	if l.IdempotencyKey == "" || *l.Status == taken {
+		return false
+	}
+	a := &c.answers
+	key := a.hash(l.org.String(), l.IdempotencyKey)
+	if a.contracts.keys[key] == nil {
+		a.contracts.keys[key] = &askedKey{asked: asked{line: n}, org: l.org, key: l.IdempotencyKey}
+	}
+	of := a.contracts.keys[key]
+	switch status := *l.Status; {
+	case status == 200 || status == 201:
+		of.succeeded = true
+	case status >= 400 && status < 500:
+		of.refused = true
+	default:
+		of.unknown = true
+	}
+	return true
+}
+
+// checkSigned reports the contracts that were shown and are not there, and keys that
+// name something else than they were answered with.
+func (c *Check) checkSigned() {
+	a := &c.answers.contracts
+	for place, s := range a.index {
+		if !s.found {
+			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v of organization %v is lost", s.line, place.ID, place.Org)
+		}
+	}
+	for _, k := range a.keyed {
+		if made, found := c.claimedBy(k.line, k.made.Org, actors.KeyOfStaff, k.key); !found || made.ID != k.made.ID {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the key that contract %v was asked for with names it no more", k.line, k.made.ID)
+			continue
+		}
+		c.meetReply(k, a.index[k.made])
+	}
+	for _, of := range a.keys {
+		if !of.refused || of.succeeded || of.unknown {
+			continue
+		}
+		if made, found := c.claimedBy(of.line, of.org, actors.KeyOfStaff, of.key); found {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, and its key names %s", of.line, scan.Named(made))
+		}
+	}
+}
+
+// meetReply compares an answer with the one that is kept for its repetition: it has all
+// columns as they were then.
+func (c *Check) meetReply(k keyedAnswer, s *signed) {
+	i := slices.IndexFunc(s.shown, func(one showing) bool { return one.line == k.line })
+	was := &s.shown[i] // a line with a key shows one contract
+	reply := acting.ReplyID(k.made.Org, actors.KeyOfStaff+"/"+k.key)
+	kept, found, err := c.View.Record(k.made.Org, ledger.Source{Kind: ledger.Reply, ID: reply})
+	if err != nil || !found || !actors.ContractReply.Has(kept.Payload) {
+		c.Report.Breach(findings.RuleAnswers, "line %d: what contract %v was answered with is not kept", k.line, k.made.ID)
+		return
+	}
+	if c.Keyring == nil {
+		return
+	}
+	id, stored, err := acting.OpenReply(c.Keyring, k.made.Org, reply, kept.Payload)
+	if err != nil || id != k.made.ID {
+		return // rule 3 says it of the reply
+	}
+	p, err := contract.ReadRecord(id, stored)
+	if err != nil || s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
+		return // rule 3 says it of the reply
+	}
+	o := c.Organizations[k.made.Org]
+	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: k.made.ID})
+	if h == nil || was.fields == nil {
+		return // it is lost, which is said once
+	}
+	if p.Status != was.status {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as %q, and it is kept that it was %q", k.line, k.made.ID, was.status, p.Status)
+	}
+	c.meetFields(p, was, c.answers.printsOf(c.toldOf(k.made.Org, p, h.Started, was.at)), "is kept of the answer", true)
+}

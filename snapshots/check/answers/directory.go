@@ -1,0 +1,261 @@
+package answers
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/snapshots/check/directory"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 1, the directory. What the administration made is there, and equal in the fields
+// that can't be changed; where nothing was changed, in all fields but secrets.
+
+// directoryField is a field of the directory's answers and where the stored form has
+// it. Those that are for good no later write changes.
+type directoryField struct {
+	name, stored string
+	form         storedForm
+	forGood      bool
+}
+
+// storedForm is how a stored form has a field.
+type storedForm uint8
+
+const (
+	plain    storedForm = iota // a text, a number, a flag, or texts
+	idBytes                    // 16 bytes
+	amounted                   // package money's binary form
+	hashed                     // SHA-256 of a text that is shown once
+	outgoing                   // a flag that is shown as "out", or else "in"
+	moving                     // of the one line that there is: the amount
+	currency                   // likewise of its asset
+	network
+	env
+)
+
+// directoryFields are what answers show of each kind of record, beside its id and when
+// it was made. Secrets, and what may be masked, are not among them.
+var directoryFields = map[ledger.Kind][]directoryField{
+	ledger.Organization: {
+		{name: "name", stored: "name"}, {name: "type", stored: "type"}, {name: "status", stored: "status"},
+		{name: "modules", stored: "modules"}, {name: "allowed_regions", stored: "regions"},
+	},
+	ledger.Partner: {
+		{name: "name", stored: "name"}, {name: "login", stored: "login", forGood: true}, {name: "email", stored: "email"}, {name: "lang", stored: "lang"},
+		{name: "notify_url", stored: "notify_url"}, {name: "active", stored: "active"}, {name: "id", stored: "number", forGood: true},
+	},
+	ledger.Terminal: {
+		{name: "name", stored: "name"}, {name: "partner_id", stored: "partner", forGood: true}, {name: "provider", stored: "provider", forGood: true},
+		{name: "type", stored: "type", forGood: true}, {name: "is_active", stored: "active"}, {name: "env", stored: "env", forGood: true},
+	},
+	ledger.APIKey: {
+		{name: "prefix", stored: "prefix", forGood: true}, {name: "name", stored: "name", forGood: true},
+		{name: "partner_id", stored: "partner", forGood: true}, {name: "key", stored: "hash", form: hashed, forGood: true},
+	},
+	ledger.User: {
+		{name: "login", stored: "login", forGood: true}, {name: "name", stored: "name"}, {name: "email", stored: "email"}, {name: "roles", stored: "roles"},
+		{name: "partner_id", stored: "partner"}, {name: "active", stored: "active"},
+	},
+	ledger.Limit: {
+		{name: "partner_id", stored: "partner", forGood: true}, {name: "terminal_id", stored: "terminal", form: idBytes, forGood: true},
+		{name: "kind", stored: "kind", forGood: true}, {name: "type", stored: "type", forGood: true}, {name: "currency", stored: "currency", forGood: true},
+		{name: "network", stored: "network", forGood: true}, {name: "env", stored: "env", forGood: true}, {name: "max_amount", stored: "max_amount", form: amounted},
+		{name: "max_count", stored: "max_count"}, {name: "scope", stored: "scope", forGood: true}, {name: "active", stored: "active"},
+	},
+	ledger.Block: {{name: "kind", stored: "kind", forGood: true}, {name: "active", stored: "active"}},
+	ledger.Settlement: {
+		{name: "partner_id", stored: "partner", forGood: true}, {name: "terminal_id", stored: "terminal", form: idBytes, forGood: true},
+		{name: "reference", stored: "reference", forGood: true}, {name: "direction", stored: "out", form: outgoing, forGood: true},
+		{name: "amount", stored: "lines", form: moving, forGood: true}, {name: "gross", stored: "lines", form: moving, forGood: true},
+		{name: "fee", stored: "fee", form: amounted, forGood: true}, {name: "currency", stored: "lines", form: currency, forGood: true},
+		{name: "network", stored: "lines", form: network, forGood: true}, {name: "env", stored: "lines", form: env, forGood: true},
+	},
+}
+
+// directoryAnswer acknowledges a record of the directory.
+type directoryAnswer struct {
+	line    uint32
+	made    directory.Made
+	created bool     // it is the answer to its creation
+	began   uint32   // print of when it was made; 0: not shown
+	fields  []uint32 // prints in the order of directoryFields; 0: not shown
+}
+
+// keptAt is the kind of what a path names in the directory, and its id.
+func keptAt(path string) (kind ledger.Kind, id string, ok bool) {
+	at := strings.LastIndexByte(path, '/')
+	if at < 0 {
+		return 0, "", false
+	}
+	if path[:at] == "/api/v1/settlements" {
+		return ledger.Settlement, path[at+1:], true
+	}
+	kind, ok = creations[path[:at]]
+	return kind, path[at+1:], ok
+}
+
+// readKept reads the answer to a create in the directory, where id is empty, or to what
+// was done with the record that an address names.
+func (c *Check) readKept(n uint32, kind ledger.Kind, id string, l *answerLine) bool {
+	s := parseShown(embedded(l.Response))
+	if inner := parseShown(s["data"]); inner != nil {
+		s = inner
+	}
+	name := strings.Trim(string(s["id"]), `"`)
+	if id != "" && name == "" && l.Method == "DELETE" {
+		name = id
+	}
+	if id != "" && name != id || name == "" {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no %s, or another one than was asked for", n, scan.KindName(kind))
+		return true
+	}
+	a, org := &c.answers, l.org
+	if kind == ledger.Organization {
+		org, _ = uuid.Parse(name) // its record is in itself; no id, no record
+	}
+	of := directoryAnswer{line: n, made: directory.Made{Kind: kind, Org: org, Name: name}, created: id == ""}
+	if began, shows := s["created_at"]; shows {
+		of.began = a.print(began) | 1
+	}
+	for _, f := range directoryFields[kind] {
+		print := uint32(0)
+		if value, shows := s[f.name]; shows {
+			print = a.print(f.asStored(value)) | 1
+		}
+		of.fields = append(of.fields, print)
+	}
+	if a.kept == nil {
+		a.kept = make(map[directory.Made][]int32)
+	}
+	a.kept[of.made] = append(a.kept[of.made], a.records.Add(of))
+	return true
+}
+
+// asStored is a shown value in the form in which it can be compared.
+func (f *directoryField) asStored(v jsontext.Value) jsontext.Value {
+	if isNothing(v) || string(v) == "0" {
+		return nil
+	}
+	if f.form == hashed {
+		sum := sha256.Sum256([]byte(shown{"": v}.text("")))
+		return quoted(string(strconv.AppendQuoteToASCII(nil, string(sum[:]))))
+	}
+	if f.form == amounted && string(v) == `"0"` {
+		return nil
+	}
+	return v
+}
+
+// MeetDirectoryRecord compares a stored record of the directory with what was answered of it.
+// What a later write may have changed is compared where there was none.
+func (c *Check) MeetDirectoryRecord(r *scan.Record, name string) {
+	a := &c.answers
+	var found []int32
+	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the header may be left out where there is only one
+		found = append(found, a.kept[directory.Made{Kind: r.Source.Kind, Org: org, Name: name}]...)
+	}
+	if len(found) == 0 {
+		return
+	}
+	var stored map[string]any
+	d := msgpack.NewDecoder(bytes.NewReader(r.Payload[1:]))
+	d.UseLooseInterfaceDecoding(true)
+	if err := d.Decode(&stored); err != nil {
+		return // the row could be read, so that this can be too
+	}
+	for _, at := range found {
+		of := a.records.At(at)
+		var names []string
+		if of.began != 0 && of.began != a.print(instant(r.Stamp.Started))|1 {
+			names = append(names, "created_at")
+		}
+		for i, f := range directoryFields[r.Source.Kind] {
+			untouched := of.created && r.Stamp.Version == 1
+			if of.fields[i] != 0 && (f.forGood || untouched) && of.fields[i] != a.print(f.read(stored))|1 {
+				names = append(names, f.name)
+			}
+		}
+		if names != nil {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is stored with another %s", of.line, scan.KindName(r.Source.Kind), r.Organization.ID, joined(names))
+		}
+	}
+}
+
+// read is a stored field as answers show it; nil: it says nothing.
+func (f *directoryField) read(stored map[string]any) jsontext.Value {
+	value := stored[f.stored]
+	text, _ := value.(string) // decoded loosely, bytes are a string too
+	raw := []byte(text)
+	var written jsontext.Value
+	switch f.form {
+	case plain:
+		written = asJSON(value)
+	case idBytes:
+		if id, err := uuid.FromBytes(raw); err == nil {
+			written = quoted(id.String())
+		}
+	case amounted:
+		if amount, _, err := money.ReadAmount(raw); err == nil && !amount.IsZero() {
+			written = quoted(amount.String())
+		}
+	case hashed:
+		written = quoted(string(strconv.AppendQuoteToASCII(nil, string(raw))))
+	case outgoing:
+		written = quoted("in")
+		if out, _ := value.(bool); out {
+			written = quoted("out")
+		}
+	default:
+		written = f.ofLine(value)
+	}
+	if isNothing(written) || string(written) == "0" {
+		return nil
+	}
+	return written
+}
+
+// ofLine is a field of the first line of a settlement.
+func (f *directoryField) ofLine(value any) jsontext.Value {
+	lines, _ := value.([]any)
+	if len(lines) == 0 {
+		return nil
+	}
+	first, _ := lines[0].(map[string]any)
+	coded, _ := first["asset"].(string)
+	sum, _ := first["amount"].(string)
+	row := directory.MoneyRow{Asset: []byte(coded), Amount: []byte(sum)}
+	asset, amount, err := row.Read()
+	if err != nil {
+		return nil
+	}
+	switch f.form {
+	case currency:
+		return quoted(string(asset.Currency))
+	case network:
+		return quoted(string(asset.Network))
+	case env:
+		return quoted(asset.Env.String())
+	}
+	return quoted(amount.String())
+}
+
+// checkKept reports the records that were answered and are not there.
+func (c *Check) checkKept() {
+	for m, found := range c.answers.kept {
+		if !c.directory.Made[m] && !c.madeAnywhere(m) {
+			for _, at := range found {
+				c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is lost", c.answers.records.At(at).line, scan.KindName(m.Kind), m.Org)
+			}
+		}
+	}
+}

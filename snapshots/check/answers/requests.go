@@ -1,0 +1,180 @@
+package answers
+
+import (
+	paymentcodec "mizan/ledger/payment/codec"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 1, requests. A create that was refused left no transaction under its txid or
+// idempotency key; one without an answer left the transaction that was asked for, or none.
+// The claim on an idempotency key names what the answer showed.
+
+// asked is what became of the creates with one txid, or one idempotency key.
+type asked struct {
+	succeeded, unknown, refused bool
+	line                        uint32
+	requests                    []uint64 // what was asked for
+}
+
+// askedKey is what became of the creates with one idempotency key of a partner.
+type askedKey struct {
+	asked
+	org     ledger.ID
+	partner int64
+	key     string
+}
+
+// keyedAnswer acknowledges what a request with an idempotency key has made or
+// moved. It is no create with a txid: where that was there already, it is answered
+// by the txid, and the key stays free.
+type keyedAnswer struct {
+	line uint32
+	made scan.Place
+	key  string
+}
+
+// creation is what the body of a create asks for.
+type creation struct {
+	Params struct {
+		TxID     string `json:"txid"`
+		Type     string `json:"type"`
+		Amount   string `json:"amount"`
+		Currency string `json:"currency"`
+		Env      string `json:"env"`
+	} `json:"params"`
+}
+
+// readCreate reads the answer to a create of a transaction, or that none came.
+func (c *Check) readCreate(n uint32, l *answerLine) {
+	var body creation
+	readable := json.Unmarshal(embedded(l.Body), &body) == nil
+	p := &body.Params
+	l.named = p.TxID != ""
+	var s shown
+	if *l.Status == 201 {
+		s = parseShown(embedded(l.Response))
+		if !c.acknowledge(n, l, s) {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the answer names no transaction", n)
+		}
+	}
+	if !readable {
+		return
+	}
+	a := &c.answers
+	request := a.hash(p.Type, p.Amount, or(p.Currency, "RUB"), or(p.Env, "prod"))
+	if p.TxID != "" {
+		if s != nil && s.text("txid") != p.TxID {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows another txid than was asked for", n)
+		}
+		key := a.hash(l.org.String(), p.TxID)
+		if a.asked[key] == nil {
+			a.asked[key] = &asked{line: n}
+		}
+		a.asked[key].note(*l.Status, request)
+	}
+	const taken = 409 // for another request, which may be no create
+	if l.IdempotencyKey == "" || l.PartnerID == 0 || *l.Status == taken {
+		return
+	}
+	key := a.hash(l.org.String(), actors.KeyOfPartner(l.PartnerID), l.IdempotencyKey)
+	if a.keys[key] == nil {
+		a.keys[key] = &askedKey{asked{line: n}, l.org, l.PartnerID, l.IdempotencyKey}
+	}
+	a.keys[key].note(*l.Status, request)
+}
+
+// note takes in how a create was answered; what was refused is not what may be there.
+func (of *asked) note(status int, request uint64) {
+	switch {
+	case status == 201:
+		of.succeeded = true
+	case status >= 400 && status < 500:
+		of.refused = true
+		return
+	default:
+		of.unknown = true
+	}
+	if !slices.Contains(of.requests, request) {
+		of.requests = append(of.requests, request)
+	}
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// meetRequest compares a stored transaction with the creates of its txid.
+func (c *Check) meetRequest(r *scan.Record, p *payment.Record) {
+	if of := c.answers.asked[c.answers.hash(r.Organization.ID.String(), p.TxID)]; of != nil {
+		c.compareRequest(of, p)
+	}
+}
+
+// compareRequest compares a stored transaction with the creates that were
+// answered, of which none succeeded.
+func (c *Check) compareRequest(of *asked, p *payment.Record) {
+	a := &c.answers
+	switch {
+	case of.succeeded:
+	case !of.unknown && of.refused:
+		c.Report.Breach(findings.RuleAnswers, "line %d: the create was refused, and transaction %v has its key", of.line, p.ID)
+	case !slices.Contains(of.requests, a.hash(p.Type.String(), p.Amount.String(), string(p.Asset.Currency), p.Asset.Env.String())):
+		c.Report.Breach(findings.RuleAnswers, "line %d: no answer came, and transaction %v is not what was asked for", of.line, p.ID)
+	}
+}
+
+// checkKeyed compares what was answered to requests with idempotency keys with
+// the claims on them.
+func (c *Check) checkKeyed() {
+	a := &c.answers
+	for _, k := range a.keyed {
+		ack := a.slab.At(a.index[k.made])
+		if !ack.found {
+			continue // it is lost, which is said once
+		}
+		if made, found := c.keyOf(k.line, k.made.Org, ack.partner, k.key); !found || made.ID != k.made.ID {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the key that transaction %v was asked for with names it no more", k.line, k.made.ID)
+		}
+	}
+	for _, of := range a.keys {
+		made, found := c.keyOf(of.line, of.org, of.partner, of.key)
+		if !found || of.succeeded || made.Kind != ledger.Transaction {
+			continue
+		}
+		stored, found, err := c.View.Record(of.org, made)
+		if err != nil || !found {
+			continue // rule 4 says it of the claim
+		}
+		if p, err := paymentcodec.Decode(stored.Payload); err == nil {
+			c.compareRequest(&of.asked, p)
+		}
+	}
+}
+
+// keyOf is what a partner's idempotency key was used for.
+func (c *Check) keyOf(line uint32, org ledger.ID, partner int64, key string) (made ledger.Source, found bool) {
+	return c.claimedBy(line, org, actors.KeyOfPartner(partner), key)
+}
+
+// claimedBy is what an idempotency key of a scope was used for.
+func (c *Check) claimedBy(line uint32, org ledger.ID, scope, key string) (made ledger.Source, found bool) {
+	owner, found, err := c.View.Claim(org, ledger.ClaimIdempotency, scope+"/"+key)
+	if err != nil {
+		c.Report.Breach(findings.RuleAnswers, "line %d: its idempotency key can't be looked for: %v", line, err)
+	}
+	if !found {
+		return made, false
+	}
+	return scan.KeyOwner(owner)
+}

@@ -1,0 +1,261 @@
+package check_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/fixture"
+)
+
+// eventsOf are a transaction's events, newest first.
+func eventsOf(t testing.TB, w *fixture.Store, org ledger.ID, id ledger.ID) (list []ledger.Event) {
+	t.Helper()
+	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
+	v := j.View()
+	err := v.SourceEvents(org, fixture.TransactionSource(id), func(e ledger.Event) (bool, error) {
+		list = append(list, e)
+		return true, nil
+	})
+	v.Close()
+	if closed := j.Close(); err != nil || closed != nil {
+		t.Fatal(err, closed)
+	}
+	return list
+}
+
+// enteredAt is when a transaction of the first organization came into a status.
+func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment.Status) ledger.Micros {
+	t.Helper()
+	for _, e := range eventsOf(t, w, w.First.Org, r.ID) {
+		if e.To == string(status) && e.From != e.To {
+			return e.Booked
+		}
+	}
+	t.Fatalf("%v never was %s", r.ID, status)
+	return 0
+}
+
+// Each field of an answer is compared, also where another status has come since.
+func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
+	w := fixture.Copy(t)
+	was := *w.Back
+	was.Status, was.Failure, was.ReturnID, was.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.Back, payment.Charged)
+	open := *w.Charged
+	open.Status, open.Finished, open.RRN = payment.Charging, 0, ""
+	const moment = `"2026-09-03T10:15:31.000000+00:00"`
+	fields := map[string]string{ // and what each may not be
+		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,
+		"amount_dest": `"3"`, "merchant_amount": `"4"`, "currency": `"EUR"`, "currency_dest": `"EUR"`, "env": `"test"`, "scale": `3`,
+		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": moment, "finished": moment, "route": `"other"`,
+		"error_code": `"expired_card"`, "payment_method": `{"type":"sbp"}`, "customer": `{"q":1}`,
+	}
+	for name, r := range map[string]*payment.Record{
+		"charged": w.Charged, "rejected": w.Refused, "reversed": w.Back, "charged before it was reversed": &was,
+		"charging before it was charged": &open,
+	} {
+		line := func(shown string) string { return fixture.AnswerLine(w.First.Org, 201, r, shown) }
+		lines := make(map[string]string)
+		for field, wrong := range fields {
+			value := regexp.MustCompile(`"` + field + `":("(\\.|[^"\\])*"|\{[^}]*\}|null|\d+)`)
+			lines[field] = line(value.ReplaceAllLiteralString(w.Show(r), `"`+field+`":`+wrong))
+			lines["no "+field] = line(value.ReplaceAllLiteralString(w.Show(r), `"other":0`))
+		}
+		for _, added := range []string{`"network":"tron"`, `"rrn":"000000000000"`, `"return_id":"` + uuid.NewString() + `"`} {
+			field, _, _ := strings.Cut(added[1:], `"`)
+			shown := regexp.MustCompile(`,"`+field+`":"[^"]*"`).ReplaceAllString(w.Show(r), "")
+			lines[field] = line(strings.TrimSuffix(shown, "}") + "," + added + "}")
+			if shown != w.Show(r) {
+				lines["no "+field] = line(shown)
+			}
+		}
+		w.Checks(t, func(checkStore func(check.Inputs) *findings.Report) {
+			fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line(w.Show(r)))}))
+			for field, text := range lines {
+				report := checkStore(check.Inputs{Answers: fixture.WriteLines(t, text)})
+				if detail := strings.Join(report.Rules[0].Details, "\n"); !strings.Contains(detail, strings.TrimPrefix(field, "no ")) {
+					t.Errorf("%s: the answer's %s is not found wrong: %q", name, field, detail)
+				}
+				fixture.WantBroken(t, report, 1)
+			}
+		})
+	}
+}
+
+func TestAnswersAreComparedAsJSON(t *testing.T) {
+	w := fixture.Copy(t)
+	shown := strings.Replace(w.Show(w.Charged), `{"b":[1.50,null],"a":9007199254740993}`, `{ "a" : 9007199254740993, "b" : [15e-1, null]}`, 1)
+	shown = strings.Replace(shown, `"a \"mug\" & <more>"`, `"\u0061 \"mug\" \u0026 \u003cmore\u003e"`, 1)
+	if shown == w.Show(w.Charged) {
+		t.Fatal("nothing is written another way")
+	}
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.AnswerLine(w.First.Org, 201, w.Charged, shown))}))
+}
+
+func TestAnAnswerIsAboutWhatWasAsked(t *testing.T) {
+	w := fixture.Copy(t)
+	get := func(id ledger.ID, shown string) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, w.First.Org, shown)
+	}
+	for name, line := range map[string]string{
+		"another transaction": get(w.Refused.ID, w.Show(w.Charged)),
+		"nothing":             get(w.Charged.ID, `{}`),
+		"another txid":        fixture.AnswerLine(w.First.Org, 201, w.Refused, w.Show(w.Charged)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, line)}), 1)
+		})
+	}
+}
+
+func TestWhatWasShownIsNotUnknownLater(t *testing.T) {
+	w := fixture.Copy(t)
+	from := func(partner, line string) string { return strings.Replace(line, `{`, `{"partner_id":`+partner+`,`, 1) }
+	known := fixture.AnswerLine(w.First.Org, 201, w.Charged, w.Show(w.Charged))
+	unknown := func(org, id ledger.ID) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":404,"response":{"error":"not_found"}}`, id, org)
+	}
+	own := unknown(w.First.Org, w.Charged.ID)
+	for _, c := range []struct {
+		name  string
+		lines []string
+		holds bool
+	}{
+		{"shown, then unknown", []string{known, own}, false},
+		{"shown to a partner, then unknown to it", []string{from("1", known), from("1", own)}, false},
+		{"unknown, then shown", []string{own, known}, true},
+		{"unknown to another organization", []string{known, unknown(w.Second.Org, w.Charged.ID)}, true},
+		{"unknown to another partner", []string{from("1", known), from("3", own)}, true},
+		{"another transaction", []string{known, unknown(w.First.Org, uuid.New())}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var broken []int
+			if !c.holds {
+				broken = []int{1}
+			}
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+		})
+	}
+}
+
+// showEntry is an entry as GET /ledger/entries/{seq} answers.
+func showEntry(e *ledger.Event, postings []ledger.Posting) string {
+	var lines []string
+	for _, p := range postings {
+		lines = append(lines, fmt.Sprintf(`{"account":%q,"side":%q,"amount":%q,"asset":{"currency":%q,"network":"","env":%q},"balance":"0"}`,
+			p.Account, p.Side, p.Amount, p.Asset.Currency, p.Asset.Env))
+	}
+	reverses := "null"
+	if e.Entry.Reverses != 0 {
+		reverses = fmt.Sprint(e.Entry.Reverses)
+	}
+	return fmt.Sprintf(`{"data":{"seq":%d,"source":%q,"event":%q,"phase":%q,"booked_at":%q,"effective_date":%q,"reverses":%s,"postings":[%s]}}`,
+		e.Seq, e.Source.ID, e.Name, e.Entry.Phase, e.Booked.Time().Format("2006-01-02T15:04:05.000000-07:00"), e.Entry.Effective, reverses, strings.Join(lines, ","))
+}
+
+func TestEntriesAreComparedWithTheJournal(t *testing.T) {
+	w := fixture.Copy(t)
+	org := w.First.Org
+	var settled, routed, returned ledger.Event
+	for _, e := range eventsOf(t, w, org, w.Charged.ID) {
+		if e.Entry != nil {
+			settled = e
+		} else {
+			routed = e
+		}
+	}
+	for _, e := range eventsOf(t, w, org, w.Back.ReturnID) {
+		returned = e
+	}
+	if settled.Seq == 0 || routed.Seq == 0 || returned.Entry == nil || returned.Entry.Reverses == 0 {
+		t.Fatal("the events are not there")
+	}
+	var own, notOwn []ledger.Posting
+	for _, p := range settled.Entry.Postings {
+		if strings.HasPrefix(string(p.Account), "L:partner:") {
+			own = append(own, p)
+		} else {
+			notOwn = append(notOwn, p)
+		}
+	}
+	get := func(seq uint64, shown string) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/entries/%d","organization_id":%q,"status":200,"response":%s}`, seq, org, shown)
+	}
+	all := showEntry(&settled, settled.Entry.Postings)
+	wrong := map[string]string{
+		"another partner's view": get(settled.Seq, showEntry(&settled, notOwn)), "no postings": get(settled.Seq, showEntry(&settled, nil)),
+		"a lost entry": get(1<<40, all), "an event without an entry": get(routed.Seq, all), "another entry": get(returned.Seq, all),
+		"nothing": get(settled.Seq, `{}`),
+	}
+	for _, field := range []string{"seq", "source", "event", "phase", "booked_at", "effective_date", "reverses", "account", "side", "amount", "currency", "network", "env"} {
+		wrong["another "+field] = get(settled.Seq, regexp.MustCompile(`"`+field+`":("[^"]*"|\d+|null)`).ReplaceAllString(all, `"`+field+`":"7"`))
+	}
+	right := []string{get(settled.Seq, all), get(settled.Seq, showEntry(&settled, own)), get(returned.Seq, showEntry(&returned, returned.Entry.Postings))}
+	right = append(right, fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/events","organization_id":%q,"status":200,"response":{}}`, org),
+		fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/accounts/I:fees","organization_id":%q,"status":200,"response":{}}`, org))
+	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, right...)})
+	fixture.WantBroken(t, report)
+	if report.Rules[0].Count != 3 || report.Counts.SkippedAnswers != 2 {
+		t.Errorf("%d answers compared and %d skipped, want 3 and 2", report.Rules[0].Count, report.Counts.SkippedAnswers)
+	}
+	w.Checks(t, func(checkStore func(check.Inputs) *findings.Report) {
+		for name, line := range wrong {
+			t.Run(name, func(t *testing.T) {
+				fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line)}), 1)
+			})
+		}
+	})
+}
+
+func TestVerifyRefusesAFileThatHoldsNoAnswers(t *testing.T) {
+	w := fixture.Copy(t)
+	good := w.Answers[0] + "\n"
+	for _, c := range []struct {
+		name, content string
+		line          int // with which something is wrong; 0: nothing
+	}{
+		{"answers", good, 0},
+		{"a torn last line", good + `{"method":"GET","pa`, 0},
+		{"a last line without its end", good + strings.TrimSuffix(good, "\n"), 0},
+		{"nothing", "", 1},
+		{"only a torn line", `{"method":`, 1},
+		{"a torn line in the middle", good + `{"method":` + "\n" + good, 2},
+		{"a torn line with its end", good + `{"method":` + "\n", 2},
+		{"an empty line", good + "\n" + good, 2},
+		{"an array", "[]\n" + good, 1},
+		{"a string", good + good + `"GET"` + "\n", 3},
+		{"an object of another form", good + "{}\n", 2},
+		{"no status", good + `{"method":"GET","path":"/api/v1/health"}` + "\n", 2},
+		{"a status that is none", good + `{"method":"GET","path":"/api/v1/health","status":7}` + "\n", 2},
+		{"an organization that is none", good + `{"method":"GET","path":"/api/v1/health","status":200,"organization_id":"x"}` + "\n", 2},
+		{"two objects in a line", good + strings.TrimSpace(good) + good, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "answers")
+			if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cfg := check.VerifyConfig{Data: w.Dir, Answers: path}
+			if c.line == 0 {
+				if exit, out := verify(t, cfg); exit != 0 {
+					t.Errorf("exit %d, printed:\n%s", exit, out)
+				}
+				return
+			}
+			exit, said := refused(t, cfg)
+			if want := fmt.Sprintf("line %d", c.line); exit != 2 || !strings.HasPrefix(said, "mizan: configuration: ") || !strings.Contains(said, want) {
+				t.Errorf("exit %d, said %q; want 2 and %s", exit, said, want)
+			}
+		})
+	}
+}

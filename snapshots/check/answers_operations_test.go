@@ -1,0 +1,208 @@
+package check_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// at is a transaction as it was answered in another status.
+func at(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
+	was := *r
+	was.Status = status
+	change(&was)
+	return &was
+}
+
+// with replaces a field of what an answer shows; an empty value takes it off.
+func with(shown, field, value string) string {
+	pattern := regexp.MustCompile(`,"` + field + `":("[^"]*"|\{[^}]*\}|null|\d+)`)
+	if value == "" {
+		return pattern.ReplaceAllString(shown, "")
+	}
+	if !pattern.MatchString(shown) {
+		return strings.TrimSuffix(shown, "}") + `,"` + field + `":` + value + `}`
+	}
+	return pattern.ReplaceAllLiteralString(shown, `,"`+field+`":`+value)
+}
+
+// What was answered to those who moved a transaction, or saw it move, is in the
+// store: rule 1 finds each line that is not.
+func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
+	w := fixture.Copy(t)
+	m, org := &w.Trades, w.First.Org
+	get := func(r *payment.Record, shown string) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, r.ID, org, shown)
+	}
+	put := func(r *payment.Record, kind, shown string) string {
+		return fixture.MoveLine("PUT", "", org, r.ID, `{"params":{"type":"`+kind+`"}}`, shown)
+	}
+	post := func(path string, r *payment.Record, shown string) string {
+		return fixture.MoveLine("POST", path, org, r.ID, `{}`, shown)
+	}
+	denied := func(line string) string {
+		return strings.Replace(line, `"status":200,"response":`, `"status":404,"response":`, 1)
+	}
+	held := at(m.Captured, payment.PaymentHeld, func(r *payment.Record) {
+		r.Fee, r.WithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
+		r.Captured, r.Refunded, r.Refunds, r.Finished, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
+	})
+	charged := at(m.Refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
+	once := w.Show(at(m.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
+	waiting := at(m.Continued, payment.Created, func(r *payment.Record) {
+		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
+		r.WithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
+	})
+	authorizing := at(m.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
+	wasCharged := at(m.Returned, payment.Charged, func(r *payment.Record) {
+		r.Failure, r.ReturnID, r.Refunded, r.Refunds, r.Finished = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, enteredAt(t, w, m.Returned, payment.Charged)
+	})
+	short := func(r *payment.Record, shown string) string { return fixture.AnswerLine(org, 201, r, shown) }
+	for _, c := range []struct {
+		name  string
+		lines []string
+		holds bool
+	}{
+		{"a refund", []string{put(m.Refunded, "refund", w.Show(m.Refunded))}, true},
+		{"a refund before the last", []string{put(m.Refunded, "refund", once), put(m.Refunded, "refund", w.Show(m.Refunded))}, true},
+		{"a refund that is lost", []string{put(m.Captured, "refund", with(w.Show(m.Captured), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a third refund of two", []string{
+			put(m.Refunded, "refund", once), put(m.Refunded, "refund", with(once, "refund_id", `"`+uuid.NewString()+`"`)), get(m.Refunded, w.Show(m.Refunded)),
+		}, false},
+		{"a refund of a charge that has none", []string{put(w.Charged, "refund", with(w.Show(w.Charged), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a refund without its name", []string{put(m.Refunded, "refund", with(w.Show(m.Refunded), "refund_id", ""))}, false},
+		{"a cancellation without a refund", []string{put(m.Voided, "cancel", w.Show(m.Voided))}, true},
+		{"more refunded than there is", []string{get(m.Refunded, with(w.Show(m.Refunded), "refunded_amount", `"668"`))}, false},
+		{"less refunded than there is", []string{get(m.Refunded, once)}, true},
+		{"another sum than its refunds make", []string{get(m.Refunded, with(w.Show(m.Refunded), "refunded_amount", `"333"`))}, false},
+		{"a refund of another fee", []string{get(m.Refunded, strings.Replace(w.Show(m.Refunded), `"fee_amount":"`, `"fee_amount":"9`, 1))}, false},
+		{"a refund that failed", []string{get(m.Unmoved, w.Show(m.Unmoved))}, true},
+		{"a refund that failed and was answered as done", []string{get(m.Unmoved, strings.Replace(w.Show(m.Unmoved), `"status":"failed"`, `"status":"succeeded"`, 1))}, false},
+		{"a refund at another time", []string{get(m.Unmoved, strings.Replace(w.Show(m.Unmoved), `"created":"2`, `"created":"3`, 1))}, false},
+		{"another error_code", []string{get(w.Refused, with(w.Show(w.Refused), "error_code", `"insufficient_funds"`))}, false},
+		{"a success with an error_code", []string{get(w.Charged, with(w.Show(w.Charged), "error_code", `"card_declined"`))}, false},
+		{"another way of paying", []string{get(w.Charged, with(w.Show(w.Charged), "payment_method", `{"type":"sbp"}`))}, false},
+		{"another customer", []string{get(w.Charged, with(w.Show(w.Charged), "customer", `{"email":"x"}`))}, false},
+		{"a charge before its refund", []string{get(m.Refunded, w.Show(charged))}, true},
+		{"a charge before its refund and its return", []string{get(m.Returned, w.Show(wasCharged))}, true},
+		{"a hold before a part of it was captured", []string{get(m.Captured, w.Show(held))}, true},
+		{"a hold of another amount", []string{get(m.Captured, with(w.Show(held), "amount_with_fee", `"1515"`))}, false},
+		{"a capture", []string{post("commit/", m.Captured, w.Show(m.Captured))}, true},
+		{"a capture of another part", []string{post("commit/", m.Captured, with(w.Show(m.Captured), "captured_amount", `"1501"`))}, false},
+		{"a capture that was never", []string{post("commit/", m.Held, w.Show(at(m.Held, payment.Charged, func(*payment.Record) {})))}, false},
+		{"an answer about another transaction", []string{post("commit/", m.Held, w.Show(m.Captured))}, false},
+		{"an answer about no transaction", []string{post("continue/", m.Held, `{}`)}, true},
+		{"a reading of no transaction", []string{get(m.Held, `{}`)}, false},
+		{"a move of what was shown and is unknown", []string{get(m.Held, w.Show(m.Held)), denied(post("commit/", m.Held, `{}`))}, false},
+		{"a refund of what was shown and is unknown", []string{get(m.Held, w.Show(m.Held)), denied(put(m.Held, "refund", `{}`))}, false},
+		{"a short answer", []string{short(m.Hosted, w.ShowShort(m.Hosted))}, true},
+		{"a short answer of another amount", []string{short(m.Hosted, with(w.ShowShort(m.Hosted), "amount", `"1"`))}, false},
+		{"a short answer in a status that never was", []string{short(m.Hosted, with(w.ShowShort(m.Hosted), "status", `"charged"`))}, false},
+		{"a short answer to what is not hosted", []string{fixture.AnswerLine(org, 201, w.Charged, w.ShowShort(w.Charged))}, false},
+		{"a short answer to who repeats the txid", []string{fixture.AnswerLine(org, 201, m.Continued, w.ShowShort(m.Continued))}, true},
+		{"a short reading", []string{get(m.Hosted, w.ShowShort(m.Hosted))}, false},
+		{"a hosted transaction while it waited", []string{get(m.Continued, w.Show(waiting))}, true},
+		{"a hosted transaction that had a route while it waited", []string{get(m.Continued, with(w.Show(waiting), "route", `"simulator"`))}, false},
+		{"a transaction at a terminal before its last", []string{get(m.Rerouted, with(w.Show(authorizing), "amount_dest", `"1"`))}, true},
+		{"a conversion", []string{get(m.Converted, w.Show(m.Converted))}, true},
+		{"a conversion at another rate", []string{get(m.Converted, with(w.Show(m.Converted), "currency_rate", `"1.3334"`))}, false},
+		{"a conversion into another currency", []string{get(m.Converted, with(w.Show(m.Converted), "currency_dest", `"GBP"`))}, false},
+		{"a reason in Russian", []string{get(w.Refused, with(w.Show(w.Refused), "error_description", `"Карта отклонена."`))}, true},
+		{"another reason in Russian", []string{get(w.Refused, with(w.Show(w.Refused), "error_description", `"Операция отменена до зачисления."`))}, false},
+		{"the service's own language", []string{get(w.Charged, with(w.Show(w.Charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
+		{"a key that nobody sent", []string{get(w.Charged, with(w.Show(w.Charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
+		{"two answers that deny each other", []string{get(w.Charged, w.Show(w.Charged)), get(w.Charged, with(w.Show(w.Charged), "amount", `"1"`))}, false},
+		{"a link that nobody has", []string{get(w.Charged, with(w.Show(w.Charged), "link_id", `"`+uuid.NewString()+`"`))}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var broken []int
+			if !c.holds {
+				broken = []int{1}
+			}
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+		})
+	}
+}
+
+// A request with an idempotency key is answered with what the claim on the key
+// names, or leaves none.
+func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
+	w := fixture.Copy(t)
+	m, org := &w.Trades, w.First.Org
+	key := func(line, key string, partner int64) string {
+		return strings.Replace(line, `{`, fmt.Sprintf(`{"idempotency_key":%q,"partner_id":%d,`, key, partner), 1)
+	}
+	create := func(status int, amount, shown string) string {
+		return fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,"status":%d,"response":%s,`+
+			`"body":{"params":{"type":"payment","amount":%q,"currency":"USD"}}}`, org, status, shown, amount)
+	}
+	whole := create(201, "1018", w.Show(m.Keyed))
+	refund := fixture.MoveLine("PUT", "", org, m.Keyed.ID, `{"params":{"type":"refund"}}`, w.Show(m.Keyed))
+	for _, c := range []struct {
+		name  string
+		lines []string
+		holds bool
+	}{
+		{"a create", []string{key(whole, "create/1", m.Partner)}, true},
+		{"a create whose partner is not said", []string{key(whole, "create/1", 0)}, true},
+		{"a create by its txid", []string{key(fixture.AnswerLine(org, 201, m.Continued, w.Show(m.Continued)), "create/2", m.Partner)}, true},
+		{"a refund", []string{key(refund, "refund", m.Partner)}, true},
+		{"a create whose key is lost", []string{key(whole, "create/2", m.Partner)}, false},
+		{"a refund whose key is lost", []string{key(refund, "refund/2", m.Partner)}, false},
+		{"a key that names another", []string{key(fixture.AnswerLine(org, 201, m.Acted, w.Show(m.Acted)), "create/1", m.Partner)}, false},
+		{"a reading with a key", []string{key(strings.Replace(refund, "PUT", "GET", 1), "nobody's", m.Partner)}, true},
+		{"no answer, and it is there", []string{key(create(0, "1018", "null"), "create/1", m.Partner)}, true},
+		{"no answer, and nothing is there", []string{key(create(0, "1018", "null"), "create/2", m.Partner)}, true},
+		{"no answer, and something else is there", []string{key(create(0, "1019", "null"), "create/1", m.Partner)}, false},
+		{"a refusal that left nothing", []string{key(create(422, "1018", "{}"), "create/2", m.Partner)}, true},
+		{"a refusal that left something", []string{key(create(422, "1018", "{}"), "create/1", m.Partner)}, false},
+		{"a refusal because the key is another request's", []string{key(create(409, "1019", "{}"), "create/1", m.Partner)}, true},
+		{"a refusal of another partner's key", []string{key(create(422, "1018", "{}"), "create/1", 1)}, true},
+		{"a refusal beside a success", []string{key(create(422, "0", "{}"), "create/1", m.Partner), key(whole, "create/1", m.Partner)}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var broken []int
+			if !c.holds {
+				broken = []int{1}
+			}
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+		})
+	}
+}
+
+// A rail that corrects itself leaves what was answered before as it was.
+func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
+	w := fixture.Copy(t)
+	var lines []string
+	runScenario(t, w, func(s *scenarios) {
+		l := s.create(s.request(payment.Payment, 300), terms(fees()))
+		tell := func(d payment.Decision) {
+			stamp := l.write(d, func(d *payment.Decision) { d.Record.LinkID = w.First.Org })
+			w.Started[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
+			lines = append(lines, fixture.AnswerLine(w.First.Org, 201, l.record, w.Show(l.record)))
+		}
+		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
+		if !ok {
+			t.Fatal("it is not refused")
+		}
+		tell(d)
+		if d, ok = s.at.Corrected(l.record, payment.Failure{Code: payment.ProcessingError}); !ok {
+			t.Fatal("it is not corrected")
+		}
+		tell(d)
+	})
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, lines...)}))
+	for i, wrong := range []string{"finished", "link_id"} {
+		spoilt := with(lines[i], wrong, `"2026-09-03T10:15:31.000000+00:00"`)
+		fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, spoilt)}), 1)
+	}
+}

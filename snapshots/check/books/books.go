@@ -1,0 +1,205 @@
+package books
+
+import (
+	"crypto/sha256"
+	"hash"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting/store"
+	"mizan/snapshots/check/directory"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 2, entries. Per asset and environment debits are credits, posted and pending. Every
+// entry balances, has an effective day, and closes a hold that is open where it closes one.
+
+// Check compares an organization's accounts, as they are stored, with its entries.
+type Check struct {
+	*scan.Scan
+	organization *scan.Organization
+	directory    *directory.Facts // for overdrafts
+	books        *Books
+	gathered     map[string][]bufferedLines // what its daybook has, by what the keys of the pages begin with
+}
+
+func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
+	c := &Check{Scan: s, organization: o, directory: d, books: newBooks()}
+	c.books.own = newOwnBooks(o.Histories)
+	return c
+}
+
+// Books recompute an organization's accounts from its entries.
+type Books struct {
+	accounts map[ledger.Account]*account
+	holds    map[uint64]scan.Hold // open pending entries, by seq
+	shifted  map[[16]byte]uint64  // rows that should be there, by what they say → seq
+	lines    uint64
+
+	own *ownBooks // nil: contracts' own accounts are as all others
+
+	key, row []byte
+	line     func(ledger.Account, *store.Line) // if set, sees every line
+}
+
+// account is what the entries made of one account so far.
+type account struct {
+	totals  ledger.Totals
+	forced  money.Amount  // of the pending debits, what was held whether or not it was there
+	stream  hash.Hash     // over all lines, as they should be stored
+	lowered ledger.Micros // when its owner last took something off what is available
+	lines   uint64
+	paged   bool // its pages were read
+}
+
+func newBooks() *Books {
+	return &Books{accounts: make(map[ledger.Account]*account), holds: make(map[uint64]scan.Hold), shifted: make(map[[16]byte]uint64)}
+}
+
+func (b *Books) account(a ledger.Account) *account {
+	found := b.accounts[a]
+	if found == nil {
+		found = &account{stream: sha256.New()}
+		b.accounts[a] = found
+	}
+	return found
+}
+
+// book applies an event's entry. It returns the hold that the entry closes, and
+// what is wrong with the entry; the account totals go on as far as they can.
+func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
+	entry := e.Entry
+	wrong = scan.Unbalanced(entry.Postings)
+	if entry.Effective == 0 {
+		wrong = "has no effective day"
+	}
+	switch entry.Phase {
+	case ledger.Posted:
+	case ledger.Pending:
+		b.holds[e.Seq] = scan.Hold{Source: e.Source, Postings: entry.Postings, Forced: isForced(e)}
+	case ledger.Capture, ledger.Void:
+		var open bool
+		if closed, open = b.holds[entry.Closes]; !open {
+			return closed, "closes nothing that is pending"
+		}
+		delete(b.holds, entry.Closes)
+		if entry.Phase == ledger.Void && !samePostings(entry.Postings, closed.Postings) {
+			wrong = "voids something else than is pending"
+		}
+	default:
+		return closed, "has an unknown phase"
+	}
+	if entry.Closes != 0 && entry.Phase != ledger.Capture && entry.Phase != ledger.Void {
+		wrong = "closes something without being a capture or a void"
+	}
+	inRange, split := b.apply(e, &closed)
+	switch {
+	case !inRange:
+		wrong = "takes a total out of its range"
+	case wrong == "":
+		wrong = split
+	}
+	return closed, wrong
+}
+
+// apply moves the totals and writes the lines: first what a capture releases.
+// It says what is wrong with how a partner's line is split; empty: nothing.
+func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split string) {
+	entry := e.Entry
+	inRange = b.release(e, closed)
+	split = b.split(e)
+	for i := range entry.Postings {
+		p := &entry.Postings[i]
+		at := ledger.Account{Path: p.Account, Asset: p.Asset}
+		if b.own != nil && b.own.has(e, p.Account) {
+			inRange = b.own.post(at, e, i, p) && inRange
+			b.lines++
+			continue
+		}
+		a := b.account(at)
+		inRange = a.move(entry.Phase, p) == nil && inRange
+		if p.Side == ledger.Debit && (entry.Phase == ledger.Posted || entry.Phase == ledger.Pending) {
+			a.lowered = e.Booked
+		}
+		switch {
+		case entry.Phase == ledger.Pending && isForced(e):
+			a.force(money.Amount.Add, p)
+		case entry.Phase == ledger.Void && closed.Forced:
+			a.force(money.Amount.Sub, p)
+		}
+		b.write(at, a, e, i, p, entry.Phase)
+	}
+	return inRange, split
+}
+
+// release takes off what a capture's hold held. An account on which nothing is
+// posted instead has a line for it.
+func (b *Books) release(e *ledger.Event, closed *scan.Hold) (inRange bool) {
+	inRange = true
+	if e.Entry.Phase != ledger.Capture {
+		return inRange
+	}
+	for i := range closed.Postings {
+		p := &closed.Postings[i]
+		at := ledger.Account{Path: p.Account, Asset: p.Asset}
+		a := b.account(at)
+		inRange = a.totals.Release(p.Side, p.Amount) == nil && inRange
+		if closed.Forced {
+			a.force(money.Amount.Sub, p)
+		}
+		if !slices.ContainsFunc(e.Entry.Postings, func(q ledger.Posting) bool { return q.Account == p.Account && q.Asset == p.Asset }) {
+			b.write(at, a, e, len(e.Entry.Postings)+i, p, ledger.Void)
+		}
+	}
+	return inRange
+}
+
+func (a *account) move(phase ledger.Phase, p *ledger.Posting) error {
+	switch phase {
+	case ledger.Pending:
+		return a.totals.Hold(p.Side, p.Amount)
+	case ledger.Void:
+		return a.totals.Release(p.Side, p.Amount)
+	}
+	return a.totals.Post(p.Side, p.Amount)
+}
+
+// write adds the line that the account's page should have.
+func (b *Books) write(at ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
+	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: a.totals}
+	b.row = store.EncodeLine(b.row[:0], &l)
+	a.stream.Write(b.row)
+	a.lines++
+	b.lines++
+	if e.Entry.Effective != e.Booked.Date() {
+		b.key = store.KeyShifted(b.key[:0], ledger.ID{}, at, e.Entry.Effective, e.Seq, index)
+		b.shifted[shortOf(b.key, b.row)] = e.Seq
+	}
+	if b.line != nil {
+		b.line(at, &l)
+	}
+}
+
+// shortOf stands for a shifted row in memory: a hash of its key after the
+// organization, and of what it holds.
+func shortOf(key, row []byte) (short [16]byte) {
+	h := sha256.New()
+	h.Write(key[1+len(ledger.ID{}):])
+	h.Write(row)
+	copy(short[:], h.Sum(nil))
+	return short
+}
+
+// samePostings compares two lists whatever their order.
+func samePostings(a, b []ledger.Posting) bool {
+	count := func(list []ledger.Posting, p ledger.Posting) (n int) {
+		for i := range list {
+			if list[i] == p {
+				n++
+			}
+		}
+		return n
+	}
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(p ledger.Posting) bool { return count(a, p) != count(b, p) })
+}

@@ -1,0 +1,331 @@
+package books
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"iter"
+	"maps"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 2, pages. Every running total is the sum of its postings. Every ledger line is on a
+// page of its account, or behind the pages in a page buffer; lines whose effective day is
+// not their booked day are also in the rows by effective date. No partner's balance is
+// below what its overdraft allows, but for what refunds and two-phase payments hold.
+
+// Book lets the books follow an event.
+func (j *Check) Book(e *ledger.Event) (closed scan.Hold) {
+	if e.Entry == nil {
+		return closed
+	}
+	closed, wrong := j.books.book(e)
+	if wrong != "" {
+		j.Report.Breach(findings.RuleTotals, "organization %v: the entry of event %d %s", j.organization.ID, e.Seq, wrong)
+	}
+	return closed
+}
+
+// CheckPages compares every account's stored lines with what the events give: each
+// line with its running totals, in order, none more and none less.
+func (c *Check) CheckPages() error {
+	o := c.organization
+	p := &paging{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
+	err := c.View.Gathered(o.ID, p.gather)
+	if err != nil {
+		return err
+	}
+	if err := c.Rows(o, posting.Pages, p.page); err != nil {
+		return err
+	}
+	p.end()
+	p.pageless()
+	c.Report.Counts.Accounts += c.books.own.accounts
+	if !c.books.own.agrees() {
+		if err := p.recount(); err != nil {
+			return err
+		}
+	}
+	for at, a := range c.books.accounts {
+		if !a.paged {
+			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.ID, at.Path, at.Asset, a.lines)
+		}
+	}
+	c.Report.Count(findings.RuleTotals, c.books.lines)
+	c.Report.Counts.Lines += c.books.lines
+	c.Report.Counts.Accounts += uint64(len(c.books.accounts))
+	c.Report.Counts.KeptAccounts += uint64(len(c.books.accounts))
+	return c.explain(p.differ)
+}
+
+// paging is the reading of one organization's pages.
+type paging struct {
+	*Check
+	prefix []byte // of the account being read; nil: none
+	at     ledger.Account
+	stream hash.Hash
+	lines  map[ledger.Account][]byte // lines that are on no page yet, of accounts not read yet
+	own    *ownLines                 // the account being read is a contract's own; nil: it is not
+	differ []ledger.Account
+}
+
+// gather notes what a daybook has of an account.
+func (p *paging) gather(prefix, lines []byte) error {
+	if at, ok := store.ParsePagePrefix(prefix); ok {
+		p.lines[at] = lines
+	}
+	return nil
+}
+
+// pageless compares the accounts all of whose lines are in the daybook. There
+// should be none: the first lines of an account are put on a page at once, because
+// the pages tell which accounts there are.
+func (p *paging) pageless() {
+	for _, at := range slices.SortedFunc(maps.Keys(p.lines), scan.ByPath) {
+		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the daybook and no page", p.organization.ID, at.Path, at.Asset)
+		p.begin(at, []byte{})
+		p.end()
+	}
+}
+
+func (p *paging) page(key, row []byte) error {
+	at, ok := store.ParsePageKey(key)
+	if !ok {
+		p.Report.Breach(findings.RuleTotals, "organization %v: a page with an unknown key", p.organization.ID)
+		return nil
+	}
+	if p.prefix == nil || at != p.at {
+		p.end()
+		p.begin(at, append(p.prefix[:0], key[:len(key)-8]...))
+	}
+	p.add(row)
+	p.DropPaged(p.prefix, row)
+	first := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
+	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
+		if l.Booked != first {
+			p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the page of event %d lies at another time", p.organization.ID, at.Path, at.Asset, l.Seq)
+		}
+		return false, nil
+	})
+	if err != nil {
+		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: %v", p.organization.ID, at.Path, at.Asset, err)
+	}
+	return nil
+}
+
+// begin turns to an account.
+func (p *paging) begin(at ledger.Account, prefix []byte) {
+	p.at, p.prefix, p.own = at, prefix, nil
+	p.stream.Reset()
+	if id, own := scan.OwnerContract(at.Path); own && p.books.accounts[at] == nil && p.books.own.known(id) {
+		p.own = &ownLines{at: at, books: p.books}
+		p.books.own.accounts++
+	}
+}
+
+// add takes in lines of the account.
+func (p *paging) add(lines []byte) {
+	if p.own != nil {
+		p.own.add(lines)
+		return
+	}
+	p.stream.Write(lines)
+}
+
+// end compares the account that was read last.
+func (p *paging) end() {
+	if p.prefix == nil {
+		return
+	}
+	p.add(p.lines[p.at])
+	delete(p.lines, p.at)
+	if p.own != nil {
+		return
+	}
+	a := p.books.accounts[p.at]
+	if a == nil {
+		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has a page and no event", p.organization.ID, p.at.Path, p.at.Asset)
+		return
+	}
+	a.paged = true
+	if !bytes.Equal(p.stream.Sum(nil), a.stream.Sum(nil)) {
+		p.differ = append(p.differ, p.at)
+	}
+}
+
+// maxExplained bounds the accounts whose first wrong line is looked for.
+const maxExplained = findings.MaxDetails
+
+// explain finds the first wrong line of each account that differs, by reading
+// the journal once more beside the accounts' pages.
+func (c *Check) explain(differ []ledger.Account) error {
+	if len(differ) == 0 {
+		return nil
+	}
+	o := c.organization
+	watched := make(map[ledger.Account]*storedLines)
+	for i, at := range differ {
+		if i == maxExplained {
+			c.Report.Breach(findings.RuleTotals, "organization %v: %d accounts differ", o.ID, len(differ))
+			break
+		}
+		s := new(storedLines)
+		s.next, s.stop = iter.Pull(c.linesOf(at))
+		defer s.stop()
+		watched[at] = s
+	}
+	again := newBooks()
+	again.line = func(at ledger.Account, want *store.Line) {
+		if s := watched[at]; s != nil && !s.found {
+			s.compare(c.Report, o.ID, at, want)
+		}
+	}
+	err := c.View.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
+		if e.Entry != nil {
+			again.book(&e)
+		}
+		return true, c.Interrupted()
+	})
+	for at, s := range watched {
+		if s.found {
+			continue
+		}
+		if l, more := s.next(); more {
+			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d is of no event", o.ID, at.Path, at.Asset, l.Seq)
+		} else {
+			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: its lines are not as they were written", o.ID, at.Path, at.Asset)
+		}
+	}
+	return err
+}
+
+// storedLines are one account's lines as they are read beside the journal.
+type storedLines struct {
+	next  func() (store.Line, bool)
+	stop  func()
+	found bool // what is wrong
+}
+
+func (s *storedLines) compare(report *findings.Report, org ledger.ID, at ledger.Account, want *store.Line) {
+	got, more := s.next()
+	switch {
+	case !more || got.Seq > want.Seq:
+		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the posting of event %d has no line", org, at.Path, at.Asset, want.Seq)
+	case got.Seq < want.Seq:
+		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d is of no event", org, at.Path, at.Asset, got.Seq)
+	case got.Totals != want.Totals:
+		report.Breach(findings.RuleTotals, "organization %v: account %s %v: after event %d the totals are %s, and its postings give %s",
+			org, at.Path, at.Asset, got.Seq, show(got.Totals), show(want.Totals))
+	case got != *want:
+		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d is not its posting", org, at.Path, at.Asset, got.Seq)
+	default:
+		return
+	}
+	s.found = true
+}
+
+func show(t ledger.Totals) string {
+	return t.DebitsPosted.String() + "/" + t.CreditsPosted.String() + " (" + t.DebitsPending.String() + "/" + t.CreditsPending.String() + " pending)"
+}
+
+// linesOf are an account's stored lines, oldest first.
+func (c *Check) linesOf(at ledger.Account) iter.Seq[store.Line] {
+	return func(yield func(store.Line) bool) {
+		// What can't be read was reported when the pages were.
+		_ = c.View.LinesAscending(c.organization.ID, at, func(l *store.Line) (bool, error) { return yield(*l), nil })
+	}
+}
+
+// CheckShifted compares the lines whose effective day is not their booked day.
+func (c *Check) CheckShifted() error {
+	o := c.organization
+	missing := c.books.shifted
+	err := c.Rows(o, posting.Shifted, func(key, row []byte) error {
+		short := shortOf(key, row)
+		if _, expected := missing[short]; !expected {
+			c.Report.Breach(findings.RuleTotals, "organization %v: a line by effective date that no event gives", o.ID)
+		}
+		delete(missing, short)
+		return nil
+	})
+	for _, seq := range missing {
+		c.Report.Breach(findings.RuleTotals, "organization %v: event %d has no line by effective date", o.ID, seq)
+	}
+	return err
+}
+
+// CheckBalances checks that debits are credits in each asset, posted and pending, and
+// that no partner is below its overdraft.
+func (c *Check) CheckBalances() error {
+	o := c.organization
+	sums := make(map[money.Asset]*ledger.Totals)
+	for at, a := range c.books.accounts {
+		sum := sums[at.Asset]
+		if sum == nil {
+			sum = new(ledger.Totals)
+			sums[at.Asset] = sum
+		}
+		if !include(sum, &a.totals) {
+			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, at.Asset)
+		}
+	}
+	for asset, own := range c.books.own.sums {
+		if sums[asset] == nil {
+			sums[asset] = new(ledger.Totals)
+		}
+		if !include(sums[asset], own) {
+			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, asset)
+		}
+	}
+	for asset, sum := range sums {
+		if sum.DebitsPosted != sum.CreditsPosted || sum.DebitsPending != sum.CreditsPending {
+			c.Report.Breach(findings.RuleTotals, "organization %v: in %v debits and credits are %s", o.ID, asset, show(*sum))
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(c.books.accounts), scan.ByPath) {
+		if partner, ok := scan.AvailableTo(at.Path); ok {
+			c.floor(at, partner, c.books.accounts[at])
+		}
+	}
+	return nil
+}
+
+func include(sum, totals *ledger.Totals) bool {
+	inRange := true
+	for _, side := range [...]struct{ to, from *money.Amount }{
+		{&sum.DebitsPosted, &totals.DebitsPosted}, {&sum.CreditsPosted, &totals.CreditsPosted},
+		{&sum.DebitsPending, &totals.DebitsPending}, {&sum.CreditsPending, &totals.CreditsPending},
+	} {
+		total, err := side.to.Add(*side.from)
+		*side.to, inRange = total, inRange && err == nil
+	}
+	return inRange
+}
+
+// floor checks a partner's available balance, but for what was held of it
+// unasked. What took it down was allowed by the overdraft of that time, so it is
+// not judged by one that was set later.
+func (c *Check) floor(at ledger.Account, number int64, a *account) {
+	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
+	if err != nil || !available.Negative {
+		return
+	}
+	var overdraft money.Amount
+	if p := c.directory.Partner(c.organization.ID, number); p != nil {
+		if p.Changed && a.lowered < p.Updated+scan.InFlight {
+			return
+		}
+		overdraft = p.Overdraft[at.Asset]
+	}
+	if overdraft.Less(available.Abs) {
+		c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %v available, and its overdraft is %v", c.organization.ID, at.Path, at.Asset, available, overdraft)
+	}
+}

@@ -1,0 +1,242 @@
+package calls
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 7: every provider call has its intent. No charge is sent twice to a terminal, or to
+// a second terminal while the first may have it; no capture, void or refund is sent twice.
+// Money that moved has its call, which captured and refunded what the record says; what is
+// closed is open at no provider. No line of the log shows what may be a card's number. The
+// rule needs a data directory.
+
+// LogName is the file in the data directory in which the simulator keeps its log.
+const LogName = "simulator.log"
+
+// call is a line of the simulator's log: a call, and its charge as the call left
+// it. A charge's first line says of the charge only what it does not say of the call.
+type call struct {
+	Reference ledger.ID    `json:"reference"`
+	Terminal  ledger.ID    `json:"terminal"`
+	Org       ledger.ID    `json:"org"`
+	Operation string       `json:"operation"`
+	Request   ledger.ID    `json:"request"` // zero for what opens a charge, and for a challenge
+	Outcome   string       `json:"outcome"`
+	Status    string       `json:"status"`   // of the charge; empty: Outcome
+	Amount    money.Amount `json:"amount"`   // that the charge was opened for
+	Captured  money.Amount `json:"captured"` // of what was held; zero: not said
+	Refunded  money.Amount `json:"refunded"`
+}
+
+// callNamesInLog are the operations as the log names them. A challenge is no call of ours:
+// the payer has answered it.
+var callNamesInLog = map[string]scan.Operation{
+	payment.Payment.String(): scan.CallCharge,
+	payment.Payout.String():  scan.CallCharge,
+	"complete":               scan.CallComplete,
+	"capture":                scan.CallCapture,
+	"void":                   scan.CallVoid,
+	"refund":                 scan.CallRefund,
+}
+
+// Lines of the log that are no calls with an intent: the payer has answered a challenge,
+// and the rail has published anew what the payer has to do. Neither moves anything.
+const (
+	challenge = "challenge"
+	reissue   = "reissue"
+)
+
+var callNames = [scan.Operations]string{"charge", "completion", "capture", "void", "refund"}
+
+// waitsForUs are the statuses of a charge that is charged only by a call of ours.
+var waitsForUs = map[string]bool{"held": true, "action": true}
+
+// nothingMoves are the statuses of a charge by which nothing is or will be charged.
+var nothingMoves = map[string]bool{"refused": true, "failed": true, "unknown_reference": true, "not_sent": true}
+
+// checker compares the calls in the simulator's log with the intents in the journals.
+type checker struct{ *scan.Scan }
+
+// Check compares the provider's own log with the intents.
+func Check(s *scan.Scan, data string) error {
+	c := &checker{s}
+	if data == "" {
+		c.Report.Skip(findings.RuleCalls)
+		return nil
+	}
+	return c.ReadSection(findings.RuleCalls, func() error {
+		if err := c.readCalls(filepath.Join(data, LogName)); err != nil {
+			return err
+		}
+		for _, o := range c.Organizations {
+			c.compareCalls(o)
+		}
+		return nil
+	})
+}
+
+// readCalls notes every call in its transaction's history. The last line may be
+// cut short: its call was never answered, and the simulator forgets it.
+func (c *checker) readCalls(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := bufio.NewReaderSize(f, 1<<20)
+	requests := make(map[ledger.ID]bool)
+	for n := uint64(1); ; n++ {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var made call
+		if err := json.Unmarshal(line, &made); err != nil {
+			c.Report.Breach(findings.RuleCalls, "call %d of the simulator can't be read", n)
+			continue
+		}
+		c.Report.Count(findings.RuleCalls, 1)
+		if showsCard(line) {
+			c.Report.Breach(findings.RuleCalls, "call %d of the simulator shows what may be a card's number", n)
+		}
+		c.call(&made, requests)
+		if err := c.Interrupted(); err != nil {
+			return err
+		}
+	}
+}
+
+// call notes a call; requests are those that were read before.
+func (c *checker) call(made *call, requests map[ledger.ID]bool) {
+	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
+	what, known := callNamesInLog[made.Operation]
+	if !known && made.Operation != challenge && made.Operation != reissue {
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent with an unknown operation", made.Org, scan.Named(source))
+		return
+	}
+	var o *scan.Organization
+	var h *scan.History
+	if o = c.Organizations[made.Org]; o != nil {
+		h = o.Histories.Find(source)
+	}
+	if h == nil || h.Intents[scan.CallCharge] == 0 {
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to the provider without an intent", made.Org, scan.Named(source))
+		return
+	}
+	terminal := o.Histories.TerminalOf(made.Terminal)
+	switch {
+	case !known:
+	case what == scan.CallCharge:
+		c.opened(made, h, terminal)
+	case h.Calls[scan.CallCharge] == 0 || h.CalledTerminal != terminal:
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", made.Org, scan.Named(source), made.Operation)
+	case made.Request == (ledger.ID{}):
+		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s names no request", made.Org, made.Operation, scan.Named(source))
+	case requests[made.Request] && what != scan.CallComplete:
+		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s was sent twice", made.Org, made.Operation, scan.Named(source))
+	}
+	if known && (what == scan.CallCharge || !requests[made.Request]) {
+		h.Calls[what] = scan.Increment(h.Calls[what])
+	}
+	requests[made.Request] = true
+	made.leaves(o.Histories, h)
+}
+
+// opened notes a call that opens a charge. The next terminal is tried only when
+// the one before has refused.
+func (c *checker) opened(made *call, h *scan.History, terminal uint32) {
+	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
+	switch {
+	case h.Calls[scan.CallCharge] == 0:
+	case h.CalledTerminal == terminal:
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent twice to one terminal", made.Org, scan.Named(source))
+	case h.Marks&scan.ProviderMayHold != 0:
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to a second terminal, and the first may have charged it", made.Org, scan.Named(source))
+	}
+	h.CalledTerminal = terminal
+}
+
+// leaves notes how the call leaves its charge.
+func (made *call) leaves(histories *scan.Histories, h *scan.History) {
+	status, settled := made.Status, made.Captured
+	if status == "" {
+		status = made.Outcome
+	}
+	if settled.IsZero() {
+		settled = made.Amount
+	}
+	h.Marks &^= scan.ProviderMayHold | scan.ProviderHolds | scan.ProviderAgrees
+	if nothingMoves[status] {
+		return
+	}
+	h.Marks |= scan.ProviderMayHold
+	if status == "charged" {
+		h.Marks |= scan.ProviderHolds
+	}
+	var ours scan.ProviderMoney
+	if h.ProviderMoney >= 0 {
+		ours = *histories.Moved.At(h.ProviderMoney)
+	}
+	underWay := ours.Refunded
+	if h.Refunds >= 0 {
+		if last := histories.Refunds.At(h.Refunds); last.State == scan.RefundOpen {
+			underWay, _ = ours.Refunded.Add(last.Provider) // followRefund has looked at the range
+		}
+	} else if h.Asking == scan.AskingGiveBack {
+		underWay = ours.Captured
+	}
+	if settled == ours.Captured && !waitsForUs[status] && (made.Refunded == ours.Refunded || made.Refunded == underWay) {
+		h.Marks |= scan.ProviderAgrees
+	}
+}
+
+// compareCalls checks what is known of an organization's calls when all are read.
+func (c *checker) compareCalls(o *scan.Organization) {
+	for source, at := range o.Histories.Index {
+		if h := o.Histories.Slab.At(at); source.Kind == ledger.Transaction {
+			c.compareCharge(o, source, h)
+		}
+	}
+}
+
+func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *scan.History) {
+	for what, n := range h.Calls {
+		if n > h.Intents[what] {
+			c.Report.Breach(findings.RuleCalls, "organization %v: %s has %d calls for a %s, on %d intents", o.ID, scan.Named(source), n, callNames[what], h.Intents[what])
+		}
+	}
+	settled := h.Marks&(scan.ChargeBooked|scan.BookedLate) != 0
+	last := payment.Status(o.Histories.StatesOf(ledger.Transaction).Name(h))
+	over := last == payment.Rejected || last == payment.Failed
+	switch {
+	case h.Calls[scan.CallCharge] > 0 && h.Marks&scan.AtSimulator != 0 && h.CalledTerminal != h.TerminalHash && settled:
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged at another terminal than it was sent to last", o.ID, scan.Named(source))
+	case settled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderMayHold == 0:
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged without a call", o.ID, scan.Named(source))
+	case settled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderAgrees == 0:
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s books something else than the provider did", o.ID, scan.Named(source))
+	case over && !settled && h.Marks&scan.ProviderHolds != 0:
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider has charged it", o.ID, scan.Named(source), last)
+	case over && !settled && h.Marks&scan.ProviderMayHold != 0:
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider may still charge it", o.ID, scan.Named(source), last)
+	}
+}

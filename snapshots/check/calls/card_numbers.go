@@ -1,0 +1,78 @@
+package calls
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The lengths of card numbers (ISO/IEC 7812) that are looked for.
+const (
+	minCard = 12
+	maxCard = 19
+)
+
+// counts are the members of a line of the simulator's log that are numbers.
+var counts = map[string]bool{"amount": true, "captured": true, "refunded": true, "before": true}
+
+// showsCard tells whether a line of the simulator's log has a card's number in
+// any text of its own: the number decides there and must be gone. Most lines have
+// no such run of digits at all.
+func showsCard(line []byte) bool {
+	if !hasCard(line) {
+		return false
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal(line, &members) != nil {
+		return true // a line that repeats a member, for instance
+	}
+	for name, value := range members {
+		if hasCard([]byte(name)) || !counts[name] && hasCard(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasCard looks for digits that pass the Luhn check and stand by themselves: not
+// within a word, an identifier or a token.
+func hasCard(text []byte) bool {
+	for at := 0; at < len(text); {
+		if text[at] < '0' || text[at] > '9' {
+			at++
+			continue
+		}
+		end := at
+		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+			end++
+		}
+		if n := end - at; n >= minCard && n <= maxCard && !joins(text, at-1) && !joins(text, end) && luhn(text[at:end]) {
+			return true
+		}
+		at = end
+	}
+	return false
+}
+
+func joins(text []byte, at int) bool {
+	if at < 0 || at >= len(text) {
+		return false
+	}
+	return bytes.IndexByte([]byte("-_.%"), text[at]) >= 0 || text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z'
+}
+
+// luhn is the check of ISO/IEC 7812-1, annex B.
+func luhn(digits []byte) bool {
+	sum := 0
+	for i, c := range digits {
+		d := int(c - '0')
+		if (len(digits)-i)%2 == 0 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum += d
+	}
+	return sum%10 == 0
+}

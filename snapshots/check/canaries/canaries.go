@@ -1,0 +1,202 @@
+package canaries
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Rule 8: no canary is in any file of the data directory. The rule needs a file of
+// canaries.
+
+// Check looks for card numbers and verification values, which a test
+// has sent, in every file of the data directory.
+func Check(c *scan.Scan, data, canaries, answers string) error {
+	if canaries == "" || data == "" {
+		c.Report.Skip(findings.RuleCanaries)
+		return nil
+	}
+	content, err := os.ReadFile(canaries)
+	if err != nil {
+		return fmt.Errorf("%w: canaries: %w", findings.ErrInput, err)
+	}
+	s := newSearch(strings.Split(string(content), "\n"))
+	own, err := ownFiles(canaries, answers)
+	if err != nil {
+		return err
+	}
+	return c.ReadSection(findings.RuleCanaries, func() error {
+		return filepath.WalkDir(data, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return gone(err)
+			}
+			if info, err := entry.Info(); err != nil || isOwn(own, info) {
+				return gone(err)
+			}
+			name, err := filepath.Rel(data, path)
+			if err != nil {
+				return err
+			}
+			c.Report.Count(findings.RuleCanaries, 1)
+			return gone(s.file(c.Ctx, path, func(canary int, offset int64) {
+				c.Report.Breach(findings.RuleCanaries, "%s: canary %d at byte %d", name, canary, offset)
+			}))
+		})
+	})
+}
+
+// gone forgives a file that was removed meanwhile: the store tidies up.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// ownFiles are the check's own inputs, which may lie in the data directory.
+func ownFiles(paths ...string) (own []fs.FileInfo, err error) {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", findings.ErrInput, err)
+		}
+		own = append(own, info)
+	}
+	return own, nil
+}
+
+func isOwn(own []fs.FileInfo, info fs.FileInfo) bool {
+	for _, o := range own {
+		if os.SameFile(o, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// stem is how many of a canary's first bytes the search looks for.
+const stem = 4
+
+// search finds many strings in one pass: a bit for the hash of each one's stem
+// says where it is worth to look closer. Strings shorter than a stem are looked
+// for one by one.
+type search struct {
+	bits    [1 << 16 / 64]uint64
+	stems   map[uint32][]canary
+	short   []canary
+	longest int
+	chunk   int // bytes read at a time
+}
+
+type canary struct {
+	line int // in the file of canaries, from 1
+	text []byte
+}
+
+func newSearch(lines []string) *search {
+	s := &search{stems: make(map[uint32][]canary), chunk: chunk}
+	for i, line := range lines {
+		text := []byte(strings.TrimSuffix(line, "\r"))
+		c := canary{i + 1, text}
+		switch {
+		case len(text) == 0:
+			continue
+		case len(text) < stem:
+			s.short = append(s.short, c)
+		default:
+			head := binary.LittleEndian.Uint32(text)
+			s.stems[head] = append(s.stems[head], c)
+			bit := bitOf(head)
+			s.bits[bit/64] |= 1 << (bit % 64)
+		}
+		s.longest = max(s.longest, len(text))
+	}
+	return s
+}
+
+func bitOf(head uint32) uint32 { return head * 2654435761 >> 16 } // Knuth's multiplicative hash
+
+// chunk is how much of a file is read at a time, in bytes.
+const chunk = 1 << 20
+
+// file calls found with every canary in a file: its line and where it stands.
+func (s *search) file(ctx context.Context, path string, found func(canary int, offset int64)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return s.read(ctx, f, found)
+}
+
+func (s *search) read(ctx context.Context, f io.Reader, found func(canary int, offset int64)) error {
+	if s.longest == 0 {
+		return nil
+	}
+	keep := s.longest - 1 // a canary may lie across two chunks
+	buffer := make([]byte, keep+s.chunk)
+	have := 0      // bytes of buffer that are text
+	at := int64(0) // where buffer[0] stands in the file
+	for {
+		n, err := io.ReadFull(f, buffer[have:])
+		have += n
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return err
+		}
+		end := have // positions below it are decided now
+		if !last {
+			end = have - keep
+		}
+		s.scan(buffer[:have], end, func(canary, position int) { found(canary, at+int64(position)) })
+		if last {
+			return nil
+		}
+		copy(buffer, buffer[end:have])
+		at += int64(end)
+		have -= end
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// scan finds canaries that begin in text[:to] and end in text.
+func (s *search) scan(text []byte, to int, found func(canary, position int)) {
+	for _, c := range s.short {
+		for i := 0; i < to; {
+			n := bytes.Index(text[i:], c.text)
+			if n < 0 || i+n >= to {
+				break
+			}
+			found(c.line, i+n)
+			i += n + 1
+		}
+	}
+	if len(s.stems) == 0 {
+		return
+	}
+	for i := range max(0, min(to, len(text)-stem+1)) {
+		head := binary.LittleEndian.Uint32(text[i:])
+		if bit := bitOf(head); s.bits[bit/64]&(1<<(bit%64)) == 0 {
+			continue
+		}
+		for _, c := range s.stems[head] {
+			if bytes.HasPrefix(text[i:], c.text) {
+				found(c.line, i)
+			}
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package canaries
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+)
+
+func TestTheSearchFindsWhatBytesIndexFinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		canaries := rapid.SliceOfN(rapid.StringMatching(`[ab]{1,9}`), 1, 6).Draw(t, "canaries")
+		text := rapid.StringMatching(`[ab]{0,60}`).Draw(t, "text") // few letters: there is much to find
+		var want []string
+		for i, canary := range canaries {
+			for at := 0; ; at++ {
+				n := bytes.Index([]byte(text[at:]), []byte(canary))
+				if n < 0 {
+					break
+				}
+				at += n
+				want = append(want, fmt.Sprint(i+1, at))
+			}
+		}
+		var got []string
+		reader := iotest.HalfReader(strings.NewReader(text))
+		s := newSearch(canaries)
+		s.chunk = rapid.IntRange(1, 20).Draw(t, "chunk")
+		if err := s.read(t.Context(), reader, func(canary int, at int64) { got = append(got, fmt.Sprint(canary, at)) }); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Fatalf("found %v, want %v", got, want)
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package check_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/vmihailenco/msgpack/v5"
+
+	recurring "mizan/actors/subscription"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
+	"mizan/posting"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// The notices that go by other channels than a transaction's webhooks are looked at
+// too: what each may be about, and what it may say.
+func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
+	for name, c := range map[string]struct {
+		charge bool // the notice is of the charge; else of the intent
+		body   []byte
+		says   string
+	}{
+		"a charge":                          {true, alertMessage("Large"), ""},
+		"an intent":                         {false, alertMessage("Large"), "no operator is told"},
+		"a charge in words nobody can read": {true, []byte("Large"), "can't be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := copyNotifiedStore(t)
+			runScenario(t, &w.Store, func(s *scenarios) {
+				created := s.at.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
+				first := decided(w.First.Org, &created, 0)
+				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
+				if !ok {
+					t.Fatal("it is not charged")
+				}
+				second := decided(w.First.Org, &charged, uint64(len(created.Events)))
+				if c.charge {
+					second.Steps[0].Notices = []posting.Notice{w.toOperators(len(charged.Events)-1, c.body)}
+				} else {
+					first.Steps[0].Notices = []posting.Notice{w.toOperators(0, c.body)}
+				}
+				s.submit(first)
+				s.submit(second)
+			})
+			wantSixth(t, w, c.says)
+		})
+	}
+}
+
+func (w *notifiedStore) toOperators(event int, body []byte) posting.Notice {
+	return posting.Notice{Event: event, Channel: posting.Operators, To: w.terminals[acknowledging], Body: body}
+}
+
+// submit writes a change to the open store.
+func (s *scenarios) submit(c *posting.Change) {
+	s.t.Helper()
+	done := make(chan posting.Receipt, 1)
+	s.j.Submit(c, func(r posting.Receipt) { done <- r })
+	if r := <-done; r.Err != nil {
+		s.t.Fatal(r.Err)
+	}
+}
+
+// wantSixth checks that rule 6 is broken for one reason; none: that all hold.
+func wantSixth(t *testing.T, w *notifiedStore, says string) {
+	t.Helper()
+	report := w.Check(t, check.Inputs{})
+	if says == "" {
+		fixture.WantBroken(t, report)
+		return
+	}
+	fixture.WantBroken(t, report, 6)
+	wantDetail(t, report, says)
+}
+
+func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
+	const paused, resumed = 3, 4 // as they are stored
+	for name, c := range map[string]struct {
+		channel posting.Channel
+		event   int // that the notice is of: 0 the creation, 1 the pause
+		body    func(pausedStanding, first []byte) []byte
+		says    string
+	}{
+		"a pause": {posting.Stream, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, ""},
+		"a pause that is called a resumption": {
+			posting.Stream, 1, func(standing, _ []byte) []byte { return append([]byte{1, resumed}, standing...) }, "something else",
+		},
+		"a pause after which it is active": {
+			posting.Stream, 1, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "something else",
+		},
+		"a creation": {
+			posting.Stream, 0, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "no merchant is told",
+		},
+		"a pause in words nobody can read": {posting.Stream, 1, func(standing, _ []byte) []byte { return standing }, "can't be read"},
+		"a pause by another channel": {
+			posting.Webhook, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, "says nothing",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := copyNotifiedStore(t)
+			runScenario(t, &w.Store, func(s *scenarios) {
+				d := subscription.New(uuid.New(), w.owner.Number, subscription.Terms{
+					Initial: w.marked.ID, Amount: money.FromUint64(100), PeriodDays: 30,
+				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
+				later, err := d.Record.Pause(fixture.StartTime)
+				fixture.Must(t, err)
+				later.Record.Told++
+				first := s.subscribed(&d, 0)
+				second := s.subscribed(&later, 1)
+				notice := func(channel posting.Channel, body []byte) posting.Notice {
+					return posting.Notice{Channel: channel, To: w.terminals[acknowledging], Body: body}
+				}
+				if c.event == 0 || c.channel != posting.Stream { // the pause is told as well, as it has to be
+					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, standing(t, later.Record)...))}
+				}
+				of := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
+				*of = append([]posting.Notice{notice(c.channel, c.body(standing(t, later.Record), standing(t, d.Record)))}, *of...)
+				s.submit(first)
+				s.submit(second)
+			})
+			wantSixth(t, w, c.says)
+		})
+	}
+}
+
+// subscribed is a decision about a subscription as actors/subscription submits it.
+func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *posting.Change {
+	step := posting.Step{
+		Org: s.w.First.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: d.Record.ID}, Expect: version,
+		Record: recurring.Encode(d.Record), Due: d.Due, Events: d.Events,
+	}
+	if version == 0 {
+		step.List = recurring.ListOf(d.Record.Partner, uint8(d.Record.Asset.Env))
+	}
+	return &posting.Change{Steps: []posting.Step{step}}
+}
+
+// standing is what is stored of how a subscription stands.
+func standing(t *testing.T, r *subscription.Record) []byte {
+	t.Helper()
+	var row struct {
+		Standing []byte `msgpack:"standing"`
+	}
+	fixture.Must(t, msgpack.Unmarshal(recurring.Encode(r)[1:], &row))
+	return row.Standing
+}

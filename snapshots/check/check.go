@@ -1,0 +1,205 @@
+package check
+
+import (
+	"context"
+	"encoding/hex"
+	"hash/maphash"
+	"log/slog"
+	"strings"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/snapshots/check/answers"
+	"mizan/snapshots/check/books"
+	"mizan/snapshots/check/calls"
+	"mizan/snapshots/check/canaries"
+	"mizan/snapshots/check/contracts"
+	"mizan/snapshots/check/deliveries"
+	"mizan/snapshots/check/directory"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+	"mizan/snapshots/check/transactions"
+)
+
+// Inputs are what a check looks at beside the store. All may be empty.
+type Inputs struct {
+	Data     string        // the data directory, for the provider's log and the canaries
+	Answers  string        // file: a JSON object a line
+	Canaries string        // file: a string a line
+	Keyring  actors.Sealer // opens what requests with keys were answered with; nil: that is compared with the journal only
+	Log      *slog.Logger
+}
+
+// Check checks an open journal. Nothing may be submitted meanwhile: files beside
+// the store and the store are compared. An error says that the check could not
+// be made; what is wrong with the store is in the report.
+func Check(ctx context.Context, j *posting.Journal, in Inputs) (*findings.Report, error) {
+	return CheckRestored(ctx, j, in, func(*calls.Known) error { return nil })
+}
+
+// CheckRestored is Check for a store that was restored. When the journals are read, and
+// before the simulator's log is compared with them, it calls cut, which may remove calls
+// from the log.
+func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(*calls.Known) error) (*findings.Report, error) {
+	if in.Log == nil {
+		in.Log = slog.Default()
+	}
+	v := j.View()
+	defer v.Close()
+	last, hash := j.LastGroup()
+	c := newChecker(scan.New(ctx, v, in.Keyring, last))
+	c.Report.Skip(findings.RuleReopened)
+	if err := c.answers.ReadFile(in.Answers); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{
+		func() error { return c.groups(last, hash) },
+		c.everyOrganization,
+		c.checkNumbers,
+		c.directory.CheckLimits,
+		c.directory.CheckUsers,
+		c.checkKeys,
+		c.checkClaimsStored,
+		c.checkTimers,
+		func() error { return cut(calls.NewKnown(c.Scan)) },
+		func() error { return calls.Check(c.Scan, in.Data) },
+		c.answers.CheckAll,
+		func() error { return canaries.Check(c.Scan, in.Data, in.Canaries, in.Answers) },
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	c.Report.Digest = c.Digest.Sum()
+	counts := &c.Report.Counts
+	in.Log.Info("the store was checked", "broken", c.Report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
+		"records", counts.Records, "lines", counts.Lines, "claims", counts.Claims, "skipped_answers", counts.SkippedAnswers,
+		"digest", hex.EncodeToString(c.Report.Digest[:]))
+	return c.Report, nil
+}
+
+// checker is one check of a whole store: the rules that look at all organizations, and
+// what others gather for them.
+type checker struct {
+	*scan.Scan
+	directory *directory.Check
+	answers   *answers.Check
+	timers    *timers
+	keys      []usedKey
+	replies   *scan.Replies
+	given     []scan.Place // kept answers to requests of the administration
+
+	claimsOfEvents scan.Multiset // claims, as events have them
+	claimsStored   scan.Multiset // and as they are
+	seed           maphash.Seed
+	hashed         []byte // what a hash of a claim is made of
+}
+
+func newChecker(s *scan.Scan) *checker {
+	d := directory.New(s)
+	return &checker{
+		Scan: s, directory: d, answers: answers.New(s, d.Facts), timers: newTimers(), replies: scan.NewReplies(), seed: maphash.MakeSeed(),
+	}
+}
+
+// orgCheck is the check of one organization: the rules that need its rows and events.
+type orgCheck struct {
+	*checker
+	organization *scan.Organization
+	books        *books.Check
+	transactions *transactions.Check
+	contracts    *contracts.Check
+	deliveries   *deliveries.Check
+}
+
+func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
+	facts := c.directory.Facts
+	return &orgCheck{
+		checker: c, organization: o, books: books.New(c.Scan, o, facts), transactions: transactions.New(c.Scan, o, facts),
+		contracts: contracts.New(c.Scan, o, c.replies), deliveries: deliveries.New(c.Scan, o, facts),
+	}
+}
+
+// everyOrganization checks organizations one after the other, in the order of their ids,
+// also those that only a stray row names. What one of them gathers is dropped before the
+// next is read, but for its histories.
+func (c *checker) everyOrganization() error {
+	ids, err := c.allOrganizations()
+	if err != nil {
+		return err
+	}
+	c.Report.Counts.Organizations = uint64(len(ids))
+	for _, id := range ids {
+		c.Digest.Begin(id)
+		if err := c.newOrgCheck(c.OrganizationOf(id)).run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run reads the organization's sections in order. A section that can't be read breaks the
+// rule that it stands beside.
+func (c *orgCheck) run() error {
+	for _, section := range []struct {
+		rule int
+		read func() error
+	}{
+		{findings.RuleJournal, c.journal},
+		{findings.RuleJournal, c.books.CheckBuffers},
+		{findings.RuleTotals, c.books.CheckPages},
+		{findings.RuleTotals, c.books.CheckShifted},
+		{findings.RuleStates, c.records},
+		{findings.RuleStates, c.sealedRows},
+		{findings.RuleTotals, c.books.CheckBalances},
+		{findings.RuleClaims, c.lists},
+		{findings.RuleTotals, c.books.CheckLeftInBuffers},
+		{findings.RuleClaims, c.claims},
+		{findings.RuleTotals, c.counters},
+		{findings.RuleStates, func() error { return c.unchecked(posting.Parts) }},
+		{findings.RuleNotified, func() error { return c.deliveries.CheckRows(c.contracts) }},
+	} {
+		if err := c.ReadSection(section.rule, section.read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counters compares the stored counters with what transactions and contracts make of them.
+// Other counters, as an account's headroom, only the guards that own them can judge.
+func (c *orgCheck) counters() error {
+	const head = 1 + 16
+	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {
+		name, window, _ := strings.Cut(string(key[min(head, len(key)):]), "\x00")
+		if !c.contracts.CheckCounter(name, window, row) {
+			c.transactions.CheckCounter(name, window, row)
+		}
+		return nil
+	})
+	c.transactions.CheckMissingCounters()
+	c.contracts.CheckMissingCounters()
+	return err
+}
+
+func (c *checker) allOrganizations() ([]ledger.ID, error) {
+	known := make(map[ledger.ID]bool)
+	for s := posting.Blocks; s <= posting.KVs; s++ {
+		err := c.ReadSection(findings.RuleJournal, func() error {
+			return c.View.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
+				known[id] = true
+				return true, nil
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return scan.SortedIDs(known), nil
+}
+
+// unchecked only adds a section to the digest: parts are read with their records.
+func (c *orgCheck) unchecked(s posting.Section) error {
+	return c.Rows(c.organization, s, func(_, _ []byte) error { return nil })
+}

@@ -1,0 +1,65 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	acting "mizan/actors/contract"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// goesOn has months pass over the fair's contracts, with so much booked besides that each
+// ends with a checkpoint.
+func (w *contractStore) goesOn(t *testing.T) {
+	t.Helper()
+	for range 5 {
+		h := fixture.Start(t, &w.Store)
+		acting.New(h.Runtime)
+		w.at = w.at.AddDate(0, 1, 0)
+		fixture.Must(t, h.Runtime.Advance(w.at))
+		h.Close()
+		var besides []*posting.Change
+		for n := range 300 {
+			besides = append(besides, &posting.Change{Steps: []posting.Step{between(&w.Store, 1, n%10, 10+n%7)}})
+		}
+		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil), besides...)
+	}
+	makeCheckpointAt(t, &w.Store, w.at)
+}
+
+// Contracts' own accounts are in checkpoints as all others are, and one reading sees
+// that they are as the events say. A wrong one is found, and named by a second reading.
+func TestContractsOwnAccountsInCheckpointsAreCompared(t *testing.T) {
+	w := copyContractStore(t, fixture.Paged)
+	w.goesOn(t)
+	report := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, report)
+	if report.Counts.Reread != 0 {
+		t.Error("sound ones were read twice")
+	}
+	path := ledger.Path("")
+	w.Plant(t, func(p *fixture.Planter) {
+		heads, parts := checkpointRows(p, &w.Store)
+		n := len(heads) - 2
+		rewriteCheckpoint(p, heads[n], parts[n], func(key []byte, totals *ledger.Totals) bool {
+			if a, _ := store.ParseAccountKey(key); path == "" && strings.HasPrefix(string(a.Path), "A:mudaraba:") {
+				path, totals.DebitsPosted = a.Path, fixture.MustAdd(totals.DebitsPosted, 1)
+			}
+			return true
+		})
+	})
+	if path == "" {
+		t.Fatal("no contract has an account in a checkpoint")
+	}
+	report = w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, report, 2)
+	wantSomewhere(t, report, "has other totals in part 0 than its events give: account "+string(path))
+	if report.Counts.Reread != 1 {
+		t.Errorf("%d organizations were read twice", report.Counts.Reread)
+	}
+}

@@ -1,0 +1,182 @@
+package check_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"mizan/ledger/schema"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	acting "mizan/actors/contract"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// randomInput draws what contracts are asked for.
+type randomInput struct {
+	*rand.Rand
+	at time.Time
+}
+
+func (d randomInput) day() string { return d.at.AddDate(0, 0, d.IntN(200)-100).Format(`"2006-01-02"`) }
+
+// value is something that a column may be given: most often what it takes.
+func (d randomInput) value(c *schema.Column) string {
+	switch c.Kind {
+	case schema.KindEnum:
+		return strconv.Quote(c.Words[d.IntN(len(c.Words))])
+	case schema.KindID:
+		return strconv.Quote(fixture.NewID().String())
+	case schema.KindInteger, schema.KindPercent:
+		return strconv.FormatInt(c.Min+d.Int64N(min(c.Max-c.Min+1, 9)), 10)
+	case schema.KindBool:
+		return strconv.FormatBool(d.IntN(2) == 0)
+	case schema.KindAmount:
+		return strconv.Quote(strconv.Itoa(d.IntN(400)))
+	case schema.KindDate:
+		return d.day()
+	case contract.KindShares:
+		bank := d.IntN(101)
+		return fmt.Sprintf(`{"bank":%d,"customer":%d}`, bank, 100-bank)
+	case contract.KindReview:
+		return fatwa
+	case schema.KindList, schema.KindTexts:
+		return `["a deed"]`
+	}
+	return `"said by somebody"`
+}
+
+// body gives every column that a table asks for, or leaves out what may be left out.
+func (d randomInput) body(table *schema.Table) schema.Input {
+	given := make(schema.Input)
+	if table == nil {
+		return given
+	}
+	for _, c := range table.Columns {
+		if c.Asked && c.Kind != schema.KindRows && c.Kind != schema.KindObject && (c.Required || d.IntN(2) == 0) {
+			given[c.Name] = []byte(d.value(c))
+		}
+	}
+	return given
+}
+
+// opening is what a contract of a product is asked for with.
+func (d randomInput) opening(t testing.TB, p *contract.Product) schema.Input {
+	t.Helper()
+	given := d.body(p.Columns)
+	bank, theirs, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
+	total := bank + theirs
+	if p == contract.Certificate {
+		total = face * (10 + d.IntN(30))
+	}
+	for name, value := range inputOf(t, fmt.Sprintf(`{"region":"AE","currency":"AED","screening_id":null,"compliance_review":%s,`+
+		`"total_value":"%d","bank_contribution":"%d","customer_contribution":"%d","certificate_value":"%d","underlying_asset_value":"%d",`+
+		`"capital_amount":"%d","initial_amount":"%d","asset_cost":"%d","monthly_rental":"%d"}`,
+		fatwa, total, bank, theirs, face, total+5, total, total, 400+total, 1+d.IntN(90))) {
+		given[name] = value
+	}
+	if p == contract.Certificate {
+		given["min_subscription"] = []byte("null")
+	}
+	return given
+}
+
+// Whatever contracts are asked for, and whatever time does, the checker finds
+// nothing wrong with what the service has made of it.
+func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
+	seed := rand.Uint64()
+	if said := os.Getenv("MIZAN_SEED"); said != "" {
+		var err error
+		seed, err = strconv.ParseUint(said, 10, 64)
+		fixture.Must(t, err)
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	d := randomInput{rand.New(rand.NewPCG(seed, 0)), fixture.StartTime}
+	w := fixture.Copy(t)
+	seen := make(map[string]int) // product in a reading → events
+	func() {
+		h := fixture.Start(t, w)
+		defer h.Close()
+		service := acting.New(h.Runtime)
+		for range 6 {
+			for _, p := range contract.Products {
+				for _, reading := range contract.Readings { // in this order, so that a seed tells all
+					if variant := p.Variants[reading]; variant != nil {
+						seen[variant.Name] += d.live(t, service, w.First.Org, p, reading)
+					}
+				}
+			}
+			h.Advance(time.Duration(d.IntN(60)) * 24 * time.Hour)
+			d.at = h.Clock.Now()
+		}
+	}()
+	for name, n := range seen {
+		if n == 0 {
+			t.Errorf("nothing has happened to %s: %v", name, seen)
+		}
+	}
+	report := w.Check(t, check.Inputs{})
+	t.Logf("%v: %+v", seen, report.Counts)
+	fixture.WantBroken(t, report)
+}
+
+// live makes a contract and asks for anything of it. It counts what was done.
+func (d randomInput) live(t testing.TB, service *acting.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
+	t.Helper()
+	r := d.made(t, service, acting.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
+	for range 30 {
+		handler := p.Handlers[d.IntN(len(p.Handlers))]
+		if handler.Timer || !leads(r.Record, handler) && d.IntN(10) > 0 {
+			continue
+		}
+		a := acting.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
+		if handler.Name == contract.Pass {
+			a.Input = inputOf(t, fatwa)
+		}
+		if moved, err := service.Act(a); err == nil {
+			r = moved
+			n++
+		}
+	}
+	return n
+}
+
+// made is a contract that is asked for until it is not refused.
+func (d randomInput) made(t testing.TB, service *acting.Service, c acting.Create) acting.Result {
+	t.Helper()
+	var err error
+	for range 1_000 {
+		c.Input, c.Key = d.opening(t, c.Product), d.key()
+		var r acting.Result
+		if r, err = service.Create(c); err == nil {
+			return r
+		}
+	}
+	t.Fatal(err)
+	return acting.Result{}
+}
+
+// leads tells whether a handler is possible, and leaves something to be done.
+func leads(r *contract.Record, handler *contract.ActionHandler) bool {
+	machine := r.Product.Machine(r.Reading)
+	for _, by := range handler.Transitions {
+		if step, ok := machine.Next(r.Status, by); ok && !machine.Final(step.To) {
+			return true
+		}
+	}
+	return false
+}
+
+// key is a key for one request of three.
+func (d randomInput) key() actors.Key {
+	if d.IntN(3) > 0 {
+		return actors.Key{}
+	}
+	return actors.Key{Scope: actors.KeyOfStaff, Text: fixture.NewID().String(), Hash: [32]byte{1}}
+}

@@ -1,0 +1,375 @@
+package check_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"mizan/ledger/schema"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	acting "mizan/actors/contract"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/snapshots/fixture"
+)
+
+// contractStore is a town whose first organization has contracts of every product in both
+// readings: such as run, such as have ended in each way, and such as time has moved.
+type contractStore struct {
+	fixture.Store
+	at        time.Time // how far its clock has come
+	contracts map[string]ledger.ID
+	screening ledger.ID
+	customer  ledger.ID
+	investor  ledger.ID // who holds certificates of the secular issues
+}
+
+// The keys of two requests: of the creation of a lease, and of its last action.
+var (
+	signKey = actors.Key{Scope: actors.KeyOfStaff, Text: "sign", Hash: [32]byte{1}}
+	moveKey = actors.Key{Scope: actors.KeyOfStaff, Text: "move", Hash: [32]byte{2}}
+)
+
+// contractStores are built once for each way in which lines are kept.
+var contractStores = map[int]*struct {
+	contractStore
+	once sync.Once
+}{fixture.Buffered: {}, fixture.Paged: {}}
+
+// copyContractStore copies the fair that keeps its lines in this way into a directory of the
+// test's own.
+func copyContractStore(t testing.TB, days int) *contractStore {
+	t.Helper()
+	master := contractStores[days]
+	master.once.Do(func() {
+		w := fixture.CopyLaidOut(t, days)
+		master.Store = *w
+		var err error
+		master.Dir, err = os.MkdirTemp("", "mizan-fair-")
+		fixture.Must(t, err)
+		fixture.Must(t, os.CopyFS(master.Dir, os.DirFS(w.Dir)))
+		fixture.Must(t, os.Chmod(filepath.Join(master.Dir, "keyring"), 0o600))
+		master.trade(t)
+	})
+	if master.at.IsZero() {
+		t.Fatal("the fair could not be built")
+	}
+	own := master.contractStore
+	own.Dir = filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(master.Dir)))
+	fixture.Must(t, os.Chmod(filepath.Join(own.Dir, "keyring"), 0o600))
+	return &own
+}
+
+// contractMaker is where contracts are made and moved.
+type contractMaker struct {
+	*fixture.Server
+	store   *contractStore
+	service *acting.Service
+	of      map[string]acting.Create
+}
+
+// inputOf are the members of a body.
+func inputOf(t testing.TB, body string) schema.Input {
+	t.Helper()
+	given := make(schema.Input)
+	if body != "" {
+		fixture.Must(t, json.Unmarshal([]byte(body), &given))
+	}
+	return given
+}
+
+// create makes a contract, by which name it goes on.
+func (s *contractMaker) create(name string, p *contract.Product, reading *contract.Reading, body string) {
+	s.T.Helper()
+	s.createWith(name, p, reading, money.Prod, actors.Key{}, body)
+}
+
+func (s *contractMaker) createWith(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
+	s.T.Helper()
+	c := acting.Create{Org: s.store.First.Org, Product: p, Reading: reading, Env: env, Input: inputOf(s.T, body), Key: key}
+	r, err := s.service.Create(c)
+	if err != nil {
+		s.T.Fatalf("%s: %v", name, err)
+	}
+	s.of[name], s.store.contracts[name] = c, r.Record.ID
+}
+
+// do moves a contract to a status.
+func (s *contractMaker) do(name string, action contract.Action, body string, want contract.Status) {
+	s.T.Helper()
+	s.doWith(name, action, body, want, actors.Key{})
+}
+
+func (s *contractMaker) doWith(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
+	s.T.Helper()
+	of := s.of[name]
+	r, err := s.service.Act(acting.Act{
+		Org: of.Org, ID: s.store.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: inputOf(s.T, body), Key: key,
+	})
+	if err != nil || r.Record.Status != want {
+		s.T.Fatalf("%s: %s: %+v, %v", name, action, r.Record, err)
+	}
+}
+
+// wantStatus checks what time has made of a contract.
+func (s *contractMaker) wantStatus(name string, want contract.Status, column, value string) {
+	s.T.Helper()
+	of := s.of[name]
+	r, err := s.service.Read(of.Org, of.Product, of.Reading, s.store.contracts[name])
+	fixture.Must(s.T, err)
+	if got := valueOf(r.Record, column); r.Record.Status != want || got != value {
+		s.T.Fatalf("%s is %s, its %s %s; want %s and %s", name, r.Record.Status, column, got, want, value)
+	}
+}
+
+// columnNamed is a column of a contract's product.
+func columnNamed(r *contract.Record, name string) *schema.Column {
+	for _, c := range r.Product.Columns.Columns {
+		if c.Name == name {
+			return c
+		}
+	}
+	panic("there is no column " + name)
+}
+
+func valueOf(r *contract.Record, name string) string {
+	return contract.Plain(columnNamed(r, name).Value(r.Values))
+}
+
+const (
+	fatwa  = `{"approved_by":"the board","fatwa_reference":"F-7"}`
+	reason = `{"reason":"enough"}`
+)
+
+func (w *contractStore) trade(t testing.TB) {
+	h := fixture.Start(t, &w.Store)
+	defer h.Close()
+	w.contracts = make(map[string]ledger.ID)
+	w.customer = fixture.NewID()
+	s := &contractMaker{Server: h, store: w, service: acting.New(h.Runtime), of: make(map[string]acting.Create)}
+	found, err := s.service.Screen(w.First.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.KeyOfStaff, Text: "screening"})
+	fixture.Must(t, err)
+	w.screening = found.ID
+	_, err = s.service.Screen(w.First.Org, contract.Screened{
+		Subject: "transaction", Region: "AE", Activity: "gambling", Amount: money.FromUint64(5), HasAmount: true, Debt: "12.5",
+	}, actors.Key{})
+	fixture.Must(t, err)
+	_, err = s.service.Screen(w.First.Org, contract.Screened{Subject: "transaction"}, actors.Key{})
+	fixture.Must(t, err)
+	for _, reading := range contract.Readings {
+		s.partnerships(reading)
+		s.issues(reading)
+		s.leases(reading)
+		s.investments(reading)
+		s.sales(reading)
+		s.safes(reading)
+	}
+	s.deposits()
+	h.Advance(100 * 24 * time.Hour)
+	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // thrice floor(9 × 69 ÷ 80)
+	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, less what was paid
+	s.wantStatus("deposit", contract.Active, "renewals", "3")
+	s.later()
+	w.at = h.Clock.Now()
+}
+
+// within is a contract's name in a reading.
+func within(name string, reading *contract.Reading) string { return name + " " + reading.Name }
+
+// passed lets a contract pass its review where one comes first.
+func (s *contractMaker) passed(name string, reading *contract.Reading) {
+	s.T.Helper()
+	if reading.ReviewFirst {
+		s.do(name, contract.Pass, fatwa, contract.ReviewPassed)
+	}
+}
+
+func (s *contractMaker) partnerships(reading *contract.Reading) {
+	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","partnership_type":"diminishing","total_value":"1000","bank_contribution":"800",`+
+		`"customer_contribution":"200","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"rental_amount":"9","compliance_review":%s}`, s.store.customer, fatwa)
+	open := func(name string) string {
+		name = within(name, reading)
+		s.create(name, contract.Partnership, reading, body)
+		if reading.ReviewFirst {
+			return name // its creation has done it
+		}
+		s.do(name, contract.Fund, "", contract.Funded)
+		s.do(name, contract.Activate, "", contract.Active)
+		return name
+	}
+	running, bought := open("venture"), open("bought out")
+	s.do(running, contract.Buyout, `{}`, contract.BuyingOut)
+	s.do(bought, contract.Buyout, `{"units":3}`, contract.BuyingOut)
+	s.do(bought, contract.Buyout, `{"units":4}`, contract.Completed)
+	if reading.ReviewFirst {
+		return
+	}
+	s.do(running, contract.Profit, `{"gross_profit":"101","period_end_date":"2026-09-03"}`, contract.BuyingOut)
+	s.do(running, contract.Loss, `{"amount":"33"}`, contract.BuyingOut)
+	lost := open("dissolved")
+	s.do(lost, contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-03"}`, contract.Active)
+	s.do(lost, contract.Loss, `{"amount":"5"}`, contract.Active)
+	s.do(lost, contract.Dissolve, reason, contract.Dissolved)
+}
+
+func (s *contractMaker) issues(reading *contract.Reading) {
+	one, other := fixture.NewID(), fixture.NewID()
+	if reading == contract.Secular {
+		s.store.investor = one
+	}
+	open := func(name string) string {
+		name = within(name, reading)
+		s.create(name, contract.Certificate, reading, `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",`+
+			`"underlying_asset_value":"4000","total_value":"4000","certificate_value":"10","expected_yield":5,"maturity_months":2,`+
+			`"early_redemption_allowed":true,"early_redemption_penalty":"5"}`)
+		s.passed(name, reading)
+		s.do(name, contract.Offer, `{"subscription_start":"2026-09-01","subscription_end":"2026-09-30"}`, contract.Offering)
+		for _, who := range []ledger.ID{one, other, one} {
+			s.do(name, contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, who), contract.Offering)
+		}
+		return name
+	}
+	open("offered")
+	active := open("issue")
+	s.do(active, contract.Activate, "", contract.Active)
+	s.do(active, contract.Profit, `{"total_profit":"100","period_end_date":"2026-09-03"}`, contract.Active)
+	early := open("redeemed early")
+	s.do(early, contract.CloseSubscription, "", contract.Subscribed)
+	s.do(early, contract.Activate, "", contract.Active)
+	s.do(early, contract.Profit, `{"total_profit":"90"}`, contract.Active)
+	s.do(early, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, contract.Redeemed)
+	lost := open("defaulted")
+	s.do(lost, contract.Activate, "", contract.Active)
+	s.do(lost, contract.Default, reason, contract.Defaulted)
+}
+
+func (s *contractMaker) leases(reading *contract.Reading) {
+	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000",`+
+		`"lease_term_months":4,"monthly_rental":"50","advance_rental":"30","security_deposit":"70","residual_value":"100","screening_id":%q}`, s.store.customer, s.store.screening)
+	open := func(name string, key actors.Key) string {
+		name = within(name, reading)
+		s.createWith(name, contract.Lease, reading, money.Prod, key, body)
+		s.passed(name, reading)
+		s.do(name, contract.Acquire, `{"ownership_documents":["deed"]}`, contract.AssetAcquired)
+		s.do(name, contract.Activate, "", contract.Active)
+		return name
+	}
+	running := open("lease", actors.Key{})
+	s.do(running, contract.PayRent, `{"amount":"70"}`, contract.Active) // the advance, and forty ahead
+	open("returned", actors.Key{})
+	ended := within("terminated", reading)
+	key := actors.Key{}
+	if !reading.ReviewFirst {
+		key = signKey
+	}
+	open("terminated", key)
+	s.do(ended, contract.RecordArrears, `{"amount":"30"}`, contract.Active)
+	s.do(ended, contract.BearExpense, `{"amount":"3","description":"a tyre"}`, contract.Active)
+	draft := within("draft lease", reading)
+	s.createWith(draft, contract.Lease, reading, money.Test, actors.Key{}, body)
+	s.do(draft, contract.Submit, "", contract.UnderReview)
+	refused := within("refused lease", reading)
+	s.create(refused, contract.Lease, reading, body)
+	s.do(refused, contract.Submit, "", contract.UnderReview)
+	s.do(refused, contract.Reject, reason, contract.Refused)
+}
+
+func (s *contractMaker) investments(reading *contract.Reading) {
+	open := func(name string) string {
+		name = within(name, reading)
+		s.create(name, contract.Managed, reading, fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500",`+
+			`"business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`, s.store.customer))
+		s.passed(name, reading)
+		s.do(name, contract.Fund, "", contract.Funded)
+		s.do(name, contract.Activate, "", contract.Active)
+		s.do(name, contract.Profit, `{"gross_profit":"33","period_end_date":"2026-09-03"}`, contract.Active)
+		return name
+	}
+	open("investment")
+	s.do(open("completed"), contract.Complete, `{"final_value":"600"}`, contract.Completed)
+	s.do(open("liquidated"), contract.Loss, `{"amount":"999"}`, contract.Liquidated)
+}
+
+func (s *contractMaker) sales(reading *contract.Reading) {
+	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"AED","asset_description":"a delivery van","asset_cost":"1000",`+
+		`"markup_rate":25,"instalments":3,"down_payment":"100","earnest_deposit":"50"}`, s.store.customer)
+	open := func(name string) string {
+		name = within(name, reading)
+		s.create(name, contract.InstalmentSale, reading, body)
+		s.passed(name, reading)
+		s.do(name, contract.OrderAsset, `{"supplier_deposit":"40"}`, contract.AssetOrdered)
+		s.do(name, contract.PurchaseAsset, `{"ownership_documents":["invoice"],"actual_cost":"990"}`, contract.AssetPurchased)
+		return name
+	}
+	sell := func(name string) string {
+		name = open(name)
+		s.do(name, contract.DeliverAsset, "", contract.AssetDelivered)
+		s.do(name, contract.Activate, "", contract.Active)
+		s.do(name, contract.RecordPayment, `{"amount":"77"}`, contract.Active)
+		s.do(name, contract.RecordDelinquency, `{"amount":"20"}`, contract.Active)
+		return name
+	}
+	open("bought")
+	sell("sale")
+	s.do(sell("paid off"), contract.RecordPayment, `{"amount":"1010"}`, contract.Completed) // 1237 − 150 − 77
+	if reading.ReviewFirst {
+		return
+	}
+	s.do(open("cancelled"), contract.Cancel, "", contract.Cancelled)
+	s.do(sell("settled early"), contract.SettleEarly, `{"rebate":"12"}`, contract.Completed)
+}
+
+func (s *contractMaker) safes(reading *contract.Reading) {
+	open := func(name, custody string) string {
+		name = within(name, reading)
+		body := fmt.Sprintf(`{"customer_id":%q,"region":"BH","custody_type":%q,"initial_amount":"1000","compliance_review":%s}`, s.store.customer, custody, fatwa)
+		s.create(name, contract.Safekeeping, reading, body)
+		if !reading.ReviewFirst {
+			s.do(name, contract.Activate, "", contract.Active)
+		}
+		return name
+	}
+	s.do(open("safe", "guaranteed"), contract.GrantHibah, `{"amount":"7","granted_by":"the board"}`, contract.Active)
+	trust := open("trust", "trust")
+	if reading.ReviewFirst {
+		return
+	}
+	s.do(trust, contract.PutIn, `{"amount":"10"}`, contract.Active)
+	s.do(trust, contract.Withdraw, `{"amount":"4"}`, contract.Active)
+	s.do(open("emptied", "trust"), contract.Close, `{"closed_by":"clerk 7"}`, contract.Closed)
+}
+
+func (s *contractMaker) deposits() {
+	open := func(name string) {
+		s.create(name, contract.Deposit, contract.Secular, fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"USD","initial_amount":"1000",`+
+			`"term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50},"early_withdrawal_allowed":true,`+
+			`"early_withdrawal_penalty_percent":50,"auto_renewal":true}`, s.store.customer))
+		s.do(name, contract.Activate, "", contract.Active)
+		s.do(name, contract.Profit, `{"gross_profit":"31"}`, contract.Active)
+		s.do(name, contract.Loss, `{"amount":"9"}`, contract.Active)
+	}
+	open("deposit")
+	open("withdrawn")
+	s.do("withdrawn", contract.Withdraw, `{"closed_by":"clerk 7"}`, contract.Withdrawn)
+	open("closed")
+	s.do("closed", contract.Withdraw, `{"closed_by":"clerk 7"}`, contract.Withdrawn)
+	s.do("closed", contract.Close, `{"closed_by":"clerk 7"}`, contract.Closed)
+}
+
+// later happens when months have passed.
+func (s *contractMaker) later() {
+	for _, reading := range contract.Readings {
+		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)
+		s.do(within("issue", reading), contract.Mature, "", contract.Matured)
+	}
+	s.do("issue religious", contract.Redeem, `{"redemption_date":"2026-12-01"}`, contract.Redeemed)
+	s.do("terminated religious", contract.Terminate, reason, contract.Terminated)
+	s.do("terminated secular", contract.Terminate, reason, contract.Terminated)
+	s.doWith("terminated secular", contract.PayRent, `{"amount":"5"}`, contract.Terminated, moveKey)
+}

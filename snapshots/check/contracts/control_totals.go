@@ -1,0 +1,120 @@
+package contracts
+
+import (
+	"math/big"
+	"mizan/ledger/schema"
+	"slices"
+	"strings"
+
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, control totals. Where a column has the sum of what a contract has put on an
+// account that contracts share, the sum is that of its entries.
+
+// ControlTotal is what all entries of a contract have put on an account that it shares with
+// others: it has no balance of its own there to compare with, but a column that says
+// the sum.
+type ControlTotal struct {
+	Account ledger.Path
+	Side    ledger.Side
+	Column  string
+	Of      string // of the column's rows, which add up; empty: the column is an amount
+}
+
+// Cash is where everything goes. These stand for what distributions of income, and
+// payments of rent, have put there.
+const (
+	cashOfProfit  = ledger.Path("A:cash:profit")
+	cashOfPayment = ledger.Path("A:cash:payment")
+)
+
+// ControlTotals are POSTINGS' tables beside the fields that the specification has for the
+// sums, copied by hand.
+var ControlTotals = map[*contract.Product][]ControlTotal{
+	contract.Certificate: {{cashOfProfit, ledger.Debit, "total_profit_distributed", ""}},
+	contract.Partnership: {
+		{cashOfProfit, ledger.Debit, "bank_profit_share", ""}, {"I:musharaka", ledger.Credit, "bank_profit_share", ""},
+		{"I:musharaka_rent", ledger.Credit, "rental_paid_total", ""},
+	},
+	contract.Lease:          {{cashOfPayment, ledger.Debit, "total_rentals_paid", ""}, {"E:owner_expense", ledger.Debit, "total_owner_expenses", ""}},
+	contract.Managed:        {{"I:mudaraba", ledger.Credit, "bank_profit_share", ""}, {"E:mudaraba_loss", ledger.Debit, "total_loss", ""}},
+	contract.Deposit:        {{"I:mudarib_share", ledger.Credit, "profit_distributions", "bank_share"}},
+	contract.InstalmentSale: {{"I:murabaha", ledger.Credit, "profit_recognised", ""}},
+	contract.Safekeeping:    {{"E:hibah", ledger.Debit, "hibah_total", ""}},
+}
+
+// controlAccounts are the accounts of all tallies.
+var controlAccounts = func() map[ledger.Path]bool {
+	all := make(map[ledger.Path]bool)
+	for _, list := range ControlTotals {
+		for _, t := range list {
+			all[t.Account] = true
+		}
+	}
+	return all
+}()
+
+const cashHead = "A:cash:"
+
+// tallyOf is the account of a tally that a line of an entry adds to; empty: none.
+func (l *Lifecycle) tallyOf(path ledger.Path) ledger.Path {
+	switch cash := strings.HasPrefix(string(path), cashHead); {
+	case cash && l.LastAction == contract.Profit:
+		return cashOfProfit
+	case cash && l.LastAction == contract.PayRent:
+		return cashOfPayment
+	case !cash && controlAccounts[path]:
+		return path
+	}
+	return ""
+}
+
+// AddControlTotals adds an entry to what the contract has put on accounts that it shares.
+func (l *Lifecycle) AddControlTotals(h *scan.Histories, postings []ledger.Posting) {
+	for _, p := range postings {
+		if p.Account = l.tallyOf(p.Account); p.Account != "" {
+			l.Shared = l.Shared.Plus(h.Fingerprint([]ledger.Posting{p}))
+		}
+	}
+}
+
+// checkTallies compares that with the sums that a contract's columns say.
+func (c *Check) checkTallies(r *scan.Record, p *contract.Record, l *Lifecycle) {
+	var lines []scan.Line
+	for _, t := range ControlTotals[p.Product] {
+		sum := t.sum(p)
+		if t.Side == ledger.Debit {
+			lines = append(lines, scan.Debit(t.Account, p.Asset, sum))
+		} else {
+			lines = append(lines, scan.Credit(t.Account, p.Asset, sum))
+		}
+	}
+	if l.Shared != r.Organization.Histories.ExpectedFingerprint(lines) {
+		c.Fault(r, "says other sums than its entries have moved")
+	}
+}
+
+// sum is what a contract's columns say.
+func (t *ControlTotal) sum(p *contract.Record) *big.Int {
+	column := columnNamed(p.Product.Columns, t.Column)
+	if t.Of == "" {
+		amount, _ := column.Value(p.Values).(money.Amount)
+		return scan.BigAmount(amount)
+	}
+	of, sum := columnNamed(column.Of, t.Of), new(big.Int)
+	rows, _ := column.Value(p.Values).([]schema.Row)
+	for _, row := range rows {
+		amount, _ := of.Value(row).(money.Amount)
+		sum.Add(sum, scan.BigAmount(amount))
+	}
+	return sum
+}
+
+// columnNamed is a table's column, which it has.
+func columnNamed(table *schema.Table, name string) *schema.Column {
+	return table.Columns[slices.IndexFunc(table.Columns, func(c *schema.Column) bool { return c.Name == name })]
+}

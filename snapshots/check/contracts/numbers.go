@@ -1,0 +1,161 @@
+package contracts
+
+import (
+	"hash/maphash"
+	"maps"
+	"math/big"
+	"strings"
+
+	acting "mizan/actors/contract"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 4, numbers and lists of contracts. Numbers are 1…n of each prefix, the sequence's
+// counter says n, and the other counters say how many contracts there are. A contract is
+// once in the list of its product, of its environment, and of each person who has a part in
+// it.
+
+// numberRun are the numbers of one sequence that contracts have.
+type numberRun struct {
+	has      []uint64 // a bit each
+	distinct uint64
+	largest  uint64
+}
+
+// take notes a number; false: it has been taken.
+func (n *numberRun) take(number uint64) bool {
+	word, bit := number/64, uint64(1)<<(number%64)
+	for uint64(len(n.has)) <= word {
+		n.has = append(n.has, 0)
+	}
+	if n.has[word]&bit != 0 {
+		return false
+	}
+	n.has[word] |= bit
+	n.distinct++
+	n.largest = max(n.largest, number)
+	return true
+}
+
+// countContract notes a contract's number, and the counter that it is in.
+func (c *Check) countContract(r *scan.Record, p *contract.Record) {
+	o := r.Organization
+	prefix := p.Product.Variants[p.Reading].Prefix
+	c.counted[acting.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
+	c.Report.Count(findings.RuleClaims, 1)
+	n := c.numbers[prefix]
+	if n == nil {
+		n = new(numberRun)
+		c.numbers[prefix] = n
+	}
+	switch number := r.Stamp.Number; {
+	case number == 0 || number > uint64(len(o.Histories.Index)): // no more than there are records
+		c.misnumbered("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
+	case !n.take(number):
+		c.misnumbered("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)
+	}
+}
+
+func (c *Check) misnumbered(format string, args ...any) {
+	c.Report.Breach(findings.RuleClaims, "organization %v: "+format, append([]any{c.organization.ID}, args...)...)
+}
+
+// CheckNumbers looks for numbers that no contract has.
+func (c *Check) CheckNumbers() {
+	for prefix, n := range c.numbers {
+		if n.distinct != n.largest {
+			c.misnumbered("%d contracts have numbers of %s, of which the last is %d", n.distinct, prefix, n.largest)
+		}
+	}
+}
+
+// prefixes are those of contracts' numbers, by which their counters are named.
+var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
+
+// counterKey is a counter as it is kept in memory.
+func counterKey(name, window string) string { return name + "\x00" + window }
+
+// CheckCounter compares a counter of contracts with what these make it; false: it
+// is none of theirs.
+func (c *Check) CheckCounter(name, window string, row []byte) bool {
+	kind, prefix, _ := strings.Cut(name, "/")
+	if !prefixes[prefix] || kind != "number" && kind != "contracts" {
+		return false
+	}
+	c.Report.Count(findings.RuleClaims, 1)
+	key := counterKey(name, window)
+	want := c.counters()[key]
+	c.compared[key] = true
+	amount, rest, err := money.ReadAmount(row)
+	if err != nil || len(rest) != 0 || scan.BigAmount(amount).Cmp(new(big.Int).SetUint64(want)) != 0 {
+		c.misnumbered("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
+	}
+	return true
+}
+
+// counters are all counters of contracts, as these make them.
+func (c *Check) counters() map[string]uint64 {
+	if c.wanted == nil {
+		c.wanted = maps.Clone(c.counted)
+		for prefix, n := range c.numbers {
+			c.wanted[counterKey(posting.SequenceKey(prefix), "")] = n.largest
+		}
+	}
+	return c.wanted
+}
+
+// CheckMissingCounters looks for counters of contracts that are not there.
+func (c *Check) CheckMissingCounters() {
+	for key, want := range c.counters() {
+		if want != 0 && !c.compared[key] {
+			name, window, _ := strings.Cut(key, "\x00")
+			c.misnumbered("there is no counter %s %s, and its contracts make it %d", name, window, want)
+		}
+	}
+}
+
+// enlist notes the lists that a contract is in: that of its product in its reading,
+// that of its environment, and one of each who has a part in it.
+func (c *Check) enlist(r *scan.Record, p *contract.Record, l *Lifecycle) {
+	histories := r.Organization.Histories
+	of := acting.ListOf(p.Product, p.Reading)
+	r.History.ListHash = histories.ListOf(of.Partner, money.Env(of.Env))
+	l.ListBalance += listRowHash(histories, acting.ListOfEnv(p.Product, p.Reading, p.Asset.Env).Partner, p.ID)
+	people := []ledger.ID{p.Customer()}
+	for _, h := range p.Register.Holders {
+		people = append(people, h.Investor)
+	}
+	for _, who := range people {
+		if who != (ledger.ID{}) { // nobody has a list
+			l.ListBalance += listRowHash(histories, acting.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
+		}
+	}
+}
+
+// listRowHash stands for one row that shows a contract in a list. Rows add up, so that what
+// is there once wherever it must be leaves nothing of what must be there.
+func listRowHash(h *scan.Histories, list int64, id ledger.ID) uint64 {
+	return maphash.Comparable(h.Seed, struct {
+		list int64
+		id   ledger.ID
+	}{list, id})
+}
+
+// CheckListedPeople checks rows of a list of contracts in which somebody has a part.
+func (c *Check) CheckListedPeople(list int64, rows []store.Listed) {
+	for i := range rows {
+		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}
+		h := c.organization.Histories.Find(source)
+		if h == nil || h.Marks&scan.HasRow == 0 {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which is not there", c.organization.ID, scan.Named(source))
+			continue
+		}
+		c.LifecycleOf(h).ListBalance -= listRowHash(c.organization.Histories, list, rows[i].ID)
+	}
+}

@@ -1,0 +1,344 @@
+package contracts
+
+import (
+	"hash/maphash"
+	"math/big"
+	"mizan/ledger/schema"
+	"strings"
+
+	acting "mizan/actors/contract"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, registers of holders. The rows of an issue's register follow from the entries of
+// its subscriptions. An action for all holders has the batches that so many holders take,
+// and the record says how many of them there are so far. Each holder was paid what the
+// distributions and the redemption make of the position.
+
+// register is what the events of an issue tell of its holders. The rows of its register
+// follow from them wholly: every subscription is an event whose entry has the investor's
+// account and the price of the certificates.
+type register struct {
+	subscriptions int64
+	sum           uint64                  // of the subscriptions, in their order
+	paid          scan.Fingerprint        // of all lines on the accounts that the institution owes people on
+	batches       int64                   // since the last action
+	on            ledger.Date             // on which that action takes effect
+	was           map[carriedOut]struct{} // the actions before it
+	rows          uint64                  // that the register has by its record
+	read          uint64                  // and those that there are
+}
+
+// carriedOut is an action for all holders, and how many batches have followed it.
+type carriedOut struct {
+	action  contract.Action
+	batches int64
+	nothing bool // each certificate got nothing of the profit
+}
+
+// forHolders are the actions that are for all holders.
+var forHolders = map[contract.Action]bool{
+	contract.Activate: true, contract.Profit: true, contract.Redeem: true, contract.RedeemEarly: true, contract.Default: true,
+}
+
+// holdersBatch is how many holders a batch of an action has, copied by hand.
+func holdersBatch(of contract.Action) int64 {
+	if of == contract.Profit {
+		return 253
+	}
+	return 126
+}
+
+// fewHolders is how many holders are dealt with at once, copied by hand.
+const fewHolders = 1_500
+
+// batchesOf is how many batches an action takes for so many holders.
+func batchesOf(of contract.Action, holders int64) int64 {
+	if holders <= fewHolders {
+		return 0
+	}
+	each := holdersBatch(of)
+	return (holders + each - 1) / each
+}
+
+// registerOf is what is known of a contract's register; nil: nobody has subscribed.
+func (c *Check) registerOf(id ledger.ID) *register { return c.registers[id] }
+
+const (
+	subscriptionStem = "L:subscription:"
+	currentStem      = "L:customer:"
+	distributionStem = "L:distributions:"
+)
+
+// beginAction lets a contract's register follow an event that is no batch and goes on
+// with no other: how many batches the action before it had is noted.
+func (j *Check) beginAction(l *Lifecycle, e *ledger.Event) {
+	r := j.registerOf(e.Source.ID)
+	if r == nil && e.Name == string(contract.Subscribe) {
+		r = &register{was: make(map[carriedOut]struct{})}
+		j.registers[e.Source.ID] = r
+	}
+	if r == nil {
+		return
+	}
+	if forHolders[l.LastAction] {
+		r.was[carriedOut{l.LastAction, r.batches, l.nothing}] = struct{}{}
+	}
+	r.batches, r.on, l.nothing = 0, 0, paysNothing(e)
+	if e.Entry != nil {
+		r.on = e.Entry.Effective
+	}
+}
+
+// followBatch lets a register follow a batch. It says what is wrong with it.
+func (j *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
+	r := j.registerOf(e.Source.ID)
+	if r == nil || !forHolders[l.LastAction] || l.nothing || e.Entry == nil || e.From != e.To {
+		return "it is a batch of nothing that is for all holders"
+	}
+	r.batches++
+	if e.Entry.Effective != r.on {
+		return "it takes effect on another day than the action that it carries out"
+	}
+	return ""
+}
+
+// followRegister lets a contract's register follow an entry.
+func (j *Check) followRegister(l *Lifecycle, e *ledger.Event) {
+	o := j.organization
+	r := j.registerOf(e.Source.ID)
+	if r == nil {
+		return
+	}
+	for i := range e.Entry.Postings {
+		p := &e.Entry.Postings[i]
+		if strings.HasPrefix(string(p.Account), currentStem) {
+			r.paid = r.paid.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
+		}
+		if l.LastAction == contract.Subscribe && strings.HasPrefix(string(p.Account), subscriptionStem) {
+			r.subscriptions++
+			r.sum += subscriptionHash(o.Histories, r.subscriptions, string(p.Account), scan.BigAmount(p.Amount), e.Entry.Effective)
+		}
+	}
+}
+
+// paysNothing tells of a distribution of which nobody gets anything: its entry credits
+// neither a holder nor the account that batches are paid from.
+func paysNothing(e *ledger.Event) bool {
+	if e.Name != string(contract.Profit) || e.Entry == nil {
+		return false
+	}
+	for i := range e.Entry.Postings {
+		if at := string(e.Entry.Postings[i].Account); strings.HasPrefix(at, currentStem) || strings.HasPrefix(at, distributionStem) {
+			return false
+		}
+	}
+	return true
+}
+
+// subscriptionHash stands for a subscription in its place. An entry whose day is in a
+// month that was being closed takes the day after it: both are taken for one.
+func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, on ledger.Date) uint64 {
+	if (on + 1).Time().Day() == 1 {
+		on++
+	}
+	return maphash.Comparable(h.Seed, struct {
+		number         int64
+		account, price string
+		on             ledger.Date
+	}{number, account, price.String(), on})
+}
+
+// checkRegister compares the rows of a contract's register with its events and its
+// record, and puts the holders into the record for what follows from them.
+func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
+	subscriptions, holders, has := p.Registered()
+	if !has {
+		return
+	}
+	o := r.Organization
+	known := c.registerOf(p.ID)
+	if known == nil {
+		known = new(register)
+		c.registers[p.ID] = known
+	}
+	known.rows = uint64(subscriptions + 2*holders)
+	err := acting.Holders(c.View, o.ID, p.ID, 1, func(h contract.Holder) (bool, error) {
+		p.Register.Holders = append(p.Register.Holders, h)
+		return true, c.Interrupted()
+	})
+	if err != nil {
+		c.Fault(r, "%v", err)
+		return
+	}
+	if n := int64(len(p.Register.Holders)); n != holders {
+		c.Fault(r, "has %d holders, and its register %d", holders, n)
+		return
+	}
+	c.checkSubscriptions(r, p, known)
+	c.checkInvestors(r, p)
+	c.checkCarriedOut(r, p, known)
+	c.checkPaid(r, p, known)
+}
+
+// checkSubscriptions compares the subscriptions with their events, and the holders'
+// positions with the subscriptions.
+func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *register) {
+	o, face := r.Organization, amountOf(p, "certificate_value")
+	held := make([]int64, len(p.Register.Holders))
+	n, newest, sum, wrong := int64(0), int64(0), uint64(0), false
+	err := acting.Subscriptions(c.View, o.ID, p.ID, 1, func(s contract.Subscription) (bool, error) {
+		n++
+		switch {
+		case s.Holder > newest+1 || s.Holder > int64(len(held)) || p.Register.Holders[s.Holder-1].Investor != s.Investor:
+			wrong = true
+			return true, c.Interrupted()
+		case s.Holder == newest+1:
+			newest++
+		}
+		held[s.Holder-1] += s.Certificates
+		price := new(big.Int).Mul(face, big.NewInt(s.Certificates))
+		account := subscriptionStem + p.ID.String() + ":" + s.Investor.String()
+		sum += subscriptionHash(o.Histories, s.Number, account, price, s.On)
+		return true, c.Interrupted()
+	})
+	if err != nil {
+		c.Fault(r, "%v", err)
+		return
+	}
+	for i := range held {
+		wrong = wrong || held[i] != p.Register.Holders[i].Certificates
+	}
+	if wrong {
+		c.Fault(r, "has a register whose holders are not those of its subscriptions")
+	}
+	if total, _, _ := p.Registered(); n != total || n != known.subscriptions || sum != known.sum {
+		c.Fault(r, "says %d subscriptions, its register has %d, and its events %d, or others", total, n, known.subscriptions)
+	}
+}
+
+// checkInvestors compares the numbers by which investors are found with the holders.
+func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
+	for _, h := range p.Register.Holders {
+		found, there, err := acting.Position(c.View, r.Organization.ID, p.ID, h.Investor)
+		if err != nil || !there || found != h {
+			c.Fault(r, "does not find holder %d by the investor's id", h.Number)
+		}
+		if err := c.Interrupted(); err != nil {
+			return
+		}
+	}
+}
+
+// checkCarriedOut compares how far actions have been carried out with their batches.
+func (c *Check) checkCarriedOut(r *scan.Record, p *contract.Record, known *register) {
+	holders := int64(len(p.Register.Holders))
+	for was := range known.was {
+		if want := batchesOf(was.action, holders); was.batches != want && !(was.nothing && was.batches == 0) {
+			c.Fault(r, "has %d batches behind %s, which takes %d", was.batches, was.action, want)
+		}
+	}
+	l := c.LifecycleOf(r.History)
+	progress, under := p.Progress()
+	want := int64(0)
+	if forHolders[l.LastAction] && !l.nothing {
+		want = batchesOf(l.LastAction, holders)
+	}
+	switch {
+	case !under && known.batches != want:
+		c.Fault(r, "has %d batches behind %s, which takes %d, and is not at it", known.batches, l.LastAction, want)
+	case under && (progress.Doing != l.LastAction || known.batches >= want || progress.Done != known.batches*holdersBatch(l.LastAction) || progress.Total != holders || progress.On != known.on):
+		c.Fault(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, known.batches, l.LastAction)
+	}
+	if under {
+		c.counted[counterKey(ledger.UnderWayKey, "")]++
+	}
+}
+
+// checkPaid compares what each holder was paid with what the distributions and the
+// redemption make of the position, to the minor unit.
+func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
+	l := c.LifecycleOf(r.History)
+	face, penalty, sold := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
+	if l.LastAction == contract.RedeemEarly {
+		penalty = amountOf(p, "early_redemption_penalty")
+	}
+	each, last := new(big.Int), new(big.Int) // of all distributions, and of the last one
+	distributions := columnNamed(p.Product.Columns, "profit_distributions")
+	rows, _ := distributions.Value(p.Values).([]schema.Row)
+	for _, row := range rows {
+		last = plainAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
+		each.Add(each, last)
+	}
+	for _, h := range p.Register.Holders {
+		sold.Add(sold, big.NewInt(h.Certificates))
+	}
+	progress, under := p.Progress()
+	var lines []scan.Line
+	for _, h := range p.Register.Holders {
+		waits := under && h.Number > progress.Done
+		n := big.NewInt(h.Certificates)
+		has := new(big.Int).Mul(each, n)
+		if waits && progress.Doing == contract.Profit {
+			has.Sub(has, new(big.Int).Mul(last, n))
+		}
+		if p.Status == contract.Redeemed && !waits {
+			full := new(big.Int).Mul(face, n)
+			less := new(big.Int).Mul(penalty, n)
+			if less.Quo(less, sold); less.Cmp(full) > 0 {
+				less = full
+			}
+			has.Add(has, new(big.Int).Sub(full, less))
+		}
+		lines = append(lines, scan.Credit(ledger.Path(currentStem+h.Investor.String()+":current"), p.Asset, has))
+	}
+	if known.paid != r.Organization.Histories.ExpectedFingerprint(lines) {
+		c.Fault(r, "has paid its holders something else than their parts")
+	}
+}
+
+// plainAmount is an amount that a column has; zero where it has none.
+func plainAmount(value any) *big.Int {
+	if sum, ok := value.(interface{ String() string }); ok {
+		if n, well := new(big.Int).SetString(sum.String(), 10); well {
+			return n
+		}
+	}
+	return new(big.Int)
+}
+
+// amountOf is a column of a record that is an amount.
+func amountOf(p *contract.Record, name string) *big.Int {
+	return plainAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
+}
+
+// TakeRow takes a row of a register among the rows that actors keep. What it says is
+// read with its contract's record; here it is only counted.
+func (c *Check) TakeRow(key []byte) bool {
+	if !isRegister(key) {
+		return false
+	}
+	id, _, ok := acting.ParseRegisterKey(key)
+	r := c.registers[id]
+	if !ok || r == nil {
+		c.Report.Breach(findings.RuleStates, "organization %v: a row of a register of holders with key %x, of no contract", c.organization.ID, key)
+		return true
+	}
+	r.read++
+	return true
+}
+
+// EndRows compares how many rows the registers have with how many they should have.
+func (c *Check) EndRows() {
+	for id, r := range c.registers {
+		if r.read != r.rows {
+			c.Report.Breach(findings.RuleStates, "organization %v: contract %v has %d rows in its register of holders, and should have %d", c.organization.ID, id, r.read, r.rows)
+		}
+	}
+}
+
+// isRegister tells of a key of a row of a register.
+func isRegister(key []byte) bool { return key[0] == acting.RegisterRows }

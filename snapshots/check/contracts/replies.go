@@ -1,0 +1,110 @@
+package contracts
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"mizan/actors"
+	acting "mizan/actors/contract"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rules 3 and 4, kept replies and screenings. A reply that is kept shows the contract as it
+// was directly after the event before the reply's own. A screening's decision is what the
+// rules of its version give for its input, and a contract rests on a screening that is
+// there.
+
+// CheckStaffKey looks at a claim on a key of an organization's people; false: it is
+// another key's. It names a closed month of its own organization, a contract of which
+// what was answered is kept, or a screening.
+func (c *Check) CheckStaffKey(key string, owner []byte) bool {
+	o := c.organization
+	text, ok := strings.CutPrefix(key, actors.KeyOfStaff+"/")
+	if !ok {
+		return false
+	}
+	made, well := scan.KeyOwner(owner)
+	if !well || text == "" {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
+		return true
+	}
+	h := o.Histories.Find(made)
+	if (made.Kind == ledger.Period || made.Kind == ledger.Screening) && h != nil && h.Marks&scan.HasRow != 0 {
+		return true // neither ever changes, so that it is its own answer
+	}
+	if made.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+		return true
+	}
+	reply := scan.Place{Org: o.ID, ID: acting.ReplyID(o.ID, key)}
+	c.kept.Keys[reply] = made.ID
+	if _, kept := c.kept.Shown[reply]; !kept {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there",
+			o.ID, ledger.ClaimIdempotency, scan.Named(ledger.Source{Kind: ledger.Reply, ID: reply.ID}))
+	}
+	return true
+}
+
+// CheckContractReply checks that what somebody was answered with is a contract as it
+// was directly after the event before the reply's own. Contracts are read before
+// replies.
+func (c *Check) CheckContractReply(r *scan.Record) {
+	o := r.Organization
+	if r.History.ContractIndex < 0 {
+		c.Fault(r, "is behind no contract's event")
+		return
+	}
+	was := c.replies.At(r.History.ContractIndex)
+	c.kept.Shown[scan.Place{Org: o.ID, ID: r.Source.ID}] = was.id
+	if c.Keyring == nil {
+		return
+	}
+	id, stored, err := acting.OpenReply(c.Keyring, o.ID, r.Source.ID, r.Payload)
+	if err != nil {
+		c.Fault(r, "can't be read: %v", err)
+		return
+	}
+	if id != was.id {
+		c.Fault(r, "shows contract %v and is behind an event of %v", id, was.id)
+		return
+	}
+	p, err := contract.ReadRecord(id, stored)
+	if err != nil {
+		c.Fault(r, "can't be read: %v", err)
+		return
+	}
+	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // it has an event
+	l := c.LifecycleOf(h)
+	state := o.Histories.StatesOf(ledger.Contract).Names[was.state]
+	switch {
+	case variantOf(p) != l.own, string(p.Status) != state:
+		c.Fault(r, "shows contract %v as it never was", was.id)
+	case was.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payload:
+		c.Fault(r, "shows contract %v with other columns than it has", was.id)
+	}
+}
+
+// CheckScreening does a screening again, by the rules of its version, for what it was
+// given.
+func (c *Check) CheckScreening(r *scan.Record) {
+	s, err := acting.ReadScreening(r.Source.ID, r.Payload)
+	if err != nil {
+		c.Fault(r, "can't be read: %v", err)
+		return
+	}
+	c.CheckState(r, string(s.Decision))
+	if s.Ruleset != contract.RulesetVersion {
+		c.Fault(r, "is by the unknown rules %d", s.Ruleset)
+		return
+	}
+	if decision, findings := contract.Screen(&s.Given); decision != s.Decision || !slices.Equal(findings, s.Findings) {
+		c.Fault(r, "says %q, and its rules say %q of what was given", s.Decision, decision)
+	}
+	if r.Stamp.Due != 0 || r.Stamp.Finished != r.Stamp.Updated {
+		c.Fault(r, "is not over")
+	}
+}

@@ -1,0 +1,63 @@
+package check_test
+
+import (
+	"testing"
+
+	acting "mizan/actors/contract"
+	"mizan/internal/clock"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
+	for name, days := range map[string]int{"in daybooks": fixture.Buffered, "on pages": fixture.Paged} {
+		t.Run(name, func(t *testing.T) {
+			w := copyContractStore(t, days)
+			w.reads(t, func(view *posting.View) {
+				for _, p := range contract.Products {
+					for reading := range p.Variants {
+						if n, err := acting.Count(view, w.First.Org, p, reading, money.Prod, money.Test); err != nil || n == 0 {
+							t.Errorf("%d contracts of %s, %v", n, p.Variants[reading].Name, err)
+						}
+					}
+				}
+			})
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+		})
+	}
+}
+
+// reads looks into the store.
+func (w *contractStore) reads(t testing.TB, fn func(view *posting.View)) {
+	t.Helper()
+	j := fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)
+	view := j.View()
+	fn(view)
+	view.Close()
+	fixture.Must(t, j.Close())
+}
+
+// contractFault is one thing that goes wrong with the contracts of a sound store.
+type contractFault struct {
+	name   string
+	broken []int
+	says   string // in some detail
+	make   func(t *testing.T, w *contractStore)
+}
+
+func TestFaultsInContractsAreFound(t *testing.T) {
+	for _, list := range [][]contractFault{lifecycleFaults, columnFaults, waitingContractFaults, numberFaults, contractListFaults, registerFaults, staffFaults, screeningFaults} {
+		for _, f := range list {
+			t.Run(f.name, func(t *testing.T) {
+				w := copyContractStore(t, fixture.Paged)
+				f.make(t, w)
+				report := w.Check(t, check.Inputs{})
+				fixture.WantBroken(t, report, f.broken...)
+				wantSomewhere(t, report, f.says)
+			})
+		}
+	}
+}

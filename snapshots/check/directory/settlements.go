@@ -1,0 +1,108 @@
+package directory
+
+import (
+	"math/big"
+
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, settlements. A settlement is with its partner's bank, or with a terminal of its
+// partner; its entries book what it says.
+
+// settledWith is a settlement with a terminal's provider, to be compared with the
+// terminal once that is read.
+type settledWith struct {
+	org, id, terminal ledger.ID
+	partner           int64
+	env               money.Env
+}
+
+// checkSettlement compares a settlement with its entries, by POSTINGS' rows
+// "partner settlement" and "provider settlement": an event an environment, of
+// lines an asset. What is of one asset is in a list of its partner.
+func (c *Check) checkSettlement(r *scan.Record, row *Row) {
+	withProvider := len(row.Terminal) != 0
+	if withProvider && (len(row.Terminal) != len(ledger.ID{}) || len(row.Lines) != 1 || row.Out) || !withProvider && len(row.Fee) != 0 {
+		c.Fault(r, "is neither with a bank nor with a provider")
+		return
+	}
+	var lines []scan.Line
+	envs := make(map[money.Env]bool)
+	for i := range row.Lines {
+		asset, amount, err := row.Lines[i].Read()
+		if err != nil {
+			c.Fault(r, "has a line that can't be read")
+			return
+		}
+		envs[asset.Env] = true
+		if withProvider {
+			lines = append(lines, c.fromProvider(r, row, asset, amount)...)
+		} else {
+			lines = append(lines, withBank(row, asset, amount)...)
+		}
+	}
+	histories := r.Organization.Histories
+	switch {
+	case len(lines) == 0 || len(envs) != int(r.History.Version):
+		c.Fault(r, "has other events than it says")
+	case scan.Fingerprint(r.History.EntryHash) != histories.ExpectedFingerprint(lines):
+		c.Fault(r, "books other amounts than it says")
+	}
+	key, list := words.SettlementKey(row.Partner, row.Reference), byte(scan.ListWithBank)
+	if withProvider {
+		key, list = "terminal/"+ledger.ID(row.Terminal).String()+"/"+row.Reference, scan.ListWithProvider
+	}
+	c.keyed(r, ledger.ClaimSettlement, key)
+	if len(row.Lines) == 1 {
+		for env := range envs {
+			r.History.ListHash = histories.ListOf(row.Partner, money.Env(list|byte(env)))
+		}
+	}
+}
+
+// withBank is what moves between the institution's bank account and a partner's.
+func withBank(row *Row, asset money.Asset, amount money.Amount) []scan.Line {
+	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(row.Partner), asset, scan.BigAmount(amount))}
+	if row.Out {
+		return scan.Mirror(in)
+	}
+	return in
+}
+
+// fromProvider is what a provider pays, less the fee that it keeps.
+func (c *Check) fromProvider(r *scan.Record, row *Row, asset money.Asset, gross money.Amount) []scan.Line {
+	var fee money.Amount
+	if len(row.Fee) != 0 {
+		var rest []byte
+		var err error
+		if fee, rest, err = money.ReadAmount(row.Fee); err != nil || len(rest) != 0 {
+			c.Fault(r, "has a fee that can't be read")
+		}
+	}
+	if gross.Less(fee) {
+		c.Fault(r, "has a fee above what it says")
+	}
+	terminal := ledger.ID(row.Terminal)
+	c.settled = append(c.settled, settledWith{r.Organization.ID, r.Source.ID, terminal, row.Partner, asset.Env})
+	return []scan.Line{
+		scan.Debit(ledger.Bank, asset, new(big.Int).Sub(scan.BigAmount(gross), scan.BigAmount(fee))), scan.Debit(ledger.ProviderFees, asset, scan.BigAmount(fee)),
+		scan.Credit(ledger.ProviderReceivable(terminal), asset, scan.BigAmount(gross)),
+	}
+}
+
+// CheckSettlements checks that settlements with providers are with those of their
+// partner's terminals, in the terminal's environment.
+func (c *Check) CheckSettlements(o *scan.Organization) {
+	for _, s := range c.settled {
+		if s.org != o.ID {
+			continue
+		}
+		if t := c.Facts.Terminal(o.ID, s.terminal); t == nil || t.Partner != s.partner || t.Env != s.env.String() {
+			c.Report.Breach(findings.RuleStates, "organization %v: settlement %v is with no terminal of its partner", o.ID, s.id)
+		}
+	}
+}

@@ -1,0 +1,501 @@
+package check_test
+
+import (
+	paymentcodec "mizan/ledger/payment/codec"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/vmihailenco/msgpack/v5"
+
+	live "mizan/actors/payment"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/fixture"
+)
+
+// decided is a decision as actors/payment submits it, with its transitions counted as those
+// of a merchant without an address.
+func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
+	for i := range d.Events {
+		switch e := &d.Events[i]; {
+		case !payment.Notifiable(e):
+		case payment.NotifiedByDefault(payment.Status(e.To)):
+			d.Record.Untold++
+		default:
+			d.Record.Unwanted++
+		}
+	}
+	return decidedWithoutVolumes(org, d, version, claims...)
+}
+
+// decidedWithoutVolumes is a decision with no transition counted.
+func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
+	return &posting.Change{
+		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
+		Steps: []posting.Step{{
+			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
+			List: posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)}, Due: d.Due, Finish: d.Finish, Events: d.Events,
+		}},
+	}
+}
+
+func asked(w *fixture.Store, txid string) (payment.Case, payment.Request) {
+	return payment.Case{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
+		Type: payment.Payment, TxID: txid, Amount: money.FromUint64(10_199), Asset: fixture.USD, Method: payment.BankCard,
+		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+	}
+}
+
+func claim(org ledger.ID, partner int64, r *payment.Record) ledger.Claim {
+	return ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: live.TxIDKey(partner, r.TxID), Owner: r.ID[:]}
+}
+
+// settlement is money between the bank and a partner, outside of any transaction.
+func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective ledger.Date) *posting.Change {
+	id, reference := uuid.New(), "r-"+uuid.NewString()
+	bank, owner := ledger.Debit, ledger.Credit
+	if out {
+		bank, owner = owner, bank
+	}
+	payload, err := msgpack.Marshal(map[string]any{
+		"partner": partner, "reference": reference, "out": out,
+		"lines": []map[string]any{{"asset": fixture.USD.AppendBinary(nil), "amount": money.FromUint64(amount).AppendBinary(nil)}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return &posting.Change{
+		Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimSettlement, Key: fixture.SettlementKey(partner, reference), Owner: id[:]}},
+		Steps: []posting.Step{{
+			Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: id}, Record: append([]byte{1}, payload...),
+			List: posting.List{Partner: partner, Env: 0x80 | uint8(fixture.USD.Env)},
+			Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: effective, Postings: []ledger.Posting{
+				{Account: ledger.Bank, Asset: fixture.USD, Side: bank, Amount: money.FromUint64(amount)},
+				{Account: ledger.PartnerAvailable(partner), Asset: fixture.USD, Side: owner, Amount: money.FromUint64(amount)},
+			}}}},
+		}},
+	}
+}
+
+// forced is money that has moved and is written down whatever it does.
+func forced(c *posting.Change) *posting.Change {
+	c.Outcome = true
+	return c
+}
+
+// fault is one thing that goes wrong in a sound store, and the rules that say so.
+type fault struct {
+	name   string
+	make   func(t *testing.T, w *fixture.Store)
+	broken []int
+	says   string // in every detail: no other check finds it; empty: not looked at
+}
+
+func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
+	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
+		for _, list := range [][]fault{
+			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one thing each, by rules
+			entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
+		} {
+			wantFaults(t, settle, list)
+		}
+	})
+}
+
+// wantFaults plants each fault in a town of its own and checks what is said of it.
+func wantFaults(t *testing.T, settle func(testing.TB) *fixture.Store, list []fault) {
+	for _, f := range list {
+		t.Run(f.name, func(t *testing.T) {
+			w := settle(t)
+			f.make(t, w)
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, f.broken...)
+			wantDetail(t, report, f.says)
+		})
+	}
+}
+
+// wantDetail checks that all details of a report say one thing.
+func wantDetail(t *testing.T, report *findings.Report, says string) {
+	t.Helper()
+	for _, rule := range report.Rules {
+		for _, detail := range rule.Details {
+			if !strings.Contains(detail, says) {
+				t.Errorf("rule %d says %q, want %q", rule.Number, detail, says)
+			}
+		}
+	}
+}
+
+var claimFaults = []fault{
+	{"two transactions for one Change", func(t *testing.T, w *fixture.Store) {
+		at, request := asked(w, "twice")
+		first, second := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard}), at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
+		w.Submit(t, decided(w.First.Org, &first, 0, claim(w.First.Org, 1, first.Record)), decided(w.First.Org, &second, 0))
+	}, []int{4}, ""},
+	{"a volatile txid claim", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Delete(store.KeyClaim(nil, w.First.Org, ledger.ClaimTxID, "1/order-2"))
+		})
+	}, []int{4}, ""},
+	{"a txid claim that names nothing", func(t *testing.T, w *fixture.Store) {
+		id := uuid.New()
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(store.KeyClaim(nil, w.First.Org, ledger.ClaimTxID, "1/none"), id[:])
+		})
+	}, []int{4}, ""},
+	{"a second claim on a transaction", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(store.KeyClaim(nil, w.First.Org, ledger.ClaimTxID, "1/other"), w.Charged.ID[:])
+		})
+	}, []int{4}, ""},
+	{"a volatile login", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) { p.Group.Delete(store.KeyClaim(nil, w.First.Org, ledger.ClaimLogin, "other")) })
+	}, []int{4}, ""},
+	{"volatile key hashes", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyClaims(nil, w.Second.Org, ledger.ClaimKeyHash)) })
+	}, []int{4}, ""},
+	{"a volatile partner number", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) { p.Group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimNumber, "2")) })
+	}, []int{4}, ""},
+	{"a partner number that nobody has", func(t *testing.T, w *fixture.Store) {
+		id := uuid.New()
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimNumber, "77"), id[:])
+		})
+	}, []int{4}, ""},
+	{"a settlement without its claim", func(t *testing.T, w *fixture.Store) {
+		c := settlement(w.First.Org, 1, false, 10, 0)
+		c.Claims = nil
+		w.Submit(t, c)
+	}, []int{4}, ""},
+	{"a transaction that no list shows", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) { eraseAll(p, store.KeyLists(nil, w.Second.Org, 2, uint8(money.Prod))) })
+	}, []int{4}, ""},
+	{"a transaction in another partner's list", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			row := store.Listed{Booked: 5, ID: w.Charged.ID}
+			p.Group.Set(store.KeyList(nil, w.First.Org, 9, uint8(money.Prod), 5), store.EncodeListed(nil, row))
+		})
+	}, []int{4}, ""},
+}
+
+var totalFaults = []fault{
+	{"a dropped line", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Lines(w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return l[:len(l)-1] })
+		})
+	}, []int{2}, ""},
+	{"a line of no event", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Lines(w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return append(l, l[len(l)-1]) })
+		})
+	}, []int{2}, ""},
+	{"an account of no event", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			l := store.Line{Seq: 1, Booked: 7, Side: ledger.Debit, Phase: ledger.Posted, Amount: money.FromUint64(1)}
+			p.Group.Set(store.KeyPage(nil, w.First.Org, ledger.Account{Path: "A:stray", Asset: fixture.USD}, 7), store.EncodeLine(nil, &l))
+		})
+	}, []int{2}, ""},
+	{"an account without its pages", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.DeleteAll(store.KeyPages(nil, w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}))
+		})
+	}, []int{2}, ""},
+	{"a running total rounded up", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Lines(w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line {
+				l[0].Totals.CreditsPosted, _ = l[0].Totals.CreditsPosted.Add(money.FromUint64(1))
+				return l
+			})
+		})
+	}, []int{2}, ""},
+	{"a page at another time", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			keys, rows := p.Rows(store.KeyPages(nil, w.First.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}))
+			p.Group.Delete(keys[0])
+			keys[0][len(keys[0])-1]--
+			p.Group.Set(keys[0], rows[0])
+		})
+	}, []int{2}, ""},
+	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.Opening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // nor is it what the settlement says
+	{"an amount rounded up on one side", func(t *testing.T, w *fixture.Store) { w.Opening(t, fixture.RoundUp) }, []int{2, 3}, ""},
+	{"a balance below its overdraft", func(t *testing.T, w *fixture.Store) {
+		w.Submit(t, forced(settlement(w.First.Org, 3, true, 501, 0)))
+	}, []int{2}, ""},
+	{"a balance at its overdraft", func(t *testing.T, w *fixture.Store) {
+		w.Submit(t, forced(settlement(w.First.Org, 3, true, 500, 0)))
+	}, nil, ""},
+	{"an overdraft that was lowered when it was in use", func(t *testing.T, w *fixture.Store) {
+		w.Submit(t, forced(settlement(w.First.Org, 3, true, 500, 0)))
+		h := fixture.Start(t, w)
+		defer h.Close()
+		if _, err := h.Directory.PatchPartner(t.Context(), w.First.Org, 3, words.PartnerPatch{Overdraft: &[]words.Overdraft{}}); err != nil {
+			t.Fatal(err)
+		}
+	}, nil, ""},
+	{"a balance below zero", func(t *testing.T, w *fixture.Store) {
+		w.Submit(t, forced(settlement(w.First.Org, 1, true, 100_000_000_000, 0)))
+	}, []int{2}, ""},
+	{"a line by effective date that is gone", func(t *testing.T, w *fixture.Store) {
+		w.Submit(t, settlement(w.First.Org, 1, false, 10, ledger.DateOf(fixture.StartTime)-1))
+		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+		w.Plant(t, func(p *fixture.Planter) {
+			p.DeleteAll(store.KeyShifts(nil, w.First.Org, ledger.Account{Path: ledger.Bank, Asset: fixture.USD}))
+		})
+	}, []int{2}, ""},
+	{"a line by another effective date", func(t *testing.T, w *fixture.Store) {
+		w.Submit(t, settlement(w.First.Org, 1, false, 10, ledger.DateOf(fixture.StartTime)-1))
+		w.Plant(t, func(p *fixture.Planter) {
+			a := ledger.Account{Path: ledger.Bank, Asset: fixture.USD}
+			_, rows := p.Rows(store.KeyShifts(nil, w.First.Org, a))
+			p.Group.Set(store.KeyShifted(nil, w.First.Org, a, 1, 1, 0), rows[0])
+		})
+	}, []int{2}, ""},
+}
+
+var stateFaults = []fault{
+	{"a fee rounded up", func(t *testing.T, w *fixture.Store) {
+		at, request := asked(w, "rounded")
+		exact := at.Create(uuid.New(), 1, request, &payment.Terms{
+			Terminal: w.Charged.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.Charged.Fee, 1)}, Route: "another",
+		})
+		w.Submit(t, decided(w.First.Org, &exact, 0, claim(w.First.Org, 1, exact.Record)))
+		next, _ := at.Answered(exact.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		w.Submit(t, decided(w.First.Org, &next, 3))
+	}, []int{3}, ""},
+	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Record(w.Second.Org, fixture.FirstOf(p, w.Second.Org), func(_ *store.Envelope, payload []byte) []byte {
+				r, _ := paymentcodec.Decode(payload)
+				r.Amount, r.WithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.WithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
+				return paymentcodec.Encode(r)
+			})
+		})
+	}, []int{3}, ""},
+	{"a status that no event led to", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Record(w.First.Org, fixture.TransactionSource(w.Refused.ID), func(_ *store.Envelope, payload []byte) []byte {
+				r, _ := paymentcodec.Decode(payload)
+				r.Status = payment.Failed
+				return paymentcodec.Encode(r)
+			})
+		})
+	}, []int{3}, ""},
+	{"a partner switched off without an event", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			keys, _ := p.Rows(store.KeyRecords(nil, w.Second.Org, ledger.Partner))
+			_, source, _ := store.ParseRecordKey(keys[0])
+			p.Record(w.Second.Org, source, func(_ *store.Envelope, payload []byte) []byte {
+				var fields map[string]any
+				if err := msgpack.Unmarshal(payload[1:], &fields); err != nil {
+					t.Fatal(err)
+				}
+				fields["active"] = false
+				changed, err := msgpack.Marshal(fields)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return append([]byte{1}, changed...)
+			})
+		})
+	}, []int{3}, ""},
+	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
+	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Started-- }) }, []int{3}, ""},
+	{"a hold that is not there", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Held = 9 }) }, []int{3}, ""},
+	{"a settlement that is not there", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Settled = 9 }) }, []int{3}, ""},
+	{"a transaction without its record", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Delete(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)))
+		})
+	}, []int{3, 4}, ""}, // its claim names nothing either
+	{"a record without events", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			_, rows := p.Rows(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)))
+			p.Group.Set(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(uuid.New())), rows[0])
+		})
+	}, []int{3}, ""},
+	{"a step that no machine has", func(t *testing.T, w *fixture.Store) {
+		at, request := asked(w, "step")
+		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
+		d.Events[1].Name = "settle"
+		d.Events[1].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
+			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
+		}}
+		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
+	}, []int{3}, ""},
+	{"money that moves without a state", func(t *testing.T, w *fixture.Store) {
+		at, request := asked(w, "moves")
+		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
+		d.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
+			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
+		}}
+		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
+	}, []int{3}, ""},
+	{"a state without its entry", func(t *testing.T, w *fixture.Store) {
+		at, request := asked(w, "empty")
+		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
+		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
+		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		next.Events[1].Entry = nil
+		w.Submit(t, decided(w.First.Org, &next, 3))
+	}, []int{3}, ""},
+	{"more captured than was held", func(t *testing.T, w *fixture.Store) {
+		at, request := asked(w, "more")
+		request.Type = payment.Payout
+		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
+		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
+		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		for i := range next.Events[1].Entry.Postings {
+			line := &next.Events[1].Entry.Postings[i]
+			line.Amount = fixture.MustAdd(line.Amount, 1)
+		}
+		next.Record.Amount, next.Record.WithFee, next.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
+		next.Record.Merchant.Abs = next.Record.Dest
+		w.Submit(t, decided(w.First.Org, &next, 3))
+	}, []int{3}, ""},
+	{"a second return of one charge", func(t *testing.T, w *fixture.Store) {
+		at, _ := asked(w, "")
+		v := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
+		view := v.View()
+		stored, _, err := view.Record(w.First.Org, fixture.TransactionSource(w.Back.ID))
+		view.Close()
+		if err != nil || v.Close() != nil {
+			t.Fatal(err)
+		}
+		original, err := paymentcodec.Decode(stored.Payload)
+		if err != nil || original.Status != payment.Reversed {
+			t.Fatalf("%+v, %v", original, err)
+		}
+		original.Status = payment.Charged
+		d, ok := at.Reversed(original, stored.Stamp.Settled, uuid.New(), payment.Failure{})
+		if !ok {
+			t.Fatal("it can't be reversed")
+		}
+		w.Submit(t, decided(w.First.Org, d.Return, 0))
+	}, []int{3}, ""},
+	{"a timer without its due row", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyDues(nil)) })
+	}, []int{3}, ""},
+	{"a timer below the mark", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(store.KeyMark, store.EncodeMark(nil, fixture.StartTime.Unix()+1_000_000))
+		})
+	}, []int{3}, ""},
+}
+
+var journalFaults = []fault{
+	{"an event that is written twice", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Journal(w.First.Org, -1, func(e []ledger.Event) []ledger.Event {
+				for i := len(e) - 1; ; i-- {
+					if e[i].Entry == nil {
+						twin := e[i]
+						twin.Seq, twin.Booked = e[len(e)-1].Seq+1, e[len(e)-1].Booked+1
+						return append(e, twin)
+					}
+				}
+			})
+		})
+	}, []int{3, 4}, ""}, // the list shows the record as it was before
+	{"nothing but blocks of another size", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Journal(w.First.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
+		})
+	}, nil, ""},
+	{"a skipped tree leaf", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Journal(w.First.Org, 4, func(e []ledger.Event) []ledger.Event { return e })
+		})
+	}, []int{5}, ""},
+	{"a tree row without its crossing subtrees", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			keys, rows := p.Rows(store.KeyTrees(nil, w.First.Org))
+			for i := range rows {
+				edge, crossing, err := store.DecodeTree(rows[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(crossing) > 0 {
+					p.Group.Set(keys[i], store.EncodeTree(nil, edge, crossing[1:]))
+				}
+			}
+		})
+	}, []int{5}, ""},
+	{"a block without its tree row", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) { p.DeleteAll(store.KeyTrees(nil, w.Second.Org)) })
+	}, []int{5}, ""},
+	{"a tree row without its block", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(store.KeyTree(nil, w.Second.Org, 9_999), store.EncodeTree(nil, nil, nil))
+		})
+	}, []int{5}, ""},
+	{"a time that stands still", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Journal(w.First.Org, -1, func(e []ledger.Event) []ledger.Event {
+				for i := range e {
+					if e[i].Name == "route" { // neither the first of its record nor the last
+						e[i].Booked = e[i-1].Booked
+						break
+					}
+				}
+				return e
+			})
+		})
+	}, []int{5}, ""},
+	{"a group lost in the middle", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			keys, rows := p.Rows(store.KeyBlocks(nil, w.Second.Org))
+			p.Group.Delete(keys[len(keys)/2])
+			block, err := store.DecodeBlock(keys[len(keys)/2], rows[len(rows)/2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Group.Delete(store.KeyTree(nil, w.Second.Org, block.First))
+		})
+	}, []int{2, 3, 5}, ""}, // the lines and records of its events are still there
+}
+
+var callFaults = []fault{
+	{"a call without an intent", func(t *testing.T, w *fixture.Store) {
+		w.Log(t, func(lines []string) []string {
+			return append(lines, strings.Replace(lines[0], w.Charged.ID.String(), uuid.NewString(), 1))
+		})
+	}, []int{7}, ""},
+	{"a call made twice", func(t *testing.T, w *fixture.Store) {
+		w.Log(t, func(lines []string) []string { return append(lines, lines[0]) })
+	}, []int{7}, ""},
+	{"a charge that the record does not know", func(t *testing.T, w *fixture.Store) {
+		w.Log(t, func(lines []string) []string {
+			for i, line := range lines {
+				if strings.Contains(line, w.Refused.ID.String()) {
+					lines[i] = strings.Replace(line, `"outcome":"refused"`, `"outcome":"charged"`, 1)
+				}
+			}
+			return lines
+		})
+	}, []int{7}, ""},
+	{"a log that is gone", func(t *testing.T, w *fixture.Store) {
+		if err := os.Remove(filepath.Join(w.Dir, "simulator.log")); err != nil {
+			t.Fatal(err)
+		}
+	}, []int{7}, ""},
+	{"a line that was never finished", func(t *testing.T, w *fixture.Store) {
+		w.Log(t, func(lines []string) []string {
+			return append(lines[:len(lines)-1], lines[len(lines)-1], `{"reference":"`)
+		})
+	}, nil, ""},
+}

@@ -1,0 +1,326 @@
+package check_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// insider changes rows of a store as somebody would who has its disk, its code and its
+// checksums, and puts them back.
+type insider struct {
+	t       *testing.T
+	journal *posting.Journal
+	log     posting.Log
+	rows    map[string][]rawRow // by kind
+}
+
+type rawRow struct{ key, value []byte }
+
+// openInsider opens a store to change it while it is checked. Nothing is ever submitted
+// to its journal.
+func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
+	t.Helper()
+	in := &insider{t: t, rows: make(map[string][]rawRow)}
+	in.journal = fixture.OpenJournal(t, w, clock.NewManual(at), func(l posting.Log) posting.Log { in.log = l; return l })
+	t.Cleanup(func() { fixture.Must(t, in.journal.Close()) })
+	in.read()
+	return in
+}
+
+// read takes all rows. Which organizations there are is found as the checker finds it.
+func (in *insider) read() {
+	v := in.journal.View()
+	defer v.Close()
+	for s := posting.Blocks; s <= posting.KVs; s++ {
+		fixture.Must(in.t, v.SectionOrganizations(s, func(org ledger.ID) (bool, error) {
+			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
+				in.keepRow(key, value)
+				return true, nil
+			})
+		}))
+	}
+	for _, prefix := range [][]byte{store.KeyDues(nil), store.KeyMark} {
+		fixture.Must(in.t, v.RowsWith(prefix, func(key, value []byte) (bool, error) {
+			in.keepRow(key, value)
+			return true, nil
+		}))
+	}
+}
+
+func (in *insider) keepRow(key, value []byte) {
+	kind := kindOfRow(key)
+	in.rows[kind] = append(in.rows[kind], rawRow{bytes.Clone(key), bytes.Clone(value)})
+}
+
+// kindOfRow names a row as the table in docs/audit.md does.
+func kindOfRow(key []byte) string {
+	const org = 1 + 16
+	switch key[0] {
+	case 'b':
+		return "block"
+	case 't':
+		return "tree"
+	case 'p':
+		return "page"
+	case 's':
+		return "shifted"
+	case 'y':
+		return "daybook"
+	case 'r':
+		return "record " + string(key[org])
+	case 'q':
+		return "part"
+	case 'x':
+		return "sealed"
+	case 'c':
+		return "claim " + string(key[org])
+	case 'n':
+		name, _, _ := strings.Cut(string(key[org:]), "/")
+		return "counter " + name
+	case 'l':
+		return "list"
+	case 'd':
+		return "due"
+	case 'm':
+		return "mark"
+	case 'w':
+		if store.IsCheckpoint(key[org:]) {
+			return "checkpoint"
+		}
+		if bytes.Equal(key[org:], []byte("summaries")) {
+			return "kv summaries"
+		}
+		return "kv " + string(key[org])
+	}
+	return "unknown " + string(key[0])
+}
+
+// set applies one group with the rows, of which one without a value is removed.
+func (in *insider) set(rows ...rawRow) {
+	in.t.Helper()
+	n, hash := in.journal.LastGroup()
+	g := store.NewGroup(n+1, hash)
+	for _, r := range rows {
+		if r.value == nil {
+			g.Delete(r.key)
+		} else {
+			g.Set(r.key, r.value)
+		}
+	}
+	g.Seal()
+	fixture.Must(in.t, in.log.Apply(g))
+}
+
+// caught tells whether the checker finds the change of a row.
+func (in *insider) caught(row, changed rawRow) bool {
+	in.t.Helper()
+	undo := []rawRow{row}
+	if bytes.Equal(row.key, changed.key) {
+		in.set(changed)
+	} else {
+		in.set(rawRow{key: row.key}, changed)
+		undo = append(undo, rawRow{key: changed.key})
+	}
+	report, err := check.Check(in.t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
+	in.set(undo...)
+	return err != nil || report.Broken()
+}
+
+// change changes one byte of a row: of its value, or of its key if it has none.
+func (r rawRow) change(random *rand.Rand) rawRow {
+	c := rawRow{bytes.Clone(r.key), bytes.Clone(r.value)}
+	of, from := c.value, 0
+	if len(of) == 0 {
+		of, from, c.value = c.key, 1+16+1, []byte{}
+	}
+	of[from+random.IntN(len(of)-from)] ^= byte(1 + random.IntN(255))
+	return c
+}
+
+// unproven are the kinds of rows in which the checker need not find a changed byte:
+// those of docs/audit.md, "Rows that no event proves".
+var unproven = map[string]bool{
+	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
+	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
+}
+
+// everyKind is a store with rows of every kind: the parish, and beside it a request with
+// a key, a long record, a checkpoint, and a transfer.
+func everyKind(t *testing.T) *fixture.Store {
+	t.Helper()
+	w := copyNotifiedStore(t)
+	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
+	owner, _ := n.Directory.Partner(w.First.Org, w.First.Partner)
+	for _, meta := range []string{"short", strings.Repeat("long ", 20_000)} {
+		_, err := n.Payments.Create(live.Create{Org: w.First.Org, Partner: owner, Key: actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: meta[:5], Hash: [32]byte{1}},
+			Request: payment.Request{
+				Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+				MerchantMeta: []byte(`{"a":"` + meta + `"}`),
+			}})
+		fixture.Must(t, err)
+	}
+	_, err := n.Directory.CreateBlock(t.Context(), w.First.Org, words.BlockDraft{Kind: words.BlockEmail, Value: "a@shop.example"})
+	fixture.Must(t, err)
+	n.Create(w.First, payment.Payment, "4000000000003220", 1_500, "later") // keeps its card until its payer has acted
+	n.close()
+	w.Submit(t, transfer(&w.Store, true))
+	w.Submit(t, removed(w.First.Org, fixture.StartTime))
+	makeCheckpoints(t, &w.Store)
+	return &w.Store
+}
+
+// One byte of any row, with every checksum right: the checker finds it, or the kind of
+// row is one of which docs/audit.md says why it need not be found.
+func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
+	changes := 200
+	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
+		changes = n
+	}
+	seed := rand.Uint64()
+	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	fair := copyContractStore(t, fixture.Buffered)
+	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
+	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &fair.Store, fair.at)} {
+		kinds := slices.Sorted(maps.Keys(in.rows))
+		for _, kind := range kinds {
+			delete(missing, kind)
+		}
+		tried, missed := make(map[string]int), make(map[string]int)
+		for n := range changes / 2 {
+			kind := kinds[n%len(kinds)]
+			row := in.rows[kind][random.IntN(len(in.rows[kind]))]
+			changed := row.change(random)
+			tried[kind]++
+			if in.caught(row, changed) {
+				continue
+			}
+			missed[kind]++
+			if !unproven[kind] {
+				t.Errorf("nobody finds a changed byte in a row of kind %s: key %x, was\n%x, is\n%x", kind, row.key, row.value, changed.value)
+			}
+		}
+		t.Logf("kinds %v", kinds)
+		t.Logf("tried %v, missed %v", tried, missed)
+	}
+	if len(missing) > 0 {
+		t.Errorf("neither store has a row of the kinds %v", slices.Sorted(maps.Keys(missing)))
+	}
+}
+
+// A row that is gone is found as well, or its kind is one of those, or all readers are
+// answered as before: its lines are in another row too, or show nothing any more, or it
+// only made an answer faster.
+func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
+	const most = 30 // rows of a kind that are tried
+	seed := rand.Uint64()
+	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	fair := copyContractStore(t, fixture.Buffered)
+	spare := map[string]bool{"daybook": true, "list": true, "page": true, "checkpoint": true}
+	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &fair.Store, fair.at)} {
+		before, missed := in.answers(), make(map[string]int)
+		for kind, rows := range in.rows {
+			if unproven[kind] {
+				continue
+			}
+			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+			for _, row := range rows[:min(most, len(rows))] {
+				gone := rawRow{key: row.key}
+				if in.caught(row, gone) {
+					continue
+				}
+				missed[kind]++
+				in.set(gone)
+				if !spare[kind] || in.answers() != before {
+					t.Errorf("nobody finds that a row of kind %s is gone: key %x, was %x", kind, row.key, row.value)
+				}
+				in.set(row)
+			}
+		}
+		t.Logf("missed and not missing: %v", missed)
+	}
+}
+
+// answers is what readers are told of all accounts and lists.
+func (in *insider) answers() string {
+	in.t.Helper()
+	v := in.journal.View()
+	defer v.Close()
+	var b strings.Builder
+	fixture.Must(in.t, v.Organizations(func(org ledger.ID) (bool, error) {
+		for _, env := range []money.Env{money.Prod, money.Test} {
+			fixture.Must(in.t, v.Accounts(org, "", env, func(a ledger.Account) (bool, error) {
+				fmt.Fprintln(&b, a)
+				return true, v.Lines(org, a, 0, func(l posting.Line) (bool, error) {
+					fmt.Fprintln(&b, l)
+					return true, nil
+				})
+			}))
+			for _, at := range []ledger.Micros{ledger.MicrosOf(fixture.StartTime), ledger.MicrosOf(fixture.StartTime.AddDate(0, 0, 2)), v.Now()} {
+				fixture.Must(in.t, v.TrialBalance(org, posting.AsOf{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+					fmt.Fprintln(&b, a, *t)
+					return true, nil
+				}))
+			}
+		}
+		for partner := range int64(9) {
+			for env := range 256 {
+				in.list(&b, v, org, posting.List{Partner: partner, Env: uint8(env)})
+			}
+		}
+		return true, nil
+	}))
+	return b.String()
+}
+
+// list writes what a list shows, by creation and by the last event: a row of any other
+// event is passed over.
+func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l posting.List) {
+	last := make(map[ledger.ID]bool)
+	fixture.Must(in.t, v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
+		if !last[row.ID] || row.First {
+			fmt.Fprintln(b, l, row)
+		}
+		last[row.ID] = true
+		return true, nil
+	}))
+}
+
+// The kinds of rows that no event proves are those that the auditor is told of.
+func TestTheAuditorIsToldWhichRowsNoEventProves(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
+	fixture.Must(t, err)
+	for kind := range unproven {
+		if !bytes.Contains(page, fmt.Appendf(nil, "| `%s` |", kind)) {
+			t.Errorf("docs/audit.md does not say why a row of kind %q may be changed", kind)
+		}
+	}
+}

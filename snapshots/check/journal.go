@@ -1,0 +1,171 @@
+package check
+
+import (
+	"encoding/binary"
+	"iter"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check/books"
+	"mizan/snapshots/check/deliveries"
+	"mizan/snapshots/check/findings"
+)
+
+// Rule 5, journals. Sequences are gap-free, booked times rise, blocks join, and groups are
+// a chain up to the group that was durable last.
+
+// groups checks that the store's groups are a chain without a gap, up to the
+// group that was durable last.
+func (c *checker) groups(last uint64, hash [32]byte) error {
+	var n uint64
+	var chain [32]byte
+	return c.ReadSection(findings.RuleJournal, func() error {
+		err := c.View.Groups(func(g posting.GroupRow) (bool, error) {
+			if g.N != n+1 || g.Previous != chain {
+				c.Report.Breach(findings.RuleJournal, "group %d does not follow group %d", g.N, n)
+			}
+			n, chain = g.N, g.Hash
+			return true, c.Interrupted()
+		})
+		if err == nil && (n != last || chain != hash) {
+			c.Report.Breach(findings.RuleJournal, "the last group is %d, and group %d was durable", n, last)
+		}
+		return err
+	})
+}
+
+// journal reads an organization's events in order: it checks their order and
+// their tree, and lets the books and the histories follow them.
+func (c *orgCheck) journal() error {
+	o := c.organization
+	trees, stop := iter.Pull(c.treeRows())
+	defer stop()
+	j := &journal{orgCheck: c, notices: c.deliveries.NoticesOf()}
+	j.months = c.books.MonthsOf()
+	j.checkpoints = c.books.CheckpointsOf()
+	defer j.notices.Stop()
+	defer j.checkpoints.Stop()
+	tree, more := trees()
+	err := c.View.Rows(o.ID, posting.Blocks, func(key, row []byte) (bool, error) {
+		block, err := store.DecodeBlock(key, row)
+		if err != nil {
+			c.Report.Breach(findings.RuleJournal, "organization %v: %v", o.ID, err)
+			return true, nil
+		}
+		for more && tree.first < block.First {
+			c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
+			tree, more = trees()
+		}
+		var own []byte
+		if more && tree.first == block.First {
+			own = tree.row
+		}
+		if err := j.block(&block, own); err != nil {
+			return false, err
+		}
+		if own != nil {
+			tree, more = trees()
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for ; more; tree, more = trees() {
+		if tree.err != nil {
+			return tree.err
+		}
+		c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
+	}
+	j.endStored()
+	j.notices.End()
+	j.checkpoints.End()
+	root, err := j.forest.tree.root()
+	c.Digest.Head(uint64(j.forest.tree.size), root)
+	c.Report.Counts.Events += j.events
+	c.Report.Count(findings.RuleJournal, j.events)
+	return err
+}
+
+type treeRow struct {
+	first uint64
+	row   []byte // until the next one is asked for
+	err   error
+}
+
+// treeRows are an organization's tree rows, and at the end the scan's error.
+func (c *orgCheck) treeRows() iter.Seq[treeRow] {
+	return func(yield func(treeRow) bool) {
+		err := c.View.Rows(c.organization.ID, posting.Trees, func(key, row []byte) (bool, error) {
+			return yield(treeRow{first: binary.BigEndian.Uint64(key[len(key)-8:]), row: row}), nil
+		})
+		if err != nil {
+			yield(treeRow{first: ^uint64(0), err: err})
+		}
+	}
+}
+
+// journal is the reading of one organization's journal.
+type journal struct {
+	*orgCheck
+	forest      forest
+	last        uint64 // seq
+	time        ledger.Micros
+	events      uint64
+	notices     *deliveries.Notices
+	months      *books.Months
+	checkpoints *books.Checkpoints
+	awaited     ledger.Source // whose next event must come at once; zero: none's
+}
+
+// block checks one block and all events in it.
+func (j *journal) block(block *store.BlockRow, tree []byte) error {
+	org := j.organization.ID
+	if block.First != j.last+1 {
+		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d follows event %d", org, block.First, j.last)
+	}
+	j.forest.begin(block.First)
+	err := block.Each(func(seq uint64, canonical []byte) (bool, error) {
+		j.last = seq
+		if err := j.forest.add(canonical); err != nil {
+			return false, err
+		}
+		j.event(seq, canonical)
+		return true, j.Interrupted()
+	})
+	if err != nil {
+		return err
+	}
+	if j.forest.lost {
+		return nil
+	}
+	if wrong := j.forest.compare(block.Root, tree); wrong != "" {
+		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d has %s", org, block.First, wrong)
+	}
+	return nil
+}
+
+func (j *journal) event(seq uint64, canonical []byte) {
+	j.events++
+	org := j.organization.ID
+	e, err := ledger.ParseCanonical(canonical)
+	if err != nil {
+		j.Report.Breach(findings.RuleJournal, "organization %v: event %d: %v", org, seq, err)
+		return
+	}
+	if e.Seq != seq {
+		j.Report.Breach(findings.RuleJournal, "organization %v: event %d calls itself %d", org, seq, e.Seq)
+	}
+	if e.Booked <= j.time {
+		j.Report.Breach(findings.RuleJournal, "organization %v: event %d is not later than the one before", org, seq)
+	}
+	j.time = e.Booked
+	closed := j.books.Book(&e)
+	j.followStored(&e)
+	j.follow(&e, closed)
+	j.months.Follow(&e, closed)
+	j.contracts.FollowOwnAccounts(&e)
+	j.notices.Follow(&e)
+	j.checkpoints.Follow(&e)
+}

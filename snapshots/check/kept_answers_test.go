@@ -1,0 +1,86 @@
+package check_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/actors/directory"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// administered is a town in which two writes of the administration came with
+// keys: one made an organization, the other changed the first partner.
+func administered(t *testing.T) (w *fixture.Store, made ledger.ID) {
+	t.Helper()
+	w = fixture.Copy(t)
+	h := fixture.Start(t, w)
+	defer h.Close()
+	with := func(key string) (actors.Key, func(any) directory.Answer) {
+		return actors.Key{Scope: actors.KeyOfAdmin, Text: key}, func(any) directory.Answer {
+			return directory.Answer{Status: 200, Body: []byte("{}")}
+		}
+	}
+	key, answer := with("make")
+	o, err := h.Directory.CreateOrganization(directory.Once(t.Context(), key, answer), words.OrganizationDraft{Name: "Made"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, answer = with("change")
+	name := "Changed"
+	if _, err := h.Directory.PatchPartner(directory.Once(t.Context(), key, answer), w.First.Org, w.First.Partner, words.PartnerPatch{Name: &name}); err != nil {
+		t.Fatal(err)
+	}
+	return w, o.ID
+}
+
+func answerTo(key string) ledger.Source {
+	return ledger.Source{Kind: ledger.Answer, ID: words.AnswerID(key)}
+}
+
+func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
+	claim := func(key string) []byte { return store.KeyClaim(nil, words.PlatformOrg, ledger.ClaimIdempotency, key) }
+	for name, c := range map[string]struct {
+		broken []int
+		says   string
+		plant  func(w *fixture.Store, made ledger.ID, p *fixture.Planter)
+	}{
+		"none":                      {},
+		"an answer without its key": {[]int{4}, "is no key's", func(_ *fixture.Store, _ ledger.ID, p *fixture.Planter) { p.Group.Delete(claim("admin/change")) }},
+		"an answer of another's key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Planter) {
+			p.Group.Delete(claim("admin/make"))
+			plantClaim(p, w, "admin/other")
+		}},
+		"a key that made a partner of another organization": {[]int{4}, "", func(_ *fixture.Store, made ledger.ID, p *fixture.Planter) {
+			_, rows := p.Rows(claim("admin/change"))
+			p.Group.Set(claim("admin/change"), append(rows[0][:len(rows[0])-len(made)], made[:]...))
+		}},
+		"an answer that is gone": {[]int{3, 4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Planter) {
+			p.Group.Delete(store.KeyRecord(nil, w.First.Org, answerTo("admin/change")))
+		}},
+		"an answer that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, made ledger.ID, p *fixture.Planter) {
+			p.Record(made, answerTo("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, made := administered(t)
+			if c.plant != nil {
+				w.Plant(t, func(p *fixture.Planter) { c.plant(w, made, p) })
+			}
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, c.broken...)
+			wantDetail(t, report, c.says)
+		})
+	}
+}
+
+// plantClaim plants the claim of a key that made what is not there.
+func plantClaim(p *fixture.Planter, w *fixture.Store, key string) {
+	owner := append(ownerOf(ledger.Partner, uuid.New()), w.First.Org[:]...)
+	p.Group.Set(store.KeyClaim(nil, words.PlatformOrg, ledger.ClaimIdempotency, key), owner)
+}

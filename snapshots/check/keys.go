@@ -1,0 +1,155 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"mizan/actors"
+	directoryactor "mizan/actors/directory"
+	paymentactor "mizan/actors/payment"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 4, idempotency keys. A key names something that exists and belongs to its partner,
+// or a contract or a closed month of its organization; every kept answer has its key.
+
+// usedKey is a claim on an idempotency key that names what is not in its own
+// organization, as those of the administration do, which are the platform's.
+type usedKey struct {
+	org    ledger.ID
+	made   ledger.Source
+	place  ledger.ID // the organization of what was made
+	answer ledger.ID // what was answered, kept there too; the nil UUID: nothing is
+}
+
+// madeElsewhere reads a claim of the administration on an idempotency key: the
+// owner ends with the organization of what was made, where the answer lies too.
+// Without one it is an organization that was made.
+func madeElsewhere(org ledger.ID, made ledger.Source, key string, owner []byte) usedKey {
+	const head = 32 + 1 + 16
+	k := usedKey{org: org, made: made, place: made.ID}
+	if len(owner) == head+len(k.place) {
+		k.place, k.answer = ledger.ID(owner[head:]), words.AnswerID(key)
+	}
+	return k
+}
+
+// keyUsed checks that a claim on an idempotency key names something that exists
+// and, where it is a partner's key for a transaction, that partner's.
+func (c *orgCheck) keyUsed(key string, owner []byte) {
+	o := c.organization
+	if c.transactions.CheckRenewalKey(key, owner) || c.contracts.CheckStaffKey(key, owner) {
+		return
+	}
+	made, ok := scan.KeyOwner(owner)
+	scope, text, scoped := cutScope(key)
+	if !ok || !scoped || text == "" {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
+		return
+	}
+	h := o.Histories.Find(made)
+	if h == nil || h.Marks&scan.HasRow == 0 || o.ID == words.PlatformOrg {
+		c.keys = append(c.keys, madeElsewhere(o.ID, made, key, owner))
+		return
+	}
+	if made.Kind == ledger.Subscription && scope != 0 {
+		c.transactions.CheckSubscriptionKey(key, scope, made, owner)
+	}
+	if made.Kind != ledger.Transaction || scope == 0 {
+		return
+	}
+	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = made.ID
+	if h.ListHash != o.Histories.ListOf(scope, money.Prod) && h.ListHash != o.Histories.ListOf(scope, money.Test) {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, scope, scan.Named(made))
+	}
+}
+
+// checkReply checks that what somebody was answered with is an earlier picture of a
+// transaction, or of a contract, that is there.
+func (c *orgCheck) checkReply(r *scan.Record) {
+	c.CheckState(r, string(words.StateGiven))
+	switch {
+	case actors.ContractReply.Has(r.Payload):
+		c.contracts.CheckContractReply(r)
+	case !actors.PaymentReply.Has(r.Payload):
+		c.Fault(r, "is of an unknown form")
+	case c.Keyring == nil:
+		c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = ledger.ID{}
+	default:
+		c.checkPaymentReply(r)
+	}
+}
+
+func (c *orgCheck) checkPaymentReply(r *scan.Record) {
+	reply, err := paymentactor.OpenReply(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload)
+	if err != nil {
+		c.Fault(r, "can't be read: %v", err)
+		return
+	}
+	h := r.Organization.Histories.Find(ledger.Source{Kind: ledger.Transaction, ID: reply.Record.ID})
+	if h == nil || uint64(h.Version) < reply.Stamp.Version || h.Last < reply.Stamp.LastSeq || h.Started != reply.Stamp.Started {
+		c.Fault(r, "shows transaction %v as it never was", reply.Record.ID)
+	}
+	c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID
+}
+
+// checkAnswer opens what a write of the administration was answered with.
+func (c *orgCheck) checkAnswer(r *scan.Record) {
+	if c.Keyring == nil {
+		return
+	}
+	if _, err := directoryactor.OpenAnswer(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload); err != nil {
+		c.Fault(r, "can't be read: %v", err)
+	}
+}
+
+// cutScope takes a key apart: whose it is, the administration's being 0, and
+// what was sent.
+func cutScope(key string) (partner int64, text string, ok bool) {
+	if text, ok = strings.CutPrefix(key, actors.KeyOfAdmin+"/"); ok {
+		return 0, text, true
+	}
+	rest, ok := strings.CutPrefix(key, "partner/")
+	if !ok {
+		return 0, "", false
+	}
+	digits, text, ok := strings.Cut(rest, "/")
+	partner, err := strconv.ParseInt(digits, 10, 64)
+	return partner, text, ok && err == nil && partner > 0
+}
+
+// checkKeys looks again for what keys name beyond their organization, and that
+// every answer that is kept is some key's.
+func (c *checker) checkKeys() error {
+	for at, shown := range c.replies.Shown {
+		if used, found := c.replies.Keys[at]; !found || used != shown && shown != (ledger.ID{}) {
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", at.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: at.ID}))
+		}
+	}
+	kept := make(map[scan.Place]bool)
+	for _, k := range c.keys {
+		if made := c.StoredIn(k.place, k.made); made == nil || k.answer == (ledger.ID{}) && k.made.Kind != ledger.Organization {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(k.made))
+			continue
+		}
+		if k.answer == (ledger.ID{}) {
+			continue
+		}
+		answer := ledger.Source{Kind: ledger.Answer, ID: k.answer}
+		if c.StoredIn(k.place, answer) == nil {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(answer))
+			continue
+		}
+		kept[scan.Place{Org: k.place, ID: k.answer}] = true
+	}
+	for _, a := range c.given {
+		if !kept[a] {
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", a.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: a.ID}))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package check_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/actors/account"
+	"mizan/actors/directory"
+	"mizan/actors/notifier"
+	live "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/alerts"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/fixture"
+)
+
+// notifiedStore is a town whose first organization has partners that are notified: by
+// receivers that acknowledge, that fail at first, and that always fail.
+type notifiedStore struct {
+	fixture.Store
+	owner     *words.Partner // has terminals with addresses of their own
+	heir      *words.Partner // has an address, and a terminal without
+	terminals map[money.Currency]ledger.ID
+	hook      ledger.ID // the owner's notification-only terminal
+
+	marked  *payment.Record // acknowledged at the first attempt
+	pending *payment.Record // two attempts failed
+	parked  *payment.Record
+	retried *payment.Record // acknowledged at the second attempt
+	again   *payment.Record // acknowledged at the first attempt, and once more
+	idle    *payment.Record // its payer had something to do, and has not done it
+	nobody  *payment.Record // at a terminal without an address
+	nowhere *payment.Record // without a terminal
+	theirs  *payment.Record // the heir's
+}
+
+// The owner's terminals: each is found by its currency.
+const (
+	acknowledging = money.Currency("USD")
+	failing       = money.Currency("EUR")
+	failingOnce   = money.Currency("GBP")
+	unaddressed   = money.Currency("CHF")
+	unserved      = money.Currency("KZT") // by no terminal
+	ofTheHeir     = money.Currency("IDR")
+)
+
+var notifiedMaster struct {
+	notifiedStore
+	once sync.Once
+}
+
+// copyNotifiedStore copies the parish into a directory of the test's own.
+func copyNotifiedStore(t testing.TB) *notifiedStore {
+	t.Helper()
+	notifiedMaster.once.Do(func() {
+		w := fixture.Copy(t)
+		built := &notifiedMaster.notifiedStore
+		built.Store = *w
+		var err error
+		if built.Dir, err = os.MkdirTemp("", "mizan-parish-"); err != nil {
+			t.Fatal(err)
+		}
+		fixture.Must(t, os.CopyFS(built.Dir, os.DirFS(w.Dir)))
+		fixture.Must(t, os.Chmod(filepath.Join(built.Dir, "keyring"), 0o600))
+		built.fill(t)
+	})
+	if notifiedMaster.theirs == nil {
+		t.Fatal("the parish could not be built")
+	}
+	own := notifiedMaster.notifiedStore
+	own.Dir = filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(notifiedMaster.Dir)))
+	fixture.Must(t, os.Chmod(filepath.Join(own.Dir, "keyring"), 0o600))
+	return &own
+}
+
+// notifyingServer is a house that notifies.
+type notifyingServer struct {
+	*fixture.Server
+	notifier *notifier.Service
+	receiver *receiver
+}
+
+// receiver is where all notifications go.
+type receiver struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen map[string]bool // event_ids that came by the path that fails at first; guarded by mu
+}
+
+func newReceiver(t testing.TB) *receiver {
+	r := &receiver{seen: make(map[string]bool)}
+	r.Server = httptest.NewServer(http.HandlerFunc(r.receive))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
+	switch q.URL.Path {
+	case "/always":
+		w.WriteHeader(http.StatusInternalServerError)
+	case "/once":
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		var envelope struct {
+			EventID string `json:"event_id"`
+		}
+		if err := json.NewDecoder(q.Body).Decode(&envelope); err != nil || !r.seen[envelope.EventID] {
+			r.seen[envelope.EventID] = true
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}
+}
+
+// openNotified opens the town with everything that it takes to notify. addresses
+// says who is told; nil: the directory.
+func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
+	t.Helper()
+	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), Started: make(map[ledger.ID]ledger.Micros)}
+	n := &notifyingServer{Server: h, receiver: newReceiver(t)}
+	h.Journal = fixture.OpenJournal(t, w, h.Clock, nil)
+	h.Runtime = actors.New(actors.Options{Clock: h.Clock, Journal: h.Journal, Log: fixture.NoLog, Sealer: fixture.Keyring(t, w.Dir)})
+	var err error
+	h.Directory, err = directory.Start(h.Runtime, fixture.Keyring(t, w.Dir))
+	fixture.Must(t, err)
+	h.Directory.AllowPrivateHooks(true)
+	h.Simulator, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(w.Dir, "simulator.log"), Clock: h.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	})
+	fixture.Must(t, err)
+	if addresses == nil {
+		addresses = h.Directory
+	}
+	accounts := account.New(h.Runtime)
+	h.Payments = live.New(live.Options{
+		Runtime: h.Runtime, Directory: h.Directory, Admission: accounts, Sealer: fixture.Keyring(t, w.Dir), Addresses: addresses,
+		Providers:  map[string]actors.Provider{"simulator": h.Simulator},
+		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
+	})
+	accounts.Recall(h.Payments.Attempts)
+	n.notifier, err = notifier.New(notifier.Options{
+		Runtime: h.Runtime, Addresses: h.Directory, AllowPrivate: true,
+		Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h.Payments},
+		Operators: func(_, _ ledger.ID, _, _ []byte) (notifier.Attempt, []byte, time.Duration) {
+			return notifier.Attempt{}, nil, 0
+		},
+	})
+	fixture.Must(t, err)
+	h.Runtime.Start(live.Resumes)
+	n.notifier.Resume()
+	return n
+}
+
+func (n *notifyingServer) close() {
+	n.notifier.Close()
+	n.Server.Close()
+}
+
+// at makes a terminal whose notifications go by a path; none: nowhere.
+func (n *notifyingServer) at(w *notifiedStore, owner *words.Partner, kind words.TerminalType, currency money.Currency, path string) ledger.ID {
+	n.T.Helper()
+	draft := words.TerminalDraft{Partner: owner.Number, Name: "notified", Provider: words.Simulator, Type: kind}
+	if kind != words.MerchantTerminal {
+		draft.ProviderParams = []byte(`{"currencies":["` + string(currency) + `"]}`)
+	}
+	if path != "" {
+		draft.MerchantParams = []byte(`{"notify_url":"` + n.receiver.URL + path + `","secret":"s"}`)
+	}
+	made, err := n.Directory.CreateTerminal(n.T.Context(), w.First.Org, draft)
+	fixture.Must(n.T, err)
+	return made.ID
+}
+
+// pay makes a payment of the owner and waits until it was tried to tell of it.
+func (n *notifyingServer) pay(w *notifiedStore, owner *words.Partner, currency money.Currency, card string) *payment.Record {
+	n.T.Helper()
+	result, err := n.Payments.Create(live.Create{Org: w.First.Org, Partner: owner, Request: payment.Request{
+		Type: payment.Payment, Amount: money.FromUint64(2_500), Asset: money.Asset{Currency: currency, Env: money.Prod},
+		Method: payment.BankCard, ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+	}, Card: &secret.Card{Number: []byte(card), CVV: []byte("123")}})
+	fixture.Must(n.T, err)
+	n.Advance(time.Millisecond)
+	return result.Record
+}
+
+// delivery is the one about a payment's last event.
+func (n *notifyingServer) delivery(w *notifiedStore, r *payment.Record) notifier.ID {
+	n.T.Helper()
+	view := n.Journal.View()
+	defer view.Close()
+	stored, found, err := view.Record(w.First.Org, fixture.TransactionSource(r.ID))
+	if err != nil || !found {
+		n.T.Fatal(found, err)
+	}
+	return notifier.ID{Booked: stored.Stamp.Updated, Channel: 1}
+}
+
+func (w *notifiedStore) fill(t testing.TB) {
+	n := openNotified(t, &w.Store, fixture.StartTime.Add(time.Hour), nil)
+	defer n.close()
+	var err error
+	w.owner, err = n.Directory.CreatePartner(t.Context(), w.First.Org, words.PartnerDraft{Name: "Notified", Login: "notified", Lang: "ru"}, []byte("nine-Lions-paint"))
+	fixture.Must(t, err)
+	w.heir, err = n.Directory.CreatePartner(t.Context(), w.First.Org,
+		words.PartnerDraft{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir"}, []byte("nine-Lions-paint"))
+	fixture.Must(t, err)
+	w.terminals = map[money.Currency]ledger.ID{
+		acknowledging: n.at(w, w.owner, words.PaymentTerminal, acknowledging, "/ok"),
+		failing:       n.at(w, w.owner, words.PaymentTerminal, failing, "/always"),
+		failingOnce:   n.at(w, w.owner, words.PaymentTerminal, failingOnce, "/once"),
+		unaddressed:   n.at(w, w.owner, words.PaymentTerminal, unaddressed, ""),
+		ofTheHeir:     n.at(w, w.heir, words.PaymentTerminal, ofTheHeir, ""),
+	}
+	w.hook = n.at(w, w.owner, words.MerchantTerminal, "", "/ok")
+	n.Advance(2 * time.Minute) // whoever has an address has had it for a while
+	const good = "4242424242424242"
+	w.parked = n.pay(w, w.owner, failing, good)
+	w.retried = n.pay(w, w.owner, failingOnce, good)
+	n.Advance(8 * time.Hour)
+	w.marked = n.pay(w, w.owner, acknowledging, good)
+	n.pay(w, w.owner, acknowledging, "4000000000000002")
+	w.idle = n.pay(w, w.owner, acknowledging, "4000000000003220") // its payer has something to do
+	n.Advance(31 * time.Minute)                                   // and has not done it
+	w.again = n.pay(w, w.owner, acknowledging, good)
+	_, err = n.notifier.Replay(w.First.Org, n.delivery(w, w.again), nil)
+	fixture.Must(t, err)
+	w.nobody = n.pay(w, w.owner, unaddressed, good)
+	w.nowhere = n.pay(w, w.owner, unserved, good)
+	w.pending = n.pay(w, w.owner, failing, good)
+	n.Advance(time.Minute)
+	part := money.FromUint64(500)
+	_, err = n.Payments.Refund(live.Amount{Command: live.Command{Org: w.First.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
+	fixture.Must(t, err)
+	fixture.Must(t, n.notifier.Post(w.First.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
+	n.Advance(time.Second)
+	theirs := n.pay(w, w.heir, ofTheHeir, good)
+	if theirs.Status != payment.Charged || w.nowhere.Status != payment.Rejected || w.nowhere.Terminal != (ledger.ID{}) {
+		t.Fatalf("paid %q, and %q without a terminal", theirs.Status, w.nowhere.Status)
+	}
+	w.theirs = theirs
+}
+
+func alertMessage(subject string) []byte {
+	return alerts.Message{Kind: alerts.Daily, Subject: subject, Text: "nothing"}.Append(nil)
+}

@@ -1,0 +1,245 @@
+package check_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/actors/notifier"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/fixture"
+)
+
+func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
+	w := copyNotifiedStore(t)
+	report := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, report)
+	if rule := report.Rules[5]; rule.Outcome != findings.OK || rule.Count == 0 {
+		t.Errorf("rule 6 is %v after %d things", rule.Outcome, rule.Count)
+	}
+	standings := make(map[notifier.State]int)
+	w.Plant(t, func(p *fixture.Planter) {
+		keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, []byte("e")))
+		for i := range keys {
+			k, err := notifier.ReadKept(store.KVKey(keys[i]), rows[i])
+			fixture.Must(t, err)
+			standings[k.State]++
+			p.Group.Set(keys[i], rows[i])
+		}
+		for _, kind := range []string{"d", "n", "p", "r", "i"} {
+			p.Rows(store.KeyKV(nil, w.First.Org, []byte(kind)))
+		}
+	})
+	// Parked: one. Pending: one. Delivered: at the second attempt, asked for again, a bulletin.
+	if standings[notifier.Parked] != 1 || standings[notifier.Pending] != 1 || standings[notifier.Delivered] != 3 {
+		t.Errorf("the town has %v", standings)
+	}
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+}
+
+// A transaction says of how many of its transitions its merchant was notified, of how
+// many there was nobody to notify, and of how many it does not want to be notified: by
+// hand, from what happened to each.
+func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
+	w := copyNotifiedStore(t)
+	type counts struct {
+		told, untold, unwanted uint32
+	}
+	runScenario(t, &w.Store, func(s *scenarios) {
+		view := s.j.View()
+		defer view.Close()
+		for name, c := range map[string]struct {
+			record *payment.Record
+			want   counts
+		}{
+			"charged, then refunded in part":        {w.marked, counts{2, 0, 4}},
+			"charged at a terminal with no address": {w.nobody, counts{0, 1, 4}},
+			"rejected without a terminal":           {w.nowhere, counts{1, 0, 1}},
+			"charged, and its partner has one":      {w.theirs, counts{1, 0, 4}},
+			"asked to act, and rejected":            {w.idle, counts{2, 0, 4}},
+			"charged when nobody notified anybody":  {w.Charged, counts{0, 1, 4}},
+		} {
+			stored, found, err := view.Record(w.First.Org, fixture.TransactionSource(c.record.ID))
+			if err != nil || !found {
+				t.Fatal(found, err)
+			}
+			r, err := paymentcodec.Decode(stored.Payload)
+			if got := (counts{r.Told, r.Untold, r.Unwanted}); err != nil || got != c.want {
+				t.Errorf("%s: %+v (%v), want %+v", name, got, err, c.want)
+			}
+		}
+	})
+}
+
+func TestTheDigestCoversKVs(t *testing.T) {
+	seen := make(map[[32]byte]string)
+	for _, kind := range []string{"", "c", "d", "e", "i", "n", "p", "r"} {
+		w := copyNotifiedStore(t)
+		if kind != "" {
+			w.Plant(t, w.on(func(p *kvPlanter) { p.set([]byte{1}, kind, 0xff) }))
+		}
+		digest := w.Check(t, check.Inputs{}).Digest
+		if other, twice := seen[digest]; twice {
+			t.Errorf("a row of kind %q has the digest of %q", kind, other)
+		}
+		seen[digest] = kind
+	}
+}
+
+// deliveryFault is one thing that goes wrong with the notices and deliveries of a sound
+// store; all that is said of it says one thing.
+type deliveryFault struct {
+	name string
+	make func(t *testing.T, w *notifiedStore)
+	says string // nothing: it is no fault
+}
+
+func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
+	for _, list := range [][]deliveryFault{noticeFaults, markFaults, keptFaults, waitingFaults, kvFaults, noFaults} {
+		for _, f := range list {
+			t.Run(f.name, func(t *testing.T) {
+				w := copyNotifiedStore(t)
+				f.make(t, w)
+				report := w.Check(t, check.Inputs{})
+				if f.says == "" {
+					fixture.WantBroken(t, report)
+					return
+				}
+				fixture.WantBroken(t, report, 6)
+				wantDetail(t, report, f.says)
+			})
+		}
+	}
+}
+
+// on plants in the parish's organization.
+func (w *notifiedStore) on(fn func(p *kvPlanter)) func(*fixture.Planter) {
+	return func(p *fixture.Planter) { fn(&kvPlanter{p, w}) }
+}
+
+// kvPlanter changes KVs of the parish.
+type kvPlanter struct {
+	*fixture.Planter
+	w *notifiedStore
+}
+
+func (p *kvPlanter) key(kind string, rest ...byte) []byte {
+	return store.KeyKV(nil, p.w.First.Org, append([]byte(kind), rest...))
+}
+
+// set sets a KV; nil removes it.
+func (p *kvPlanter) set(row []byte, kind string, rest ...byte) {
+	if row == nil {
+		p.Group.Delete(p.key(kind, rest...))
+		return
+	}
+	p.Group.Set(p.key(kind, rest...), row)
+}
+
+// notice rewrites the page of a transaction's first notice: what change returns takes
+// its place.
+func (p *kvPlanter) notice(of *payment.Record, change func(n store.Notice) []store.Notice) {
+	p.T.Helper()
+	keys, rows := p.Rows(p.key("n"))
+	for i := range keys {
+		first, _ := store.ParseNoticePage(keys[i])
+		var changed store.NoticePage
+		found := false
+		fixture.Must(p.T, store.EachNotice(first, rows[i], func(n *store.Notice) (bool, error) {
+			if found || n.Source != fixture.TransactionSource(of.ID) {
+				changed.Add(n)
+				return true, nil
+			}
+			found = true
+			for _, other := range change(*n) {
+				changed.Add(&other)
+			}
+			return true, nil
+		}))
+		if !found {
+			continue
+		}
+		p.Group.Delete(keys[i])
+		if changed.First != 0 {
+			p.Group.Set(store.KeyNoticePage(nil, p.w.First.Org, changed.First), changed.Row())
+		}
+		return
+	}
+	p.T.Fatal("there is no such notice")
+}
+
+// first is a transaction's first notice, and its page.
+func (p *kvPlanter) first(of *payment.Record) (n store.Notice, page ledger.Micros) {
+	p.T.Helper()
+	keys, rows := p.Rows(p.key("n"))
+	for i := range keys {
+		at, _ := store.ParseNoticePage(keys[i])
+		fixture.Must(p.T, store.EachNotice(at, rows[i], func(found *store.Notice) (bool, error) {
+			if found.Source == fixture.TransactionSource(of.ID) && n.Booked == 0 {
+				n, page = *found, at
+				n.Body = bytes.Clone(found.Body)
+			}
+			return true, nil
+		}))
+	}
+	if n.Booked == 0 {
+		p.T.Fatal("there is no such notice")
+	}
+	return n, page
+}
+
+// idOf is a notice's name in keys.
+func idOf(n *store.Notice) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(n.Booked)), n.Channel)
+}
+
+// marks are a row with one mark, as the notifier writes it.
+func (p *kvPlanter) marks(page ledger.Micros, n *store.Notice, status uint64) {
+	row := binary.AppendUvarint([]byte{1}, uint64(n.Booked-page))
+	row = binary.AppendVarint(append(row, n.Channel), 5)
+	row = binary.AppendUvarint(binary.AppendUvarint(row, status), 3)
+	p.set(row, "d", append(binary.BigEndian.AppendUint64(nil, uint64(page)), idOf(n)...)...)
+}
+
+// dropMarks removes the marks of a transaction's first page of notices.
+func (p *kvPlanter) dropMarks(of *payment.Record) {
+	_, page := p.first(of)
+	p.DeleteAll(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(page))...))
+}
+
+// kept rewrites the delivery of a transaction's first notice.
+func (p *kvPlanter) kept(of *payment.Record, change func(row map[string]any)) {
+	p.T.Helper()
+	n, _ := p.first(of)
+	p.keptAt(idOf(&n), change)
+}
+
+func (p *kvPlanter) keptAt(id []byte, change func(row map[string]any)) {
+	p.T.Helper()
+	key := p.key("e", id...)
+	_, rows := p.Rows(key)
+	var row map[string]any
+	fixture.Must(p.T, msgpack.Unmarshal(rows[0][1:], &row))
+	change(row)
+	body, err := msgpack.Marshal(row)
+	fixture.Must(p.T, err)
+	p.Group.Set(key, append([]byte{1}, body...))
+}
+
+// waiting is the key of the one row of a kind that is of a terminal's deliveries.
+func (p *kvPlanter) waiting(kind string, currency money.Currency) []byte {
+	p.T.Helper()
+	to := p.w.terminals[currency]
+	keys, _ := p.Rows(p.key(kind, append([]byte{1}, to[:]...)...))
+	return keys[0]
+}
+
+func attempts(row map[string]any) []any { return row["a"].([]any) }

@@ -1,0 +1,161 @@
+package check_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger/payment"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// logFault is a fault in what the simulator's log has of one transaction.
+func logFault(name, says string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
+	return fault{name: name, broken: []int{7}, says: says, make: func(t *testing.T, w *fixture.Store) {
+		id := of(w).ID.String()
+		w.Log(t, func(lines []string) (all []string) {
+			var own []string
+			for _, line := range lines {
+				if strings.Contains(line, `{"reference":"`+id) {
+					own = append(own, line)
+				} else {
+					all = append(all, line)
+				}
+			}
+			before := slices.Clone(own)
+			if own = change(own); slices.Equal(own, before) {
+				t.Fatalf("nothing was changed in %q", before)
+			}
+			return append(all, own...)
+		})
+	}}
+}
+
+// in replaces a text in the line of an index; -1 is the last.
+func in(i int, from, to string) func([]string) []string {
+	return func(own []string) []string {
+		if i < 0 {
+			i += len(own)
+		}
+		own[i] = strings.Replace(own[i], from, to, 1)
+		return own
+	}
+}
+
+// again adds the last line once more, with another request.
+func again(own []string) []string {
+	line := own[len(own)-1]
+	const name = `"request":"`
+	at := strings.Index(line, name) + len(name)
+	return append(own, line[:at]+uuid.NewString()+line[at+36:])
+}
+
+func without(i int) func([]string) []string {
+	return func(own []string) []string { return slices.Delete(own, i, len(own)) }
+}
+
+func terminalOf(line string) string {
+	_, after, _ := strings.Cut(line, `"terminal":"`)
+	return after[:36]
+}
+
+// elsewhere sends the line of an index to a terminal that nobody knows.
+func elsewhere(i int) func([]string) []string {
+	return func(own []string) []string { return in(i, terminalOf(own[i]), uuid.NewString())(own) }
+}
+
+var operationFaults = []fault{
+	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.Charged }, without(0)),
+	logFault("a charge that is only held", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, without(1)),
+	logFault("a capture of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
+		in(-1, `"captured":"1515"`, `"captured":"1516"`)),
+	logFault("a charge of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Charged },
+		in(0, `"amount":"10199"`, `"amount":"10198"`)),
+	logFault("a converted payout of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
+		in(-1, `"amount":"295"`, `"amount":"300"`)),
+	logFault("a refund of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+		in(-1, `"refunded":"667"`, `"refunded":"668"`)),
+	logFault("a refund that never was", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, without(2)),
+	logFault("a refund that the record does not know", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
+		in(-1, `"captured":"1003"`, `"captured":"1003","refunded":"1003"`)),
+	logFault("a charge at another terminal", "is charged at another terminal than it was sent to last", func(w *fixture.Store) *payment.Record { return w.Charged }, elsewhere(0)),
+	logFault("a second terminal while the first may have it", "and the first may have charged it", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
+		in(0, `"outcome":"refused"`, `"outcome":"pending"`)),
+	logFault("a charge that was given up and is under way", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, without(1)),
+	logFault("a refund that is sent twice", "a refund of transaction", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+		func(own []string) []string { return append(own, own[2]) }),
+	logFault("a refund that nobody asked for", "has 3 calls for a refund, on 2 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, again),
+	logFault("a void that nobody asked for", "has 2 calls for a void, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, again),
+	logFault("a completion that nobody asked for", "has 2 calls for a completion, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Acted }, again),
+	logFault("a refund at another terminal", "has a refund at a terminal where it is not open", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, elsewhere(2)),
+	logFault("a refund without its name", "names no request", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
+		func(own []string) []string { return in(1, `"request":"`, `"requested":"`)(own) }),
+	logFault("an operation that no provider has", "was sent with an unknown operation", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+		func(own []string) []string { return append(own, strings.Replace(own[0], `"payment"`, `"transfer"`, 1)) }),
+	{"a line that is none", func(t *testing.T, w *fixture.Store) {
+		w.Log(t, func(lines []string) []string { return append(lines, `not a line}`) })
+	}, []int{7}, "can't be read"},
+	logFault("a card's number", "shows what may be a card's number", func(w *fixture.Store) *payment.Record { return w.Refused },
+		in(0, "card_declined", "4000000000000002 was declined")),
+	{"an amount that could be a card's number", func(t *testing.T, w *fixture.Store) {
+		w.Log(t, func(lines []string) []string {
+			i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"before":"0"`) })
+			return in(i, `"before":"0"`, `"before":"4000000000000002"`)(lines)
+		})
+	}, nil, ""},
+	logFault("a challenge of a transaction that is not there", "was sent to the provider without an intent", func(w *fixture.Store) *payment.Record { return w.Trades.Acted },
+		func(own []string) []string {
+			return append(own, strings.Replace(own[1], own[1][14:50], uuid.NewString(), 1))
+		}),
+}
+
+// Money that comes too late is no charge of another's: the provider has it, and
+// gives it back on an intent of its own.
+func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		amount   string
+		refunded string // empty: the call was not made
+		answered bool
+		broken   []int
+	}{
+		{"nothing was given back", "300", "", false, nil},
+		{"the answer is not there", "300", "300", false, nil},
+		{"it was given back", "300", "300", true, nil},
+		{"another amount came", "299", "", false, []int{7}},
+		{"another amount was given back", "300", "299", false, []int{7}},
+		{"it was given back without a call", "300", "", true, []int{7}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := fixture.Copy(t)
+			var l *scenario
+			runScenario(t, w, func(s *scenarios) {
+				sent := terms(payment.Fees{})
+				sent.Route = "simulator"
+				l = s.create(s.request(payment.Payment, 300), sent)
+				l.answer(payment.Answer{Verdict: payment.VerdictRefused})
+				l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+				l.giveBack()
+				if c.answered {
+					l.op(payment.VerdictCharged)
+				}
+			})
+			line := func(rest string) string {
+				return fmt.Sprintf(`{"reference":%q,"terminal":%q,"org":%q,"amount":%q,%s}`, l.record.ID, l.record.Terminal, w.First.Org, c.amount, rest)
+			}
+			w.Log(t, func(lines []string) []string {
+				lines = append(lines, line(`"operation":"payment","outcome":"charged"`))
+				if c.refunded != "" {
+					lines = append(lines, line(fmt.Sprintf(`"operation":"refund","request":%q,"outcome":"charged","status":"charged","captured":"300","refunded":%q`,
+						l.record.LastRefund().ID, c.refunded)))
+				}
+				return lines
+			})
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}), c.broken...)
+		})
+	}
+}

@@ -1,0 +1,177 @@
+package check_test
+
+import (
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/period"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// closed is what is written of a month.
+type closed struct {
+	change *posting.Change
+	record *period.Record
+}
+
+// closes closes a month of the fair's first organization, changed before it is written.
+func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
+	b.t.Helper()
+	org := b.fair.First.Org
+	view := b.journal.View()
+	seen, _, err := view.Head(org)
+	fixture.Must(b.t, err)
+	r := &period.Record{Month: m, By: period.By{Login: "chief"}}
+	r.Sum, r.Rows, err = view.PeriodBalance(org, m)
+	fixture.Must(b.t, err)
+	view.Close()
+	c := &closed{record: r, change: &posting.Change{
+		Close: &posting.Closing{Org: org, Month: m, Seen: seen},
+		Steps: []posting.Step{{Org: org, Source: m.Source(), Events: []ledger.Event{r.Event()}, Finish: true}},
+	}}
+	if change != nil {
+		change(c)
+	}
+	c.change.Steps[0].Record = period.AppendRecord(nil, c.record)
+	b.submit(c.change)
+}
+
+// years closes months on the fair, from its first on.
+func (w *contractStore) years(t testing.TB, months period.Month, change func(*closed)) {
+	t.Helper()
+	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
+	first := period.Of(ledger.DateOf(fixture.StartTime))
+	for m := first; m < first+months; m++ {
+		if m == first+months-1 {
+			b.closes(m, change)
+		} else {
+			b.closes(m, nil)
+		}
+	}
+	fixture.Must(t, b.journal.Close())
+}
+
+// A store whose months are closed breaks no rule: payments, holds, and contracts in all
+// their states, with entries dated back and forth, on pages and in daybooks.
+func TestClosedMonthsAreRecomputed(t *testing.T) {
+	for _, days := range []int{fixture.Buffered, fixture.Paged} {
+		w := copyContractStore(t, days)
+		key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}
+		w.years(t, 14, func(c *closed) {
+			c.change.Claims = []ledger.Claim{key.Claim(w.First.Org, c.record.Month.Source(), nil)}
+		})
+		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+	}
+}
+
+// What the checker finds wrong with a closing that the writer let through.
+func TestAPlantedClosingIsFound(t *testing.T) {
+	first := period.Of(ledger.DateOf(fixture.StartTime))
+	for name, c := range map[string]struct {
+		months period.Month
+		plant  func(*closed)
+		rules  []int
+		says   string
+	}{
+		"another hash": {2, func(c *closed) {
+			c.record.Sum[0]++
+			c.change.Steps[0].Events[0] = c.record.Event()
+		}, []int{2}, "with another hash than that of its trial balance"},
+		"a record with another hash": {2, func(c *closed) { c.record.Sum[0]++ }, []int{3}, "says another hash than its event"},
+		"another name":               {1, func(c *closed) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
+		"a second event": {1, func(c *closed) {
+			again := c.record.Event()
+			again.From = again.To
+			c.change.Steps[0].Events = append(c.change.Steps[0].Events, again)
+		}, []int{3}, "is not closed once and for ever"},
+		"something to wake it": {1, func(c *closed) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "is not closed once and for ever"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := copyContractStore(t, fixture.Buffered)
+			w.years(t, c.months, c.plant)
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, c.rules...)
+			wantSomewhere(t, report, c.says)
+		})
+	}
+	t.Run("a gap", func(t *testing.T) {
+		w := copyContractStore(t, fixture.Buffered)
+		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
+		b.closes(first, nil)
+		b.closes(first+2, nil)
+		fixture.Must(t, b.journal.Close())
+		report := w.Check(t, check.Inputs{})
+		fixture.WantBroken(t, report, 3)
+		wantSomewhere(t, report, "where "+(first+1).String()+" is to be closed")
+	})
+	t.Run("not the first", func(t *testing.T) {
+		w := copyContractStore(t, fixture.Buffered)
+		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
+		b.closes(first+1, nil)
+		fixture.Must(t, b.journal.Close())
+		report := w.Check(t, check.Inputs{})
+		fixture.WantBroken(t, report, 3)
+		wantSomewhere(t, report, "where "+first.String()+" is to be closed")
+	})
+}
+
+// What a writer would have done that forgot which months are closed, or when they end.
+func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
+	first := period.Of(ledger.DateOf(fixture.StartTime))
+	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // whose journal fits a group
+	w.years(t, 1, nil)
+	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
+	eur := money.Asset{Currency: "EUR", Env: money.Prod}
+	b.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+		Org: w.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
+		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: first.Last(), Postings: []ledger.Posting{
+			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
+			{Account: ledger.FXPosition, Asset: eur, Side: ledger.Credit, Amount: money.FromUint64(1)},
+		}}}},
+	}}})
+	fixture.Must(t, b.journal.Close())
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+	w.Plant(t, func(p *fixture.Planter) {
+		p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+			for i := range events {
+				if e := &events[i]; i == len(events)-1 {
+					e.Entry.Effective = first.Last()
+				}
+			}
+			return events
+		})
+	})
+	wantSomewhere(t, w.Check(t, check.Inputs{}), "takes effect on "+first.Last().String()+", and "+first.String()+" was closed before")
+}
+
+func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
+	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime}
+	w.years(t, 1, nil)
+	w.Plant(t, func(p *fixture.Planter) {
+		p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+			events[len(events)-1].Booked = ledger.MicrosOf(fixture.StartTime.Add(time.Hour))
+			return events
+		})
+	})
+	wantSomewhere(t, w.Check(t, check.Inputs{}), "it closes a month that has not ended")
+}
+
+// A key that names a closed month which is not there.
+func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
+	w := copyContractStore(t, fixture.Buffered)
+	key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}
+	w.Plant(t, func(p *fixture.Planter) {
+		claim := key.Claim(w.First.Org, period.Of(ledger.DateOf(fixture.StartTime)).Source(), nil)
+		p.Group.Set(store.KeyClaim(nil, claim.Org, claim.Kind, claim.Key), claim.Owner)
+	})
+	report := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, report, 4)
+	wantSomewhere(t, report, "which is not there")
+}

@@ -1,0 +1,395 @@
+package check_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/fixture"
+)
+
+// section is what a daybook row has of an account or a list, as a test changes it.
+type section struct{ prefix, lines []byte }
+
+// chunk is a daybook row as a test changes it.
+type chunk struct {
+	store.DayKey
+	sections []section
+}
+
+// chunksOf are an organization's daybook rows, oldest first.
+func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
+	p.T.Helper()
+	keys, rows := p.Rows(store.KeyDaybooks(nil, org))
+	for i, key := range keys {
+		k, ok := store.ParseDaybookKey(key)
+		if !ok {
+			p.T.Fatalf("a daybook row has key %x", key)
+		}
+		s := chunk{DayKey: k}
+		fixture.Must(p.T, store.EachSection(rows[i], func(head, lines []byte) error {
+			s.sections = append(s.sections, section{store.PagePrefix(nil, org, head), bytes.Clone(lines)})
+			return nil
+		}))
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b chunk) int { return int(a.Group) - int(b.Group) })
+	return all
+}
+
+// layChunks writes daybook rows.
+func layChunks(p *fixture.Planter, sheets ...chunk) {
+	for _, s := range sheets {
+		var row []byte
+		for _, part := range s.sections {
+			row = store.EncodeSection(row, store.PageHead(nil, part.prefix), part.lines)
+		}
+		p.Group.Set(store.KeyDaybook(nil, s.DayKey), row)
+	}
+}
+
+// removeChunks takes daybook rows out.
+func removeChunks(p *fixture.Planter, sheets ...chunk) {
+	for _, s := range sheets {
+		p.Group.Delete(store.KeyDaybook(nil, s.DayKey))
+	}
+}
+
+// withLines are the rows that have something of an account or a list.
+func withLines(all []chunk, prefix []byte) []chunk {
+	return slices.DeleteFunc(slices.Clone(all), func(s chunk) bool { return s.find(prefix) < 0 })
+}
+
+func (s *chunk) find(prefix []byte) int {
+	return slices.IndexFunc(s.sections, func(part section) bool { return bytes.Equal(part.prefix, prefix) })
+}
+
+// eraseAll takes all out of an account or a list, wherever it is.
+func eraseAll(p *fixture.Planter, prefix []byte) {
+	p.T.Helper()
+	org := ledger.ID(prefix[1:17])
+	fixture.Must(p.T, p.Snap.Ascend(prefix, nil, func(key, _ []byte) (bool, error) {
+		p.Group.Delete(bytes.Clone(key))
+		return true, nil
+	}))
+	fixture.Must(p.T, p.Snap.Ascend(store.KeyDaybooks(nil, org), nil, func(key, row []byte) (bool, error) {
+		var left []byte
+		err := store.EachSection(row, func(head, lines []byte) error {
+			if !bytes.Equal(store.PagePrefix(nil, org, head), prefix) {
+				left = store.EncodeSection(left, head, lines)
+			}
+			return nil
+		})
+		switch key = bytes.Clone(key); {
+		case len(left) == 0:
+			p.Group.Delete(key)
+		case len(left) < len(row):
+			p.Group.Set(key, left)
+		}
+		return true, err
+	}))
+}
+
+// inChunk changes what one of the rows that have something of an account or a list
+// has of it; which: -1 is the newest. Nothing left takes it out.
+func inChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Planter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
+	return func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			found := withLines(chunksOf(p, w.First.Org), prefix(w))
+			if which < 0 {
+				which += len(found)
+			}
+			s := found[which]
+			at := s.find(prefix(w))
+			if s.sections[at].lines = change(p, s.sections[at].lines); s.sections[at].lines == nil {
+				s.sections = slices.Delete(s.sections, at, at+1)
+			}
+			if layChunks(p, s); len(s.sections) == 0 {
+				removeChunks(p, s)
+			}
+		})
+	}
+}
+
+// onLine changes the first line of an account's section.
+func onLine(change func(*store.Line)) func(*fixture.Planter, []byte) []byte {
+	return func(p *fixture.Planter, lines []byte) (changed []byte) {
+		fixture.Must(p.T, store.DecodePage(lines, func(l *store.Line) (bool, error) {
+			if changed == nil {
+				change(l)
+			}
+			changed = store.EncodeLine(changed, l)
+			return true, nil
+		}))
+		return changed
+	}
+}
+
+// onRow changes the first row of a list's section.
+func onRow(change func(*store.Listed)) func(*fixture.Planter, []byte) []byte {
+	return func(p *fixture.Planter, lines []byte) (changed []byte) {
+		rows, err := store.DecodeListed(lines)
+		fixture.Must(p.T, err)
+		change(&rows[0])
+		for _, row := range rows {
+			changed = store.EncodeListed(changed, row)
+		}
+		return changed
+	}
+}
+
+func nothing(*fixture.Planter, []byte) []byte { return nil }
+
+func twice(_ *fixture.Planter, lines []byte) []byte { return append(lines, lines...) }
+
+// raiseAmount makes a line one more, and its total with it.
+func raiseAmount(l *store.Line) {
+	l.Amount = fixture.MustAdd(l.Amount, 1)
+	total := &l.Totals.CreditsPosted
+	if l.Side == ledger.Debit {
+		total = &l.Totals.DebitsPosted
+	}
+	*total = fixture.MustAdd(*total, 1)
+}
+
+func onFees(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, fixture.FeesInUSD) }
+
+func listOf(partner int64) func(*fixture.Store) []byte {
+	return func(w *fixture.Store) []byte { return store.KeyLists(nil, w.First.Org, partner, uint8(money.Prod)) }
+}
+
+func transferAccount(n int) ledger.Account {
+	return ledger.Account{Path: ledger.Path(fmt.Sprintf("L:bench:%d", n)), Asset: fixture.USD}
+}
+
+func transferAccountPages(n int) func(*fixture.Store) []byte {
+	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, transferAccount(n)) }
+}
+
+// between is a bare event that moves money many times between the accounts.
+func between(w *fixture.Store, times int, accounts ...int) posting.Step {
+	entry := &ledger.Entry{Phase: ledger.Posted}
+	for range times {
+		for i := 0; i < len(accounts); i += 2 {
+			for k, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
+				at := transferAccount(accounts[i+k])
+				entry.Postings = append(entry.Postings, ledger.Posting{Account: at.Path, Asset: at.Asset, Side: side, Amount: money.FromUint64(1)})
+			}
+		}
+	}
+	return posting.Step{
+		Org: w.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
+		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: entry}},
+	}
+}
+
+// postTransfers are so many groups with a line on each of two accounts of the bench.
+func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
+	t.Helper()
+	var changes []*posting.Change
+	for range groups {
+		changes = append(changes, &posting.Change{Steps: []posting.Step{between(w, 1, debit, credit)}})
+	}
+	w.Submit(t, changes...)
+}
+
+// transferRounds is enough for a page of each account to be carried while the daybook still
+// has its lines, and for more of them to wait.
+const transferRounds = 70
+
+// fillChunks books on more accounts than one row of a group's daybook is made of, so
+// that the group deals them into shares.
+func fillChunks(t *testing.T, w *fixture.Store) {
+	t.Helper()
+	var all []int
+	for n := range 2 * store.Dealt {
+		all = append(all, n)
+	}
+	for range 2 { // the first lines are put on pages
+		w.Submit(t, &posting.Change{Steps: []posting.Step{between(w, 1, all...)}})
+	}
+}
+
+// fillLongChunk books so much on some accounts that a group's daybook has a second part: more
+// than fits a group of the small stores that tests copy.
+func fillLongChunk(t *testing.T, w *fixture.Store) {
+	t.Helper()
+	var first, second posting.Change
+	for n := 0; n < store.Dealt-4; n += 2 {
+		first.Steps = append(first.Steps, between(w, 1, n, n+1))
+		second.Steps = append(second.Steps, between(w, 30, n, n+1))
+	}
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: w.Dir, Log: fixture.NoLog}, Clock: clock.NewManual(fixture.StartTime), Log: fixture.NoLog})
+	fixture.Must(t, err)
+	fixture.SubmitTo(t, j, &first, &second)
+}
+
+// newest are the rows of the last group that has any.
+func newest(all []chunk) []chunk {
+	last := all[len(all)-1].Group
+	return slices.DeleteFunc(slices.Clone(all), func(s chunk) bool { return s.Group != last })
+}
+
+// after plants a fault in what comes of a way to fill the daybook.
+func after(fill func(*testing.T, *fixture.Store), plant func(w *fixture.Store, p *fixture.Planter, all []chunk)) func(*testing.T, *fixture.Store) {
+	return func(t *testing.T, w *fixture.Store) {
+		fill(t, w)
+		w.Plant(t, func(p *fixture.Planter) { plant(w, p, chunksOf(p, w.First.Org)) })
+	}
+}
+
+func withTraffic(t *testing.T, w *fixture.Store)    { postTransfers(t, w, transferRounds, 1, 2) }
+func withFullChunks(t *testing.T, w *fixture.Store) { fillChunks(t, w) }
+func long(t *testing.T, w *fixture.Store)           { fillLongChunk(t, w) }
+
+// twoPairs are two groups whose rows have no account in common, after the groups
+// that made the accounts known.
+func twoPairs(t *testing.T, w *fixture.Store) {
+	for range 2 {
+		postTransfers(t, w, 1, 1, 2)
+		postTransfers(t, w, 1, 3, 4)
+	}
+}
+
+var bufferFaults = []fault{
+	{"a daybook that lacks a line", inChunk(onFees, 7, nothing), []int{2}, "has no line"},
+	{"a daybook that lacks an account's last line", inChunk(onFees, -1, nothing), []int{2}, "has no line"},
+	{"a line of another amount, with its total", inChunk(onFees, 7, onLine(raiseAmount)), []int{2}, "the totals are"},
+	{"a line of another amount", inChunk(onFees, 7, onLine(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) })), []int{2}, "is not its posting"},
+	{"a line with another total", inChunk(onFees, -1, onLine(func(l *store.Line) {
+		l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1)
+	})), []int{2}, "the totals are"},
+	{"a line twice in its row", inChunk(onFees, 7, twice), []int{2}, "is of no event"},
+	{"a section of another account", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := newest(all)[0]
+		s.sections[s.find(transferAccountPages(1)(w))].prefix = onFees(w)
+		layChunks(p, s)
+	}), []int{2}, ""}, // one account lacks a line, the other has one too many
+	{"a section of an account that nothing was booked on", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := newest(all)[0]
+		s.sections[s.find(transferAccountPages(1)(w))].prefix = transferAccountPages(999)(w)
+		layChunks(p, s)
+	}), []int{2}, ""},
+	{"an account whose first line is on no page", func(t *testing.T, w *fixture.Store) {
+		postTransfers(t, w, 1, 1, 2)
+		w.Plant(t, func(p *fixture.Planter) {
+			keys, rows := p.Rows(transferAccountPages(1)(w))
+			p.Group.Delete(keys[0])
+			layChunks(p, chunk{store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: p.Group.N() - 1}, []section{{transferAccountPages(1)(w), rows[0]}}})
+		})
+	}, []int{2}, "has lines in the daybook and no page"},
+
+	{"a list that lacks the row of a creation", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, true) }, []int{4}, "is not listed"},
+	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, false) }, []int{4}, "is not listed"},
+	{"a list's section in another partner's list", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			s := withLines(chunksOf(p, w.First.Org), listOf(w.First.Partner)(w))[3]
+			s.sections[s.find(listOf(w.First.Partner)(w))].prefix = listOf(9)(w)
+			layChunks(p, s)
+		})
+	}, []int{4}, "is listed where it does not belong"},
+	{"a list's row of a transaction that is not there", inChunk(listOf(1), 3, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
+	{"a list's rows of one group the other way round", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			all := withLines(chunksOf(p, w.First.Org), listOf(w.First.Partner)(w))
+			for _, s := range all {
+				part := &s.sections[s.find(listOf(w.First.Partner)(w))]
+				rows, err := store.DecodeListed(part.lines)
+				fixture.Must(p.T, err)
+				if len(rows) == 2 { // a transaction, and the return that reverses it
+					part.lines = store.EncodeListed(store.EncodeListed(nil, rows[1]), rows[0])
+					layChunks(p, s)
+					return
+				}
+			}
+		})
+	}, []int{4}, "out of the order of booking"},
+
+	{"a row of a share that is missing", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[5]) }), []int{2}, ""},
+	{"a section in the wrong share", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+		layChunks(p, chunkRange(newest(all)[3], newest(all)[4])...)
+	}), []int{2}, "where no reader looks for it"},
+	{"a list's section in the wrong share", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			all := chunksOf(p, w.First.Org)
+			at := slices.IndexFunc(all, func(s chunk) bool { return len(s.sections) == 1 && s.find(listOf(w.First.Partner)(w)) == 0 })
+			removeChunks(p, all[at])
+			all[at].Share = (store.Share(store.PageHead(nil, listOf(w.First.Partner)(w))) + 1) % 16
+			layChunks(p, all[at])
+		})
+	}, []int{4}, "where no reader looks for it"},
+	{"a section beside the shares", after(withFullChunks, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+		from := newest(all)[3]
+		layChunks(p, chunkRange(from, chunk{DayKey: store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: from.Group}})...)
+	}), []int{5}, "is dealt into shares, and has a row of all"},
+	{"a last part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[1]) }), []int{2}, "has no line"},
+	{"a first part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[0]) }), []int{2, 5}, ""},
+	{"a part further on than it belongs", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := newest(all)[1]
+		removeChunks(p, s)
+		s.Part++
+		layChunks(p, s)
+	}), []int{5}, "does not follow another"},
+	{"parts out of order", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+		parts := newest(all)
+		parts[0].sections, parts[1].sections = parts[1].sections, parts[0].sections
+		layChunks(p, parts...)
+	}), []int{2}, "out of the order of booking"},
+	{"groups the other way round", after(twoPairs, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+		a, b := all[len(all)-2], all[len(all)-1]
+		a.sections, b.sections = b.sections, a.sections
+		layChunks(p, a, b)
+	}), []int{5}, "booked before those of group"},
+	{"a row of a group that never was", after(twoPairs, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := newest(all)[0]
+		removeChunks(p, s)
+		s.Group += 9
+		layChunks(p, s)
+	}), []int{5}, "was the last"},
+	{"a row of no group", after(withTraffic, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := newest(all)[0]
+		s.Group = 0
+		layChunks(p, s)
+	}), []int{2, 5}, ""},
+	{"a row twice", after(twoPairs, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := all[len(all)-2]
+		s.Group, s.Part = s.Group+1, 1
+		layChunks(p, s)
+	}), []int{2, 5}, ""},
+}
+
+// removeFromLists takes the row of a charged payment's creation, or of its last change, out
+// of its partner's list.
+func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
+	t.Helper()
+	w.Plant(t, func(p *fixture.Planter) {
+		list := listOf(w.First.Partner)(w)
+		for _, s := range withLines(chunksOf(p, w.First.Org), list) {
+			at := s.find(list)
+			rows, err := store.DecodeListed(s.sections[at].lines)
+			fixture.Must(t, err)
+			if len(rows) == 1 && rows[0].ID == w.Charged.ID && rows[0].First == creation {
+				s.sections = slices.Delete(s.sections, at, at+1)
+				if layChunks(p, s); len(s.sections) == 0 {
+					removeChunks(p, s)
+				}
+			}
+		}
+	})
+}
+
+// chunkRange is a section of one row in the other.
+func chunkRange(from, to chunk) []chunk {
+	n := len(from.sections) - 1
+	to.sections = append(slices.Clone(to.sections), from.sections[n])
+	from.sections = from.sections[:n]
+	return []chunk{from, to}
+}

@@ -1,0 +1,204 @@
+package check_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/actors/checkpoint"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/fixture"
+)
+
+// makeCheckpoints has more days booked, and checkpoints made of those that are over.
+func makeCheckpoints(t *testing.T, w *fixture.Store) {
+	t.Helper()
+	for day := range 4 {
+		j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime.AddDate(0, 0, day+1)), nil)
+		var changes []*posting.Change
+		for n := range 60 {
+			changes = append(changes, &posting.Change{Steps: []posting.Step{between(w, 1, n%10, 10+day)}})
+		}
+		fixture.SubmitTo(t, j, changes...)
+	}
+	makeOneCheckpoint(t, w)
+}
+
+// makeOneCheckpoint has the real keeper make what is due.
+func makeOneCheckpoint(t *testing.T, w *fixture.Store) {
+	t.Helper()
+	makeCheckpointAt(t, w, fixture.StartTime.AddDate(0, 0, 4))
+}
+
+func makeCheckpointAt(t *testing.T, w *fixture.Store, now time.Time) {
+	t.Helper()
+	manual := clock.NewManual(now)
+	j := fixture.OpenJournal(t, w, manual, nil)
+	runtime := actors.New(actors.Options{Clock: manual, Journal: j, Log: fixture.NoLog})
+	runtime.Start(func(posting.Item) bool { return false })
+	fixture.Must(t, checkpoint.Start(runtime).Look())
+	runtime.Stop()
+	fixture.Must(t, j.Close())
+}
+
+// checkpointRows are the heads and the parts of the first organization's checkpoints.
+func checkpointRows(p *fixture.Planter, w *fixture.Store) (heads, parts []storedKV) {
+	p.T.Helper()
+	for _, of := range []struct {
+		prefix []byte
+		rows   *[]storedKV
+	}{{store.CheckpointHeads(), &heads}, {store.CheckpointParts(), &parts}} {
+		keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, of.prefix))
+		for i := range keys {
+			*of.rows = append(*of.rows, storedKV{keys[i], rows[i]})
+		}
+	}
+	if len(heads) < 4 || len(parts) != len(heads) {
+		p.T.Fatalf("%d checkpoints in %d parts", len(heads), len(parts))
+	}
+	return heads, parts
+}
+
+type storedKV struct{ key, row []byte }
+
+// rewriteCheckpoint puts another part in a checkpoint's place, and a head that fits it.
+func rewriteCheckpoint(p *fixture.Planter, head, part storedKV, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
+	p.T.Helper()
+	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)
+	fixture.Must(p.T, err)
+	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: h.Seq, Booked: h.Booked, Previous: h.Previous}}
+	fixture.Must(p.T, store.DecodeCheckpointPart(part.row, func(key []byte, t *ledger.Totals) (bool, error) {
+		if key := bytes.Clone(key); change(key, t) {
+			w.Add(key, t)
+		}
+		return true, nil
+	}))
+	for _, a := range more {
+		w.Add(store.AccountKey(nil, a), new(ledger.Totals))
+	}
+	p.Group.Set(part.key, w.Flush())
+	p.Group.Set(head.key, store.EncodeCheckpointHead(&w.Head))
+}
+
+func TestSoundCheckpointsBreakNoRule(t *testing.T) {
+	w := fixture.Copy(t)
+	before := w.Check(t, check.Inputs{})
+	makeCheckpoints(t, w)
+	with := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, with)
+	if len(with.Rules) == 0 || counted(with, 2) <= counted(before, 2) {
+		t.Error("nothing was compared")
+	}
+	for name, change := range map[string]func(p *fixture.Planter, heads, parts []storedKV){
+		"all are missing": func(p *fixture.Planter, heads, parts []storedKV) {
+			for _, row := range append(heads, parts...) {
+				p.Group.Delete(row.key)
+			}
+		},
+		"a part is missing":    func(p *fixture.Planter, _, parts []storedKV) { p.Group.Delete(parts[1].key) },
+		"the last was cut off": func(p *fixture.Planter, heads, _ []storedKV) { p.Group.Delete(heads[len(heads)-1].key) },
+	} {
+		w.Plant(t, func(p *fixture.Planter) {
+			heads, parts := checkpointRows(p, w)
+			change(p, heads, parts)
+		})
+		got := w.Check(t, check.Inputs{})
+		fixture.WantBroken(t, got)
+		if got.Digest != with.Digest {
+			t.Errorf("%s: the digest is another", name)
+		}
+		makeOneCheckpoint(t, w)
+	}
+}
+
+// counted is how many things a rule has looked at.
+func counted(r *findings.Report, rule int) uint64 {
+	for _, of := range r.Rules {
+		if of.Number == rule {
+			return of.Count
+		}
+	}
+	return 0
+}
+
+func TestEveryWrongCheckpointIsFound(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		change     func(p *fixture.Planter, heads, parts []storedKV)
+	}{
+		{"a total that is one more", "has other totals in part 0 than its events give: account L:bench:3", func(p *fixture.Planter, heads, parts []storedKV) {
+			rewriteCheckpoint(p, heads[1], parts[1], func(key []byte, t *ledger.Totals) bool {
+				if a, _ := store.ParseAccountKey(key); a.Path == "L:bench:3" {
+					t.DebitsPosted = fixture.MustAdd(t.DebitsPosted, 1)
+				}
+				return true
+			})
+		}},
+		{"an account that is left out", "with other sums than its", func(p *fixture.Planter, heads, parts []storedKV) {
+			rewriteCheckpoint(p, heads[2], parts[2], func(key []byte, _ *ledger.Totals) bool {
+				a, _ := store.ParseAccountKey(key)
+				return a.Path != "L:bench:4"
+			})
+		}},
+		{"an account that there is not", "account L:nobody", func(p *fixture.Planter, heads, parts []storedKV) {
+			rewriteCheckpoint(p, heads[3], parts[3], func([]byte, *ledger.Totals) bool { return true }, ledger.Account{Path: "L:nobody", Asset: money.Asset{Currency: "USD", Env: money.Test}})
+		}},
+		{"a part of another checkpoint", "than its events give", func(p *fixture.Planter, _, parts []storedKV) {
+			p.Group.Set(parts[2].key, parts[1].row)
+		}},
+		{"one that lies at another time", "lies at another time", func(p *fixture.Planter, heads, _ []storedKV) {
+			key := bytes.Clone(heads[1].key)
+			key[len(key)-1]++
+			p.Group.Delete(heads[1].key)
+			p.Group.Set(key, heads[1].row)
+		}},
+		{"one that comes behind a later one", "comes too late", func(p *fixture.Planter, heads, _ []storedKV) { p.Group.Set(heads[2].key, heads[0].row) }},
+		{"one of an event that was not booked", "which is not there", func(p *fixture.Planter, heads, parts []storedKV) {
+			last := heads[len(heads)-1]
+			h, err := store.DecodeCheckpointHead(store.KVKey(last.key), last.row)
+			fixture.Must(p.T, err)
+			h.Previous, h.Seq = h.Seq, h.Seq+1_000_000
+			p.Group.Set(store.KeyKV(nil, ledger.ID(last.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
+		}},
+		{"a head that cannot be read", "unknown form", func(p *fixture.Planter, heads, _ []storedKV) { p.Group.Set(heads[3].key, []byte{7}) }},
+		{"a part of no checkpoint", "is none of its parts", func(p *fixture.Planter, heads, parts []storedKV) {
+			seq, place, ok := store.ParseCheckpointPart(store.KVKey(parts[1].key))
+			if !ok {
+				p.T.Fatal("a part's key")
+			}
+			p.Group.Set(store.KeyKV(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, place+1)), parts[1].row)
+		}},
+		{"a row of no known kind", "of an unknown kind", func(p *fixture.Planter, heads, _ []storedKV) {
+			p.Group.Set(store.KeyKV(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
+		}},
+		{"a chain with another link", "which is not there", func(p *fixture.Planter, heads, parts []storedKV) {
+			h, err := store.DecodeCheckpointHead(store.KVKey(heads[2].key), heads[2].row)
+			fixture.Must(p.T, err)
+			h.Previous--
+			p.Group.Set(heads[2].key, store.EncodeCheckpointHead(&h))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := fixture.Copy(t)
+			makeCheckpoints(t, w)
+			w.Plant(t, func(p *fixture.Planter) {
+				heads, parts := checkpointRows(p, w)
+				c.change(p, heads, parts)
+			})
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, 2)
+			if said := report.Rules[1].Details; !slices.ContainsFunc(said, func(detail string) bool { return strings.Contains(detail, c.says) }) {
+				t.Errorf("it says %q, want %q", said, c.says)
+			}
+		})
+	}
+}

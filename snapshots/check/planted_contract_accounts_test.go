@@ -1,0 +1,79 @@
+package check_test
+
+import (
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// ownAccount is what a contract of the fair has to itself for its capital.
+func (w *contractStore) ownAccount() ledger.Account {
+	return ledger.Account{
+		Path:  ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String()),
+		Asset: money.Asset{Currency: "SAR", Env: money.Prod},
+	}
+}
+
+// relines changes each line of that account's pages.
+func relines(change func(*store.Line)) func(*fixture.Planter, *contractStore) {
+	return func(p *fixture.Planter, w *contractStore) {
+		keys, rows := p.Rows(store.KeyPages(nil, w.First.Org, w.ownAccount()))
+		for i, row := range rows {
+			var changed []byte
+			fixture.Must(p.T, store.DecodePage(row, func(l *store.Line) (bool, error) {
+				change(l)
+				changed = store.EncodeLine(changed, l)
+				return true, nil
+			}))
+			p.Group.Set(keys[i], changed)
+		}
+	}
+}
+
+func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
+	for _, f := range []struct {
+		name   string
+		change func(*fixture.Planter, *contractStore)
+		says   string
+	}{
+		{"another amount and its total", relines(raiseAmount), "the totals are"},
+		{"another amount", relines(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) }), "is not its posting"},
+		{"another total", relines(func(l *store.Line) { l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1) }), "the totals are"},
+		{"the other side", relines(func(l *store.Line) {
+			l.Side = ledger.Credit
+			l.Totals.DebitsPosted, l.Totals.CreditsPosted = l.Totals.CreditsPosted, l.Totals.DebitsPosted
+		}), "the totals are"},
+		{"no page", func(p *fixture.Planter, w *contractStore) {
+			p.DeleteAll(store.KeyPages(nil, w.First.Org, w.ownAccount()))
+		}, "and no page"},
+		{"a page of an account without an event", func(p *fixture.Planter, w *contractStore) {
+			keys, rows := p.Rows(store.KeyPages(nil, w.First.Org, w.ownAccount()))
+			other := w.ownAccount()
+			other.Path = ledger.Path("L:forgotten:" + w.contracts["investment secular"].String())
+			p.Group.Set(append(store.KeyPages(nil, w.First.Org, other), keys[0][len(keys[0])-8:]...), rows[0])
+		}, "has a page and no event"},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			w := copyContractStore(t, fixture.Paged)
+			w.Plant(t, func(p *fixture.Planter) { f.change(p, w) })
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, 2)
+			wantSomewhere(t, report, f.says)
+		})
+	}
+}
+
+// Contracts have accounts without end: the checker holds those that they share, and of
+// each contract one sum.
+func TestNoAccountIsHeldInMemoryForAContract(t *testing.T) {
+	w := copyContractStore(t, fixture.Paged)
+	report := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, report)
+	if own := report.Counts.Accounts - report.Counts.KeptAccounts; own < uint64(len(w.contracts)) {
+		t.Errorf("%d accounts of %d contracts were not held in memory, of %d in all", own, len(w.contracts), report.Counts.Accounts)
+	}
+}

@@ -1,0 +1,260 @@
+package check_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	acting "mizan/actors/contract"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/fixture"
+)
+
+// wantSomewhere checks that some detail says it.
+func wantSomewhere(t *testing.T, report *findings.Report, says string) {
+	t.Helper()
+	for _, rule := range report.Rules {
+		for _, detail := range rule.Details {
+			if strings.Contains(detail, says) {
+				return
+			}
+		}
+	}
+	if says != "" {
+		t.Errorf("no detail says %q: %+v", says, report.Rules)
+	}
+}
+
+func contractSource(id ledger.ID) ledger.Source { return ledger.Source{Kind: ledger.Contract, ID: id} }
+
+// contractScenarios is where decisions are changed before the real writer has them.
+type contractScenarios struct {
+	t       testing.TB
+	fair    *contractStore
+	journal *posting.Journal
+}
+
+// crafts hands a bench out, and closes the store.
+func (w *contractStore) crafts(t testing.TB, fn func(b *contractScenarios)) {
+	t.Helper()
+	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)}
+	fn(b)
+	fixture.Must(t, b.journal.Close())
+}
+
+// craftedContract is a contract on the bench.
+type craftedContract struct {
+	*contract.Record
+	version uint64
+}
+
+func (b *contractScenarios) write(d *contract.Decision, version uint64) *craftedContract {
+	b.t.Helper()
+	r := d.Record
+	step := posting.Step{
+		Org: b.fair.First.Org, Source: contractSource(r.ID), Expect: version, Record: contract.AppendRecord(nil, r),
+		Due: d.Due, Finish: d.Finish, Events: d.Events,
+	}
+	change := &posting.Change{}
+	if version == 0 {
+		step.List, step.Number = acting.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
+		step.Also = []posting.List{acting.ListOfPerson(r.Product, r.Reading, r.Customer()), acting.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
+		change.Counters = []ledger.CounterGuard{{
+			Org: b.fair.First.Org, Key: acting.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
+			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
+		}}
+	}
+	change.Steps = []posting.Step{step}
+	return &craftedContract{r, b.submit(change).Stamps[0].Version}
+}
+
+func (b *contractScenarios) submit(change *posting.Change) posting.Receipt {
+	b.t.Helper()
+	done := make(chan posting.Receipt, 1)
+	b.journal.Submit(change, func(r posting.Receipt) { done <- r })
+	receipt := <-done
+	fixture.Must(b.t, receipt.Err)
+	return receipt
+}
+
+// open makes an investment or a safe, changed before it is written.
+func (b *contractScenarios) open(p *contract.Product, reading *contract.Reading, change func(*contract.Decision)) *craftedContract {
+	b.t.Helper()
+	body := fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500","business_type":"trade",`+
+		`"profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6,"custody_type":"guaranteed","initial_amount":"500","compliance_review":%s}`, b.fair.customer, fatwa)
+	d, err := contract.Open(contract.Proposal{ID: fixture.NewID(), Product: p, Reading: reading, Env: money.Prod, Input: inputOf(b.t, body), Now: ledger.MicrosOf(b.fair.at)})
+	fixture.Must(b.t, err)
+	if change != nil {
+		change(&d)
+	}
+	return b.write(&d, 0)
+}
+
+// find is one of the fair's contracts.
+func (b *contractScenarios) find(name string) *craftedContract {
+	b.t.Helper()
+	view := b.journal.View()
+	defer view.Close()
+	r, found, err := acting.Load(view, b.fair.First.Org, b.fair.contracts[name])
+	if err != nil || !found {
+		b.t.Fatalf("%s: %v, %v", name, found, err)
+	}
+	return &craftedContract{r.Record, r.Stamp.Version}
+}
+
+func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
+	b.t.Helper()
+	view := b.journal.View()
+	part, err := acting.Extract(view, b.fair.First.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
+	view.Close()
+	fixture.Must(b.t, err)
+	r.Register = part
+	d, err := r.Act(action, inputOf(b.t, body), ledger.MicrosOf(b.fair.at))
+	fixture.Must(b.t, err)
+	if change != nil {
+		change(&d)
+	}
+	return b.write(&d, r.version)
+}
+
+// funding is an investment whose funding is changed before it is written.
+func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
+	return func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) {
+			b.act(b.open(contract.Managed, contract.Secular, nil), contract.Fund, "", change)
+		})
+	}
+}
+
+// moving is an action on one of the fair's contracts, changed before it is written.
+func moving(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
+	return func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
+	}
+}
+
+func withoutEntry(d *contract.Decision) { d.Events[0].Entry = nil }
+
+// more adds one to every amount of an entry of one debit and one credit.
+func more(d *contract.Decision) {
+	postings := d.Events[0].Entry.Postings
+	for i := range postings {
+		postings[i].Amount = fixture.MustAdd(postings[i].Amount, 1)
+	}
+}
+
+// changePosting changes the first line of an entry's side to another account.
+func changePosting(side ledger.Side, path func(r *contract.Record) ledger.Path) func(*contract.Decision) {
+	return func(d *contract.Decision) {
+		postings := d.Events[0].Entry.Postings
+		for i := range postings {
+			if postings[i].Side == side {
+				postings[i].Account = path(d.Record)
+				return
+			}
+		}
+	}
+}
+
+func ownPath(stem string) func(*contract.Record) ledger.Path {
+	return func(r *contract.Record) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
+}
+
+// continued takes the lines of an entry from the third on into an event of their own.
+func continued(d *contract.Decision) {
+	first := &d.Events[0]
+	rest := *first.Entry
+	rest.Postings = first.Entry.Postings[2:]
+	first.Entry.Postings = first.Entry.Postings[:2]
+	d.Events = append(d.Events, ledger.Event{Name: "continue", From: first.To, To: first.To, Entry: &rest})
+}
+
+// lifecycleFaults are events and entries that a contract's machine and its accounts have
+// no room for. The real writer has written them, so that the books are sound.
+var lifecycleFaults = []contractFault{
+	{"an entry that goes on in another event", nil, "", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, continued)},
+	{"an entry that is missing where there must be one", []int{3}, "it has no entry", moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
+	{"an entry that is missing where there may be none", []int{3}, "and by its entries that is", moving("venture secular", contract.Dissolve, reason, withoutEntry)},
+	{"one more on both sides of an entry", []int{3}, "and by its entries that is", funding(more)},
+	{"one more between accounts that contracts share", []int{3}, "other sums than its entries", moving("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, more)},
+	{"one more for the institution in a distribution", []int{3}, "other sums than its entries", moving("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
+		for i, p := range d.Events[0].Entry.Postings {
+			if p.Account == "A:pool" || p.Account == "I:mudarib_share" {
+				d.Events[0].Entry.Postings[i].Amount = fixture.MustAdd(p.Amount, 1)
+			}
+		}
+	})},
+	{"an entry on what moves no money", []int{3}, "its entry is not one of such an event", moving("investment secular", contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-09"}`,
+		func(d *contract.Decision) {
+			entry := &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+				{Account: "E:one", Asset: d.Record.Asset, Side: ledger.Debit, Amount: money.FromUint64(1)},
+				{Account: "I:two", Asset: d.Record.Asset, Side: ledger.Credit, Amount: money.FromUint64(1)},
+			}}
+			d.Events[0] = ledger.Event{Name: "activate", From: "funded", To: "active", Entry: entry}
+		})},
+	{"a hold", []int{3}, "its entry is not one of such an event", funding(func(d *contract.Decision) { d.Events[0].Entry.Phase = ledger.Pending })},
+	{"a status that was skipped", []int{3}, "no product's machine has the steps", funding(func(d *contract.Decision) {
+		d.Events[0].To, d.Record.Status = "active", contract.Active
+	})},
+	{"an event that no machine knows", []int{3}, "no product's machine has the steps", funding(func(d *contract.Decision) { d.Events[0].Name = "finance" })},
+	{"steps of two products", []int{3}, "no product's machine has the steps", moving("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) {
+		d.Events[0].Name, d.Events[0].To = string(contract.Withdraw), string(contract.Withdrawn)
+	})},
+	{"a religious contract that was funded from its draft", []int{3}, "whose machine its events do not follow", func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) {
+			r := b.open(contract.Managed, contract.Religious, nil)
+			r.Reading = contract.Secular
+			b.act(r, contract.Fund, "", func(d *contract.Decision) { d.Record.Reading = contract.Religious })
+		})
+	}},
+	{"a religious deposit without its review", []int{3}, "it moves money before a review", func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) {
+			b.open(contract.Safekeeping, contract.Religious, func(d *contract.Decision) { d.Events = append(d.Events[:1:1], d.Events[2:]...) })
+		})
+	}},
+	{"an entry that goes on without one before it", []int{3}, "does not go on with the entry", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
+		continued(d)
+		d.Events[0].Entry, d.Events[1].Entry.Postings = nil, append(d.Events[0].Entry.Postings, d.Events[1].Entry.Postings...)
+	})},
+	{"an entry on another contract's account", []int{3}, "and by its entries that is", func(t *testing.T, w *contractStore) {
+		funding(changePosting(ledger.Debit, func(*contract.Record) ledger.Path {
+			return ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String())
+		}))(t, w)
+	}},
+	{"an entry on an account that no contract speaks of", []int{3}, "says nothing", moving("investment secular", contract.Profit,
+		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, changePosting(ledger.Credit, ownPath("L:forgotten")))},
+	{"an entry of another asset", []int{3}, "has moved another asset", funding(func(d *contract.Decision) {
+		for i := range d.Events[0].Entry.Postings {
+			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
+		}
+	})},
+	{"entries of two assets", []int{3}, "moves more than one asset", moving("investment secular", contract.Profit, `{"gross_profit":"10","period_end_date":"2026-09-09"}`, func(d *contract.Decision) {
+		for i := range d.Events[0].Entry.Postings {
+			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
+		}
+	})},
+	{"an entry of no day", []int{3}, "its entry is of no day", funding(func(d *contract.Decision) {
+		d.Events[0].Entry.Effective = ledger.DateOf(time.Date(9001, 1, 1, 0, 0, 0, 0, time.UTC))
+	})},
+	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) {
+			r := b.find("lease secular")
+			d, due := r.OnDue(ledger.MicrosOf(w.at.Add(40 * 24 * time.Hour)))
+			if !due {
+				t.Fatal("no rent falls due")
+			}
+			b.write(&d, r.version)
+		})
+	}},
+	{"a sale that has ended with what it holds", []int{3}, "and still holds", moving("sale secular", contract.SettleEarly, `{"rebate":"0"}`, func(d *contract.Decision) {
+		for _, name := range []string{"outstanding", "deferred_profit"} {
+			columnNamed(d.Record, name).Put(d.Record.Values, money.FromUint64(7))
+		}
+	})},
+}

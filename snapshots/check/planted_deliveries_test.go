@@ -1,0 +1,287 @@
+package check_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors/notifier"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+var keptFaults = []deliveryFault{
+	{"a delivery to another destination than its notice's", changedKept(func(row map[string]any) { row["t"] = make([]byte, 16) }), "goes elsewhere"},
+	{"a delivery that says something else than its notice", changedKept(func(row map[string]any) { row["b"] = []byte{1, 0, 4} }), "something else"},
+	{"a delivery of another source than its notice's", changedKept(func(row map[string]any) { row["s"] = make([]byte, 16) }), "another notice"},
+	{"a delivery of another page than its notice's", changedKept(func(row map[string]any) { row["p"] = int64(5) }), "another notice"},
+	{"a delivery of operators' contacts that is a merchant's", changedKept(func(row map[string]any) { row["l"] = []byte("x") }), "no channel"},
+	{"a delivery that can't be read", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, _ := p.first(w.retried)
+			p.Group.Set(p.key("e", idOf(&n)...), []byte{1, 0xc0})
+		}))
+	}, "unknown form"},
+	{"a delivery without a notice", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, _ := p.first(w.retried)
+			_, rows := p.Rows(p.key("e", idOf(&n)...))
+			n.Booked += 5
+			p.Group.Set(p.key("e", idOf(&n)...), rows[0])
+		}))
+	}, "is kept and no notice"},
+	{"an acknowledged delivery that failed", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.kept(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["f"] = "status 500" })
+		}))
+	}, "is delivered, and its attempts leave it pending"},
+	{"a delivery that was acknowledged by an error", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.kept(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["s"] = 500 })
+		}))
+	}, "by an answer that is none"},
+	{"a delivery that went on after it was acknowledged", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.kept(w.retried, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[1]) })
+		}))
+	}, "tried again after it was acknowledged"},
+	{"a delivery that was given up too early", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.kept(w.parked, func(row map[string]any) { row["a"] = attempts(row)[:5] })
+		}))
+	}, "is parked, and its attempts leave it pending"},
+	{"a delivery that was tried a seventh time", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.kept(w.parked, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[5]) })
+		}))
+	}, "more than six times"},
+	{"more attempts before it was asked for again than in all", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.kept(w.again, func(row map[string]any) { row["r"] = 3 }) }))
+	}, "in all, or too many"},
+	{"asked for again after another attempt than the marked one", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.kept(w.again, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
+		}))
+	}, "without having been asked for again"},
+	{"a delivery that waits and is tried never", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.Group.Delete(p.waiting("r", failing))
+			p.kept(w.pending, func(row map[string]any) { delete(row, "n") })
+		}))
+	}, "is"},
+	{"a delivery that waits for a year", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			key := p.waiting("r", failing)
+			p.Group.Delete(key)
+			late := fixture.StartTime.AddDate(1, 0, 0).UnixMicro()
+			key = bytes.Clone(key)
+			binary.BigEndian.PutUint64(key[len(key)-17:], uint64(late))
+			p.Group.Set(key, []byte{})
+			p.kept(w.pending, func(row map[string]any) { row["n"] = late })
+		}))
+	}, "later than the gap"},
+	{"a delivery that is tried before it was", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			key := p.waiting("r", failing)
+			p.Group.Delete(key)
+			key = bytes.Clone(key)
+			binary.BigEndian.PutUint64(key[len(key)-17:], 1)
+			p.Group.Set(key, []byte{})
+			p.kept(w.pending, func(row map[string]any) { row["n"] = 1 })
+		}))
+	}, "before its last attempt"},
+}
+
+// changedKept changes the delivery that was acknowledged at its second attempt.
+func changedKept(change func(row map[string]any)) func(t *testing.T, w *notifiedStore) {
+	return func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.kept(w.retried, change) }))
+	}
+}
+
+var waitingFaults = []deliveryFault{
+	{"a delivery that waits and will not be tried", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Delete(p.waiting("r", failing)) }))
+	}, "is pending, and no row says so"},
+	{"a parked delivery that is not found", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Delete(p.waiting("p", failing)) }))
+	}, "is parked, and no row says so"},
+	{"a delivery that waits twice", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			key := bytes.Clone(p.waiting("r", failing))
+			key[len(key)-10]++
+			p.Group.Set(key, []byte{})
+		}))
+	}, "one that waits, and is none"},
+	{"a delivery that waits and is over", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, _ := p.first(w.retried)
+			key := append(append([]byte{1}, n.To[:]...), binary.BigEndian.AppendUint64(nil, uint64(n.Booked))...)
+			p.set([]byte{}, "r", append(key, idOf(&n)...)...)
+		}))
+	}, "one that waits, and is none"},
+	{"a delivery that is parked at another destination", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, _ := p.first(w.parked)
+			p.set([]byte{}, "p", append(append([]byte{1}, w.hook[:]...), idOf(&n)...)...)
+		}))
+	}, "one that was given up, and is none"},
+	{"a row that waits and says something", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.Group.Set(p.waiting("r", failing), []byte{1}) }))
+	}, "a"},
+	{"a cursor beyond what is unsettled", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.dropMarks(w.marked)
+			_, at := p.first(w.theirs)
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
+		}))
+	}, "neither marked nor kept"},
+	{"a cursor that is at no page", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			_, at := p.first(w.marked)
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(at+1)), "c")
+		}))
+	}, "at no page"},
+}
+
+var kvFaults = []deliveryFault{
+	{"a row of an unknown kind", withKV([]byte{1}, "z"), "unknown kind"},
+	{"the row of summaries in an organization", withKV([]byte{0, 0, 0, 1}, "summaries"), "unknown kind"},
+	{"a cursor of another length", withKV([]byte{1}, "c"), "unknown form"},
+	{"a second cursor", withKV(make([]byte, 8), "cx"), "unknown form"},
+	{"a message without a key", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.DeleteAll(p.key("i")) }))
+	}, "has no key"},
+	{"a key without a message", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			keys, rows := p.Rows(p.key("i"))
+			row := bytes.Clone(rows[0])
+			row[6]++
+			p.Group.Set(append(bytes.Clone(keys[0]), "/2"...), row)
+		}))
+	}, "has a key and is not there"},
+	{"a message with two keys", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			keys, rows := p.Rows(p.key("i"))
+			p.Group.Set(append(bytes.Clone(keys[0]), "/2"...), rows[0])
+		}))
+	}, "has two keys"},
+	{"a key of an unknown form", withKV([]byte{1}, "ix"), "unknown form"},
+	{"a message that can't be read", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["b"] = []byte("{}") }) }))
+	}, "can't be read"},
+	{"a message to nobody", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
+	}, "to nobody"},
+	{"a message that says that it is an event's", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["k"] = 't' }) }))
+	}, "is no event's"},
+}
+
+func withKV(row []byte, key string) func(t *testing.T, w *notifiedStore) {
+	return func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.set(row, key) }))
+	}
+}
+
+// bulletin rewrites the message to operators.
+func (p *kvPlanter) bulletin(change func(row map[string]any)) {
+	_, rows := p.Rows(p.key("i"))
+	p.keptAt(rows[0], change)
+}
+
+// removed is a sweep of what was booked before an instant.
+func removed(org ledger.ID, before time.Time) *posting.Change {
+	return &posting.Change{Outcome: true, Steps: []posting.Step{{
+		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
+		Record: binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(before))),
+	}}}
+}
+
+// What is no fault, however it looks.
+var noFaults = []deliveryFault{
+	{"what is older than the retention", func(t *testing.T, w *notifiedStore) {
+		swept := fixture.StartTime.Add(12 * time.Hour)
+		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), removed(w.First.Org, swept))
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.DeleteAll(p.key("n"))
+			p.DeleteAll(p.key("d"))
+			p.DeleteAll(p.key("p"))
+			p.DeleteAll(p.key("i"))
+			for _, r := range []*payment.Record{w.parked, w.retried, w.again} { // what is pending stays
+				n, _ := p.first(r)
+				p.set(nil, "e", idOf(&n)...)
+			}
+		}))
+	}, ""},
+	{"a cursor behind which everything is settled", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			_, at := p.first(w.theirs)
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
+		}))
+	}, ""},
+	{"what has never been tried", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) { p.dropMarks(w.theirs) }))
+	}, ""},
+	{"the day of the last summaries", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(store.KeyKV(nil, ledger.ID{}, []byte("summaries")), []byte{0, 0, 0x4f, 1})
+		})
+	}, ""},
+	{"a payment right after its terminal got an address", func(t *testing.T, w *notifiedStore) {
+		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})
+		defer n.close()
+		terminal := n.at(w, w.owner, words.PaymentTerminal, "RUB", "/ok")
+		if r := n.pay(w, w.owner, "RUB", "4242424242424242"); r.Terminal != terminal {
+			t.Fatalf("paid at terminal %v: %q", r.Terminal, r.Failure.Describe("en"))
+		}
+	}, ""},
+	{"deliveries asked for once more, and tried until they are parked", func(t *testing.T, w *notifiedStore) {
+		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
+		defer n.close()
+		for _, r := range []*payment.Record{w.parked, w.pending, w.retried, w.again, w.theirs} {
+			_, err := n.notifier.Replay(w.First.Org, n.delivery(w, r), nil)
+			fixture.Must(t, err)
+		}
+		n.Advance(10 * time.Hour)
+	}, ""},
+}
+
+// An insider can't make a notification look older than the retention, to change it or to
+// keep it from being sent: the instant is a record with events.
+func TestNobodyRaisesTheRetention(t *testing.T) {
+	swept := fixture.StartTime.Add(12 * time.Hour)
+	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": fixture.StartTime.AddDate(1, 0, 0)} {
+		t.Run(name, func(t *testing.T) {
+			w := copyNotifiedStore(t)
+			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), removed(w.First.Org, fixture.StartTime))
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+			in := openInsider(t, &w.Store, swept)
+			row := in.rows["record d"][0]
+			changed := rawRow{row.key, bytes.Clone(row.value)}
+			copy(changed.value[len(changed.value)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(raised))))
+			rows := []rawRow{changed}
+			for _, kind := range []string{"kv n", "kv d", "kv e", "kv p", "kv r"} {
+				for _, gone := range in.rows[kind] {
+					rows = append(rows, rawRow{key: gone.key})
+				}
+			}
+			in.set(rows...)
+			report, err := check.Check(t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
+			fixture.Must(t, err)
+			fixture.WantBroken(t, report, 3)
+			if details := fmt.Sprint(report.Rules[2].Details); !strings.Contains(details, "is not what was stored with event") {
+				t.Error(details)
+			}
+		})
+	}
+}

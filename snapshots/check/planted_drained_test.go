@@ -1,0 +1,240 @@
+package check_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/clock"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// What the daybook has of these is on a page too: the oldest rows of an account
+// with much traffic, and of a partner's list who makes many payments.
+var drainedFaults = []fault{
+	{"a carried line of another amount, with its total", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := withLines(all, transferAccountPages(1)(w))[5]
+		part := &s.sections[s.find(transferAccountPages(1)(w))]
+		part.lines = onLine(raiseAmount)(p, part.lines)
+		layChunks(p, s)
+	}), []int{2}, "that its pages have otherwise"},
+	{"a carried line twice in its row", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := withLines(all, transferAccountPages(1)(w))[5]
+		at := s.find(transferAccountPages(1)(w))
+		s.sections = slices.Insert(s.sections, at, s.sections[at])
+		layChunks(p, s)
+	}), []int{2}, "out of the order of booking"},
+	{"a carried section of another account", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := withLines(all, transferAccountPages(1)(w))[5]
+		s.sections[s.find(transferAccountPages(1)(w))].prefix = onFees(w)
+		layChunks(p, s)
+	}), []int{2}, ""}, // the fees have nothing on a page after it, and so a line of no event
+	{"a carried row of a list with another transaction", inChunk(listOf(4), 5, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
+	{"a page that lacks a line of those carried", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, _ []chunk) {
+		keys, rows := p.Rows(transferAccountPages(1)(w))
+		var left []byte
+		n := 0
+		fixture.Must(p.T, store.DecodePage(rows[1], func(l *store.Line) (bool, error) {
+			if n++; n != 5 {
+				left = store.EncodeLine(left, l)
+			}
+			return true, nil
+		}))
+		p.Group.Set(keys[1], left)
+	}), []int{2}, ""},
+	{"a line that is on a page and in the daybook, after others that only the daybook has", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+		s := newest(all)[0]
+		lines := s.sections[s.find(transferAccountPages(1)(w))].lines
+		first, _, err := store.Span('p', lines)
+		fixture.Must(p.T, err)
+		p.Group.Set(store.KeyPage(nil, w.First.Org, transferAccount(1), first), lines)
+	}), []int{2}, ""},
+	{"a row of a list that is on a page and in the daybook, after others that only the daybook has", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			list := listOf(w.First.Partner)(w)
+			all := withLines(chunksOf(p, w.First.Org), list)
+			s := all[len(all)-1]
+			lines := s.sections[s.find(list)].lines
+			first, _, err := store.Span('l', lines)
+			fixture.Must(t, err)
+			p.Group.Set(store.KeyList(nil, w.First.Org, w.First.Partner, 1, first), lines)
+		})
+	}, []int{4}, ""},
+	{"a row that comes back in another group", func(t *testing.T, w *fixture.Store) {
+		row := drainedChunk(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			row.Group, row.Part = newest(chunksOf(p, w.First.Org))[0].Group, 1
+			layChunks(p, row)
+		})
+	}, []int{2, 5}, ""},
+	{"a row that comes back in its group with another amount", func(t *testing.T, w *fixture.Store) {
+		row := drainedChunk(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			row.sections[0].lines = onLine(raiseAmount)(p, row.sections[0].lines)
+			layChunks(p, row)
+		})
+	}, []int{2}, "that its pages have otherwise"},
+
+	// These are what a sound store may be: the first until the row was removed, and
+	// where there is no room for that yet; the second if the line was carried when no
+	// other had gathered. Everybody reads the same of them.
+	{"a row that comes back in its group", func(t *testing.T, w *fixture.Store) {
+		row := drainedChunk(t, w)
+		w.Plant(t, func(p *fixture.Planter) { layChunks(p, row) })
+	}, nil, ""},
+	{"a line that is on a page and in the daybook, before others that only the daybook has", func(t *testing.T, w *fixture.Store) {
+		postTransfers(t, w, 4, 1, 2)
+		w.Plant(t, func(p *fixture.Planter) {
+			s := withLines(chunksOf(p, w.First.Org), transferAccountPages(1)(w))[0]
+			lines := s.sections[s.find(transferAccountPages(1)(w))].lines
+			first, _, err := store.Span('p', lines)
+			fixture.Must(t, err)
+			p.Group.Set(store.KeyPage(nil, w.First.Org, transferAccount(1), first), lines)
+		})
+	}, nil, ""},
+}
+
+// drainedChunk has all lines of a group carried and its row removed, and returns the row.
+func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
+	t.Helper()
+	postTransfers(t, w, 2, 1, 2)
+	lookAtRows(t, w, func(p *fixture.Planter) { row = newest(chunksOf(p, w.First.Org))[0] })
+	w.Layout = 3
+	postTransfers(t, w, 8, 1, 2)
+	lookAtRows(t, w, func(p *fixture.Planter) {
+		left := chunksOf(p, w.First.Org)
+		if len(left) != 3 || slices.ContainsFunc(left, func(s chunk) bool { return s.Group <= row.Group }) {
+			t.Fatalf("%d rows are left, the first of group %d", len(left), left[0].Group)
+		}
+	})
+	return row
+}
+
+// lookAtRows looks at the rows of the closed store.
+func lookAtRows(t *testing.T, w *fixture.Store, look func(*fixture.Planter)) {
+	t.Helper()
+	s, err := store.Open(fixture.Options(w.Dir))
+	fixture.Must(t, err)
+	p := &fixture.Planter{T: t, Snap: s.Snapshot()}
+	look(p)
+	p.Snap.Close()
+	fixture.Must(t, s.Close())
+}
+
+func TestEveryFaultOfAPageBufferBreaksItsRule(t *testing.T) {
+	wantFaults(t, fixture.Copy, bufferFaults)
+	wantFaults(t, fixture.Copy, drainedFaults)
+}
+
+// Who looks through a list from its end stops at the first row that is too old.
+func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
+	w := fixture.CopyLaidOut(t, fixture.Paged)
+	w.Plant(t, func(p *fixture.Planter) {
+		keys, rows := p.Rows(listOf(w.First.Partner)(w))
+		p.Group.Set(keys[3], append(rows[3], rows[5]...))
+		p.Group.Delete(keys[5])
+	})
+	report := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, report, 4)
+	wantDetail(t, report, "is out of the order of booking")
+}
+
+// The ways to fill the daybook are what they are meant to be, and sound.
+func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
+	for name, c := range map[string]struct {
+		fill func(*testing.T, *fixture.Store)
+		is   func(w *fixture.Store, p *fixture.Planter, all []chunk) bool
+	}{
+		"traffic carries lines that the daybook still has": {withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
+			keys, _ := p.Rows(transferAccountPages(1)(w))
+			without := 2 // the group that made the account known, and the one that filled its page
+			return len(keys) == 2 && len(withLines(all, transferAccountPages(1)(w))) == transferRounds-without
+		}},
+		"so do the payments of a busy partner": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
+			keys, _ := p.Rows(listOf(4)(w))
+			return len(keys) > 1 && len(withLines(all, listOf(4)(w))) > 100
+		}},
+		"a crowd is dealt into shares": {withFullChunks, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
+			rows := newest(all)
+			return len(rows) == 16 && rows[15].Share == 15
+		}},
+		"a long group has two parts": {long, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
+			rows := newest(all)
+			return len(rows) == 2 && rows[1].Part == 1 && rows[1].Share == store.Undealt
+		}},
+		"two pairs are in two groups": {twoPairs, func(w *fixture.Store, _ *fixture.Planter, all []chunk) bool {
+			a, b := all[len(all)-2], all[len(all)-1]
+			return b.Group == a.Group+1 && a.find(transferAccountPages(1)(w)) >= 0 && b.find(transferAccountPages(3)(w)) >= 0
+		}},
+		"what is worked off is carried and removed": {func(t *testing.T, w *fixture.Store) { drainedChunk(t, w) }, func(*fixture.Store, *fixture.Planter, []chunk) bool { return true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fixture.Copy(t)
+			c.fill(t, w)
+			lookAtRows(t, w, func(p *fixture.Planter) {
+				if !c.is(w, p, chunksOf(p, w.First.Org)) {
+					t.Error("the daybook is not what this test needs")
+				}
+			})
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+		})
+	}
+}
+
+// A daybook that can't be taken apart is no store to go on with: what waits in it
+// would be lost.
+func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
+	of := func(change func(*chunk)) func(*fixture.Store, *fixture.Planter) {
+		return func(w *fixture.Store, p *fixture.Planter) {
+			s := newest(chunksOf(p, w.First.Org))[0]
+			change(&s)
+			layChunks(p, s)
+		}
+	}
+	for name, plant := range map[string]func(*fixture.Store, *fixture.Planter){
+		"a row of another form": func(w *fixture.Store, p *fixture.Planter) {
+			p.Group.Set(store.KeyDaybook(nil, newest(chunksOf(p, w.First.Org))[0].DayKey), []byte{0xff, 0xff})
+		},
+		"a row of an unknown share":       of(func(s *chunk) { s.Share = 77 }),
+		"lines that are cut short":        of(func(s *chunk) { s.sections[0].lines = s.sections[0].lines[:3] }),
+		"a section of an unknown account": of(func(s *chunk) { s.sections[0].prefix = s.sections[0].prefix[:20] }),
+		"a page under what it has": func(w *fixture.Store, p *fixture.Planter) {
+			keys, _ := p.Rows(transferAccountPages(1)(w))
+			p.Group.Set(keys[0], []byte{0xff, 0xff, 0xff})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fixture.Copy(t)
+			postTransfers(t, w, 2, 1, 2)
+			w.Plant(t, func(p *fixture.Planter) { plant(w, p) })
+			j, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: clock.NewManual(fixture.StartTime), Log: fixture.NoLog})
+			if damage, ok := errors.AsType[*store.DamageError](err); !ok {
+				if err == nil {
+					err = j.Close()
+				}
+				t.Fatalf("opened with %v", err)
+			} else if text := damage.Error(); strings.Count(text, "restore from a backup") != 1 {
+				t.Errorf("it says %q", text)
+			}
+			if exit, said := refused(t, check.VerifyConfig{Data: w.Dir}); exit != 1 || !strings.HasPrefix(said, "mizan: storage: the store is damaged: ") {
+				t.Errorf("exit %d, printed:\n%s", exit, said)
+			}
+		})
+	}
+}
+
+func TestTheDigestCoversPageBuffers(t *testing.T) {
+	w := fixture.Copy(t)
+	row := drainedChunk(t, w)
+	before := w.Check(t, check.Inputs{}).Digest
+	w.Plant(t, func(p *fixture.Planter) { layChunks(p, row) })
+	if after := w.Check(t, check.Inputs{}).Digest; after == before {
+		t.Error("a row more has the digest of before")
+	}
+}

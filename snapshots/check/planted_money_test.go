@@ -1,0 +1,232 @@
+package check_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting/store"
+	"mizan/snapshots/fixture"
+)
+
+var refundFaults = []fault{
+	scenarioFault("more refunded than was charged", "more is given back than was captured", func(s *scenarios) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.record.Amount = money.FromUint64(400)
+		l.refund(400, func(d *payment.Decision) { d.Record.Amount = money.FromUint64(300) })
+	}),
+	scenarioFault("a refund that takes less than it held", "it is not what the refund holds", func(s *scenarios) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100)
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	scenarioFault("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *scenarios) {
+		l := s.pay(300, terms(fees()))
+		l.refund(100, func(d *payment.Decision) {
+			d.Record.Op.FeeBack = fixture.MustAdd(d.Record.Op.FeeBack, 1)
+			move(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
+		})
+	}),
+	scenarioFault("a conversion back that is rounded up", "converts another part back than its refunds make", func(s *scenarios) {
+		l := s.pay(300, withRate(terms(payment.Fees{}), "0.77"))
+		l.refund(101, func(d *payment.Decision) { less(last(d).Entry.Postings, "EUR") })
+	}),
+	scenarioFault("a refund at another partner's expense", "returns its money in another way than it came", func(s *scenarios) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100, func(d *payment.Decision) {
+			rename(last(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
+		})
+	}),
+	scenarioFault("a refund of another amount than is asked for", "for a refund that it does not name", func(s *scenarios) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100, func(d *payment.Decision) { d.Record.Op.Amount = money.FromUint64(99) })
+	}),
+	scenarioFault("a refund that the record forgets in part", "and its entries say", func(s *scenarios) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100)
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
+	}),
+	scenarioFault("a refund that a second one's refusal hides", `is "charged", and has refunded 100`, func(s *scenarios) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100)
+		l.op(payment.VerdictCharged)
+		l.refund(100)
+		l.op(payment.VerdictPending)
+		l.op(payment.VerdictRefused, func(d *payment.Decision) {
+			last(d).Name, last(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
+		})
+	}),
+	scenarioFault("a refund without a name", "and was asked for 1", func(s *scenarios) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100, func(d *payment.Decision) { d.Record.Refunds = nil })
+	}),
+}
+
+// move takes one off a line of an entry and adds it to another.
+func move(entry *ledger.Entry, from, to ledger.Path) {
+	for i := range entry.Postings {
+		switch p := &entry.Postings[i]; p.Account {
+		case from:
+			p.Amount = minus(p.Amount, 1)
+		case to:
+			p.Amount = fixture.MustAdd(p.Amount, 1)
+		}
+	}
+}
+
+func rename(entry *ledger.Entry, from, to ledger.Path) {
+	for i := range entry.Postings {
+		if p := &entry.Postings[i]; p.Account == from {
+			p.Account, p.Spill = to, ""
+		}
+	}
+}
+
+var returnFaults = []fault{
+	scenarioFault("a return of all of a charge that was refunded in part", "it is not the mirror of what was left of the charge", func(s *scenarios) {
+		l := s.refundedInPart()
+		refunded := l.record.Refunded
+		l.record.Refunded = money.Amount{}
+		l.reverse(func(d *payment.Decision) { d.Record.Refunded = refunded })
+	}),
+	scenarioFault("a return of another amount than it says", "is no return of its amount", func(s *scenarios) {
+		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Record.Amount = fixture.MustAdd(d.Return.Record.Amount, 1) })
+	}),
+	scenarioFault("a return that books other amounts than it says", "books other amounts than it says", func(s *scenarios) {
+		s.refundedInPart().reverse(func(d *payment.Decision) {
+			r := d.Return.Record
+			r.Amount, r.WithFee = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.WithFee, 1)
+		})
+	}),
+	scenarioFault("a reversed charge without its return", "and its return says otherwise", func(s *scenarios) {
+		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return, d.Record.ReturnID = nil, ledger.ID{} })
+	}),
+	scenarioFault("a return of what is no charge", "", func(s *scenarios) {
+		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Events[0].Entry.Reverses = 1 })
+	}),
+	{"two charges that name each other's return", func(t *testing.T, w *fixture.Store) {
+		runScenario(t, w, func(s *scenarios) {
+			first, second := s.refundedInPart(), s.refundedInPart()
+			first.reverse()
+			second.reverse()
+			w.PlantLater(first.record.ID, func(r *payment.Record) { r.ReturnID = second.record.ReturnID })
+			w.PlantLater(second.record.ID, func(r *payment.Record) { r.ReturnID = first.record.ReturnID })
+		})
+		w.PlantAll(t)
+	}, []int{3}, "which does not"},
+}
+
+func (s *scenarios) refundedInPart() *scenario {
+	s.t.Helper()
+	l := s.pay(300, terms(payment.Fees{}))
+	l.refund(100)
+	l.op(payment.VerdictCharged)
+	return l
+}
+
+// splitScenario is a fault in how a partner's line is split, which is one of totals.
+func splitScenario(name, says string, fn func(*scenarios)) fault {
+	f := scenarioFault(name, says, fn)
+	f.broken = []int{2}
+	return f
+}
+
+// split puts so much of the partner's line of an entry on what is owed.
+func split(entry *ledger.Entry, owed uint64, side ledger.Side) {
+	for i := range entry.Postings {
+		p := &entry.Postings[i]
+		if p.Account != ledger.PartnerAvailable(1) {
+			continue
+		}
+		p.Spill = ""
+		other := ledger.Posting{Account: ledger.PartnerReceivable(1), Asset: p.Asset, Side: side, Amount: money.FromUint64(owed)}
+		if p.Amount = minus(p.Amount, owed); side != p.Side {
+			p.Amount = fixture.MustAdd(p.Amount, 2*owed)
+		}
+		entry.Postings = append(entry.Postings, other)
+		return
+	}
+}
+
+const wrongSplit = "splits a partner's line another way than its accounts ask for"
+
+var splitFaults = []fault{
+	splitScenario("a credit that pays off what nobody owes", wrongSplit, func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Credit) })
+	}),
+	splitScenario("a debit that is owed though it is there", wrongSplit, func(s *scenarios) {
+		l := s.pay(300, terms(fees()))
+		l.refund(100)
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+	}),
+	splitScenario("a payout that is owed though it was held", wrongSplit, func(s *scenarios) {
+		l := s.create(s.request(payment.Payout, 300), terms(fees()))
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+	}),
+	splitScenario("a line both ways", "moves a partner's line both ways", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+	}),
+	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
+		s.w.First.Partner = s.w.Trades.Partner
+		r := s.request(payment.Payment, 300)
+		r.Asset.Currency = "CHF" // in which the market's partner owes
+		t := terms(payment.Fees{})
+		t.Asset = r.Asset
+		l := s.create(r, t)
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
+			rename(last(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
+		})
+	}),
+	splitScenario("a payout of what is not there", "available, and its overdraft is 0", func(s *scenarios) {
+		s.w.First.Partner = 7
+		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
+	}),
+	splitScenario("a payout of what a refused refund had held", "available, and its overdraft is 0", func(s *scenarios) {
+		s.w.First.Partner = 7
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(300)
+		l.op(payment.VerdictRefused)
+		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
+	}),
+	{"a refund of what is not there any more", func(t *testing.T, w *fixture.Store) {
+		runScenario(t, w, func(s *scenarios) {
+			s.w.First.Partner = 7
+			l := s.pay(300, terms(payment.Fees{}))
+			out := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
+			out.answer(payment.Answer{Verdict: payment.VerdictCharged})
+			l.refund(300)
+		})
+	}, nil, ""},
+	{"a hold of a payment that costs more than it brings", func(t *testing.T, w *fixture.Store) {
+		runScenario(t, w, func(s *scenarios) {
+			s.w.First.Partner = 7
+			s.hold(payment.Payment, 300, terms(payment.Fees{Fixed: money.FromUint64(400)}))
+		})
+	}, nil, ""},
+}
+
+var sealedFaults = []fault{
+	{"a card that is sealed for a closed transaction", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(store.KeySealed(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)), []byte("a sealed card"))
+		})
+	}, []int{3}, "which keeps no card"},
+	{"a card that is sealed for nobody", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(store.KeySealed(nil, w.First.Org, fixture.TransactionSource(uuid.New())), []byte("a sealed card"))
+		})
+	}, []int{3}, "which is not there"},
+	{"a sealed row with an unknown key", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Set(append(store.KeySealeds(nil, w.First.Org), 1), []byte("a sealed card"))
+		})
+	}, []int{3}, "a sealed row of an unknown form"},
+	{"a card that was sealed and is gone", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Delete(store.KeySealed(nil, w.First.Org, fixture.TransactionSource(w.Trades.Acting.ID)))
+		})
+	}, []int{3}, "keeps its card, and nothing is sealed for it"},
+}

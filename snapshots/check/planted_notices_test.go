@@ -1,0 +1,191 @@
+package check_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/fixture"
+)
+
+var noticeFaults = []deliveryFault{
+	{"a notification that never reached the writer", func(t *testing.T, w *notifiedStore) {
+		at, request := asked(&w.Store, "")
+		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
+		d.Record.Told, d.Record.Unwanted = 1, 1
+		w.Submit(t, decidedWithoutVolumes(w.First.Org, &d, 0))
+	}, "has notified of 1 transitions, and 0 of the notices are there"},
+	{"a transition that was not counted", func(t *testing.T, w *notifiedStore) {
+		at, request := asked(&w.Store, "")
+		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
+		d.Record.Unwanted = 1
+		w.Submit(t, decidedWithoutVolumes(w.First.Org, &d, 0))
+	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
+	{"a notice that is lost", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.dropMarks(w.marked)
+			p.notice(w.marked, func(store.Notice) []store.Notice { return nil })
+		}))
+	}, "has notified of 2 transitions, and 1 of the notices are there"},
+	{"a notice of no event", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, 1_000)...), page(store.Notice{
+				Booked: 1_000, Source: fixture.TransactionSource(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
+			}))
+		}))
+	}, "tells of no event"},
+	{"a notice behind the last event", func(t *testing.T, w *notifiedStore) {
+		const late = 1 << 60
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, late)...), page(store.Notice{
+				Booked: late, Source: fixture.TransactionSource(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
+			}))
+		}))
+	}, "tells of no event"},
+	{"two notices of one event by one channel", changedNotice(func(n store.Notice) []store.Notice { return []store.Notice{n, n} }), "out of order"},
+	{"a notice of another record's event", changedNotice(func(n store.Notice) []store.Notice {
+		n.Source.ID[3]++
+		return []store.Notice{n}
+	}), "another record than its event"},
+	{"a notice with another status", changedNotice(func(n store.Notice) []store.Notice {
+		n.Body = bytes.Clone(n.Body)
+		n.Body[2]++
+		return []store.Notice{n}
+	}), "tells of another status"},
+	{"a notice that can't be read", changedNotice(func(n store.Notice) []store.Notice {
+		n.Body = append(bytes.Clone(n.Body), 0)
+		return []store.Notice{n}
+	}), "can't be read"},
+	{"a notice of the subscriptions' about a transaction", changedNotice(func(n store.Notice) []store.Notice {
+		other := n
+		other.Channel = byte(posting.Stream)
+		return []store.Notice{n, other}
+	}), "says nothing"},
+	{"a message to operators that can't be read", changedNotice(func(n store.Notice) []store.Notice {
+		other := n
+		other.Channel, other.Body = byte(posting.Operators), []byte("{}")
+		return []store.Notice{n, other}
+	}), "can't be read"},
+	{"a notice to another partner", changedNotice(func(n store.Notice) []store.Notice {
+		n.To = notifiedMaster.terminals[acknowledging]
+		return []store.Notice{n}
+	}), "another partner"},
+	{"a notice to nobody", changedNotice(func(n store.Notice) []store.Notice {
+		n.To[3]++
+		return []store.Notice{n}
+	}), "to nobody"},
+	{"a page of notices that can't be read", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			_, at := p.first(w.parked)
+			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, uint64(at))...), []byte{9})
+		}))
+	}, "n"}, // the notices that are missing are said too
+	{"nobody is notified although the terminal has an address", plantUnmarked(acknowledging), "an address was set"},
+	{"nobody is notified although the partner has an address", plantUnmarked(ofTheHeir), "an address was set"},
+	{"nobody is notified although there is a terminal for it", plantUnmarked(unserved), "an address was set"},
+}
+
+// changedNotice changes one that nobody has tried yet.
+func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T, w *notifiedStore) {
+	return func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			p.dropMarks(w.theirs)
+			p.notice(w.theirs, change)
+		}))
+	}
+}
+
+// page is a row of notices.
+func page(notices ...store.Notice) []byte {
+	var p store.NoticePage
+	for i := range notices {
+		p.Add(&notices[i])
+	}
+	return p.Row()
+}
+
+// unmarkingReader says of every address that none is set.
+type unmarkingReader struct{}
+
+func (unmarkingReader) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+	return to, false
+}
+
+func (unmarkingReader) Address(ledger.ID, ledger.ID) (a actors.Address, set bool) { return a, false }
+
+// plantUnmarked pays while addresses that are set are not found.
+func plantUnmarked(currency money.Currency) func(t *testing.T, w *notifiedStore) {
+	return func(t *testing.T, w *notifiedStore) {
+		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})
+		defer n.close()
+		owner := w.owner
+		if currency == ofTheHeir {
+			owner = w.heir
+		}
+		n.pay(w, owner, currency, "4242424242424242")
+	}
+}
+
+var markFaults = []deliveryFault{
+	{"a mark of a notice that is not there", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, at := p.first(w.parked)
+			n.Booked += 7
+			p.marks(at, &n, 200)
+		}))
+	}, "no notice of its page"},
+	{"a mark on a page that is not there", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, at := p.first(w.marked)
+			n.Booked += 7
+			p.marks(at+7, &n, 200)
+		}))
+	}, "page of notices that is not there"},
+	{"a mark behind the last page", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, _ := p.first(w.marked)
+			n.Booked = 1 << 60
+			p.marks(1<<60, &n, 200)
+		}))
+	}, "page of notices that is not there"},
+	{"a delivery that is marked twice", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			_, at := p.first(w.theirs)
+			keys, rows := p.Rows(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(at))...))
+			p.Group.Set(keys[0], append(bytes.Clone(rows[0]), rows[0][1:]...))
+		}))
+	}, "marked twice"},
+	{"an acknowledgement that is none", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, at := p.first(w.theirs)
+			p.marks(at, &n, 302)
+		}))
+	}, "by an answer that is none"},
+	{"marks that can't be read", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			keys, _ := p.Rows(p.key("d"))
+			p.Group.Set(keys[0], []byte{7})
+		}))
+	}, "marks of deliveries"},
+	{"a delivery that is marked and parked", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, at := p.first(w.parked)
+			p.marks(at, &n, 200)
+		}))
+	}, "is parked without having been asked for again"},
+	{"a delivery that is marked and waits", func(t *testing.T, w *notifiedStore) {
+		w.Plant(t, w.on(func(p *kvPlanter) {
+			n, at := p.first(w.pending)
+			p.marks(at, &n, 200)
+		}))
+	}, "is pending without having been asked for again"},
+}

@@ -1,0 +1,153 @@
+package check_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	acting "mizan/actors/contract"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// registerKey is the key of a row of a register: of a kind, by what is behind it.
+func registerKey(org, id ledger.ID, row acting.RegisterRow, rest ...byte) []byte {
+	key := append(append([]byte{acting.RegisterRows}, id[:]...), byte(row))
+	return store.KeyKV(nil, org, append(key, rest...))
+}
+
+func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// plantRegister plants other rows in the register of the active issue, which has two holders
+// with three subscriptions.
+func plantRegister(change func(p *fixture.Planter, org, id ledger.ID)) func(*testing.T, *contractStore) {
+	return func(t *testing.T, w *contractStore) {
+		w.Plant(t, func(p *fixture.Planter) { change(p, w.First.Org, w.contracts["issue secular"]) })
+	}
+}
+
+// plantSubscription changes the first subscription.
+func plantSubscription(change func(s *contract.Subscription)) func(*testing.T, *contractStore) {
+	return plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		keys, rows := p.Rows(registerKey(org, id, acting.SubscriptionRow))
+		s, err := contract.ReadSubscription(1, rows[0])
+		fixture.Must(p.T, err)
+		change(&s)
+		p.Group.Set(keys[0], contract.AppendSubscription(nil, &s))
+	})
+}
+
+// plantPosition changes the first holder.
+func plantPosition(change func(h *contract.Holder)) func(*testing.T, *contractStore) {
+	return plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		keys, rows := p.Rows(registerKey(org, id, acting.HolderRow))
+		h, err := contract.ReadHolder(1, rows[0])
+		fixture.Must(p.T, err)
+		change(&h)
+		p.Group.Set(keys[0], contract.AppendHolder(nil, &h))
+	})
+}
+
+const otherRows = "rows in its register"
+
+var registerFaults = []contractFault{
+	{"a subscription of more certificates", []int{3}, "or others", plantSubscription(func(s *contract.Subscription) { s.Certificates++ })},
+	{"a subscription on another day", []int{3}, "or others", plantSubscription(func(s *contract.Subscription) { s.On++ })},
+	{"a subscription of another holder", []int{3}, "not those of its subscriptions", plantSubscription(func(s *contract.Subscription) { s.Holder = 2 })},
+	{"a subscription of somebody else", []int{3}, "not those of its subscriptions", plantSubscription(func(s *contract.Subscription) { s.Investor[0]++ })},
+	{"a holder with more certificates", []int{3}, "not those of its subscriptions", plantPosition(func(h *contract.Holder) { h.Certificates++ })},
+	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", plantPosition(func(h *contract.Holder) { h.Investor[15]++ })},
+	{"a subscription that is missing", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, bigEndian(3)...))
+	})},
+	{"a subscription that is missing before others", []int{3}, "missing or damaged", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, bigEndian(2)...))
+	})},
+	{"one subscription more", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		_, rows := p.Rows(registerKey(org, id, acting.SubscriptionRow))
+		p.Group.Set(registerKey(org, id, acting.SubscriptionRow, bigEndian(4)...), rows[2])
+	})},
+	{"a holder who is missing", []int{3, 4}, "has 2 holders, and its register 1", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		p.Group.Delete(registerKey(org, id, acting.HolderRow, bigEndian(2)...))
+	})},
+	{"an investor with another number", []int{3}, "does not find holder", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		keys, rows := p.Rows(registerKey(org, id, acting.InvestorRow))
+		p.Group.Set(keys[0], []byte{3 - rows[0][0]})
+	})},
+	{"an investor who is no holder", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		nobody := fixture.NewID()
+		p.Group.Set(registerKey(org, id, acting.InvestorRow, nobody[:]...), []byte{1})
+	})},
+	{"a register of no contract", []int{3}, "of no contract", plantRegister(func(p *fixture.Planter, org, _ ledger.ID) {
+		p.Group.Set(registerKey(org, fixture.NewID(), acting.HolderRow, bigEndian(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
+	})},
+	{"a row of an unknown kind in a register", []int{3}, "of no contract", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		p.Group.Set(registerKey(org, id, 'x', bigEndian(1)...), []byte{1})
+	})},
+	{"a record with another number of subscriptions", []int{3}, "says 4 subscriptions", put("issue secular", "subscriptions_total", int64(4))},
+	{"a record with another number of holders", []int{3}, "has 3 holders", put("issue secular", "holders_total", int64(3))},
+	{"a batch of nothing", []int{3}, "a batch of nothing", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
+		d.Events[0].Name = string(contract.Batch)
+	})},
+	{"a batch too many", []int{3}, "has 1 batches behind", func(t *testing.T, w *contractStore) {
+		moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
+			whole := d.Events[0].Entry
+			first, rest := *whole, *whole
+			// The lines of the issue and the first holder, and then those of the second one.
+			first.Postings, rest.Postings = whole.Postings[:0:0], whole.Postings[:0:0]
+			for i, p := range whole.Postings {
+				if i < len(whole.Postings)-2 {
+					first.Postings = append(first.Postings, p)
+				} else {
+					rest.Postings = append(rest.Postings, p)
+				}
+			}
+			d.Events[0].Entry = &first
+			d.Events = append(d.Events, ledger.Event{Name: string(contract.Batch), From: d.Events[0].To, To: d.Events[0].To, Entry: &rest})
+		})(t, w)
+	}},
+	{"a holder who was paid another one's part", []int{3}, "something else than their parts", moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
+		var paid []int
+		for i, p := range d.Events[0].Entry.Postings {
+			if p.Side == ledger.Credit && strings.HasPrefix(string(p.Account), "L:customer:") {
+				paid = append(paid, i)
+			}
+		}
+		postings := d.Events[0].Entry.Postings
+		postings[paid[0]].Amount, postings[paid[1]].Amount = postings[paid[1]].Amount, postings[paid[0]].Amount
+	})},
+}
+
+// One byte of any row of any register that is another one is found.
+func TestEveryByteOfARegisterIsChecked(t *testing.T) {
+	seed := rand.Uint64()
+	if said := os.Getenv("MIZAN_SEED"); said != "" {
+		var err error
+		seed, err = strconv.ParseUint(said, 10, 64)
+		fixture.Must(t, err)
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	d := rand.New(rand.NewPCG(seed, 0))
+	for range 24 {
+		w := copyContractStore(t, fixture.Paged)
+		said := ""
+		w.Plant(t, func(p *fixture.Planter) {
+			keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, []byte{acting.RegisterRows}))
+			i := d.IntN(len(keys))
+			at, by := d.IntN(len(rows[i])), byte(1+d.IntN(255))
+			said = fmt.Sprintf("byte %d of %x changed by %x", at, store.KVKey(keys[i]), by)
+			rows[i][at] ^= by
+			p.Group.Set(keys[i], rows[i])
+		})
+		if report := w.Check(t, check.Inputs{}); !report.Broken() {
+			t.Errorf("%s is not found", said)
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package check_test
+
+import (
+	paymentcodec "mizan/ledger/payment/codec"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/actors/directory"
+	recurring "mizan/actors/subscription"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// recurrence is a town in which a subscription was renewed twice, another one is
+// paused, and a third one's renewal was not paid.
+type recurrence struct {
+	*fixture.Store
+	renewed, paused, unpaid ledger.ID
+	key                     actors.Key // that the first one was created with
+}
+
+func withSubscriptions(t *testing.T) *recurrence {
+	t.Helper()
+	w := &recurrence{Store: fixture.Copy(t)}
+	h := fixture.Start(t, w.Store)
+	defer h.Close()
+	s := recurring.New(recurring.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: h.Directory})
+	w.key = actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: "k", Hash: [32]byte{1}}
+	subscribe := func(amount uint64, key actors.Key) ledger.ID {
+		initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
+		r, err := s.Create(recurring.Create{
+			Org: w.First.Org, Partner: w.First.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(amount), PeriodDays: 30},
+		})
+		fixture.Must(t, err)
+		return r.Record.ID
+	}
+	w.renewed, w.paused = subscribe(990, w.key), subscribe(991, actors.Key{})
+	huge, err := money.Parse("1" + strings.Repeat("0", 72)) // fees and all, no total has room for it twice
+	fixture.Must(t, err)
+	initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
+	third, err := s.Create(recurring.Create{
+		Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+		Terms: subscription.Terms{Initial: initial.ID, Amount: huge, PeriodDays: 50},
+	})
+	fixture.Must(t, err)
+	w.unpaid = third.Record.ID
+	_, err = s.Pause(recurring.Command{Org: w.First.Org, Partner: w.First.Partner, ID: w.paused})
+	fixture.Must(t, err)
+	h.Advance(65 * 24 * time.Hour)
+	r, err := s.Read(w.First.Org, w.First.Partner, w.renewed)
+	if fixture.Must(t, err); r.Record.Renewals != 2 {
+		t.Fatalf("%d renewals", r.Record.Renewals)
+	}
+	return w
+}
+
+// changeSubscription changes a subscription's payload.
+func changeSubscription(p *fixture.Planter, org, id ledger.ID, change func(r *subscription.Record)) {
+	p.T.Helper()
+	p.Record(org, ledger.Source{Kind: ledger.Subscription, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
+		r, err := recurring.Decode(id, payload)
+		fixture.Must(p.T, err)
+		change(r)
+		return recurring.Encode(r)
+	})
+}
+
+// lastRenewalOf is the last renewal's transaction.
+func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
+	p.T.Helper()
+	_, rows := p.Rows(store.KeyRecord(nil, org, ledger.Source{Kind: ledger.Subscription, ID: id}))
+	_, payload, _ := store.DecodeRecord(rows[0])
+	r, err := recurring.Decode(id, payload)
+	fixture.Must(p.T, err)
+	return r.Last
+}
+
+// changeRenewal changes the transaction that a subscription's last renewal is.
+func changeRenewal(p *fixture.Planter, org, id ledger.ID, change func(r *payment.Record)) {
+	p.T.Helper()
+	p.Record(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
+		r, err := paymentcodec.Decode(payload)
+		fixture.Must(p.T, err)
+		change(r)
+		return paymentcodec.Encode(r)
+	})
+}
+
+// claimOf is where the claim on a renewal's name lies.
+func claimOf(org, id ledger.ID, number uint64) []byte {
+	name := actors.Renewal{Subscription: id, Number: number}
+	key := name.Key()
+	return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key.ClaimKey())
+}
+
+// Rules 3 and 4 of what is planted in subscriptions and in their renewals.
+func TestFaultsInSubscriptionsAreFound(t *testing.T) {
+	says := func(change func(r *subscription.Record)) func(*recurrence, *fixture.Planter) {
+		return func(w *recurrence, p *fixture.Planter) { changeSubscription(p, w.First.Org, w.renewed, change) }
+	}
+	transaction := func(change func(r *payment.Record)) func(*recurrence, *fixture.Planter) {
+		return func(w *recurrence, p *fixture.Planter) { changeRenewal(p, w.First.Org, w.renewed, change) }
+	}
+	events := func(change func(w *recurrence, e *ledger.Event)) func(*recurrence, *fixture.Planter) {
+		return func(w *recurrence, p *fixture.Planter) {
+			p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+				for i := range events {
+					if events[i].Source.Kind == ledger.Subscription && events[i].Source.ID == w.renewed {
+						change(w, &events[i])
+					}
+				}
+				return events
+			})
+		}
+	}
+	for name, c := range map[string]struct {
+		broken []int
+		says   string
+		plant  func(*recurrence, *fixture.Planter)
+	}{
+		"nothing":                               {},
+		"another state than its events lead to": {[]int{3}, "events lead to", says(func(r *subscription.Record) { r.State = subscription.Renewing })},
+		"more renewals than were paid":          {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Renewals++ })},
+		"more renewals than were begun":         {[]int{3}, "of them paid", says(func(r *subscription.Record) { r.Number++ })},
+		"no transaction of the last renewal":    {[]int{3}, "names no transaction", says(func(r *subscription.Record) { r.Last = ledger.ID{} })},
+		"another last renewal":                  {[]int{3}, "is another one than it says", says(func(r *subscription.Record) { r.Last = fixture.NewID() })},
+		"failures of what is active":            {[]int{3}, "after 1 failures", says(func(r *subscription.Record) { r.Failures = 1 })},
+		"another amount than was charged":       {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
+		"another initial payment":               {[]int{3}, "renews something else", says(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
+		"another partner":                       {[]int{3, 4}, "renews something else", says(func(r *subscription.Record) { r.Partner = 99 })},
+		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *recurrence, p *fixture.Planter) {
+			p.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
+		}},
+		"nothing that wakes it": {[]int{3}, "will wake it: false", func(w *recurrence, p *fixture.Planter) {
+			p.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
+				e.Due = 0
+				return payload
+			})
+		}},
+		"something that wakes what is paused": {[]int{3}, "will wake it: true", func(w *recurrence, p *fixture.Planter) {
+			p.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
+				e.Due = e.Updated + 1
+				return payload
+			})
+		}},
+		"a renewal of a number that was never begun": {[]int{3, 4}, "was never begun", transaction(func(r *payment.Record) { r.Renewal.Number = 7 })},
+		"a renewal of nothing":                       {[]int{3, 4}, "is not there", transaction(func(r *payment.Record) { r.Renewal.Subscription = fixture.NewID() })},
+		"a renewal that is none":                     {[]int{3, 4}, "renewals were begun, and 1 are there", transaction(func(r *payment.Record) { r.Renewal = nil })},
+		"a renewal with a txid":                      {[]int{3}, "has a txid", transaction(func(r *payment.Record) { r.TxID = "t" })},
+		"a renewal by a card":                        {[]int{3}, "no payment by a provider's token", transaction(func(r *payment.Record) { r.Method = payment.BankCard })},
+		"a renewal at another terminal":              {[]int{3}, "at another terminal", transaction(func(r *payment.Record) { r.Renewal.Terminal = fixture.NewID() })},
+		"a transition that no machine has": {[]int{3}, "no machine has the step", events(func(_ *recurrence, e *ledger.Event) {
+			if e.Name == string(subscription.Renewed) {
+				e.Name = string(subscription.Resume)
+			}
+		})},
+		"a renewal without its intent": {[]int{3}, "one after the other", events(func(_ *recurrence, e *ledger.Event) {
+			if e.Name == string(subscription.Renew) {
+				e.Name = string(subscription.Await)
+			}
+		})},
+		"a subscription that forgot what it told": {[]int{6}, "it has 1 to tell of", func(w *recurrence, p *fixture.Planter) {
+			changeSubscription(p, w.First.Org, w.paused, func(r *subscription.Record) { r.Untold = 0 })
+		}},
+		"a notice that is not there": {[]int{6}, "of the notices are there", func(w *recurrence, p *fixture.Planter) {
+			changeSubscription(p, w.First.Org, w.paused, func(r *subscription.Record) { r.Told, r.Untold = 1, 0 })
+		}},
+		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *fixture.Planter) { p.Group.Delete(claimOf(w.First.Org, w.renewed, 2)) }},
+		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *recurrence, p *fixture.Planter) {
+			_, rows := p.Rows(claimOf(w.First.Org, w.renewed, 2))
+			p.Group.Set(claimOf(w.First.Org, w.renewed, 3), rows[0])
+		}},
+		"a claim that names nothing": {[]int{4}, "is not there", func(w *recurrence, p *fixture.Planter) {
+			name := actors.Renewal{Subscription: w.renewed, Number: 3}
+			key := name.Key()
+			claim := key.Claim(w.First.Org, ledger.Source{Kind: ledger.Transaction, ID: fixture.NewID()}, nil)
+			p.Group.Set(claimOf(w.First.Org, w.renewed, 3), claim.Owner)
+		}},
+		"a claim of an unknown form": {[]int{4}, "of an unknown form", func(w *recurrence, p *fixture.Planter) {
+			p.Group.Set(store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, "subscription/x/1"), make([]byte, 49))
+		}},
+		"a key of another partner": {[]int{4}, "which is another's", func(w *recurrence, p *fixture.Planter) {
+			_, rows := p.Rows(store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, w.key.ClaimKey()))
+			p.Group.Set(store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, "partner/99/k"), rows[0])
+		}},
+		"a key that shows nothing": {[]int{4}, "shows nothing", func(w *recurrence, p *fixture.Planter) {
+			key := store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, w.key.ClaimKey())
+			_, rows := p.Rows(key)
+			p.Group.Set(key, rows[0][:49])
+		}},
+		"a list that shows what is not there": {[]int{4}, "is not there", func(w *recurrence, p *fixture.Planter) {
+			plantListed(p, w.Store, 99, 0x20|uint8(money.Prod), fixture.NewID(), 1)
+		}},
+		"listed twice": {[]int{4}, "listed twice", func(w *recurrence, p *fixture.Planter) {
+			plantListed(p, w.Store, w.First.Partner, 0x20|uint8(money.Prod), w.renewed, 1)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := withSubscriptions(t)
+			if c.plant != nil {
+				w.Plant(t, func(p *fixture.Planter) { c.plant(w, p) })
+			}
+			report := w.Check(t, check.Inputs{})
+			if fixture.WantBroken(t, report, c.broken...); c.says == "" {
+				return
+			}
+			for _, rule := range report.Rules {
+				for _, detail := range rule.Details {
+					if strings.Contains(detail, c.says) {
+						return
+					}
+				}
+			}
+			t.Errorf("no detail says %q: %+v", c.says, report.Rules)
+		})
+	}
+}
+
+// silentDirectory says that nobody is to be told.
+type silentDirectory struct{ *directory.Service }
+
+// Told implements actors.Addresses.
+func (silentDirectory) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+	return to, false
+}
+
+// Rule 6: who has an address is told.
+func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
+	w := fixture.Copy(t)
+	func() {
+		h := fixture.Start(t, w)
+		defer h.Close()
+		h.Directory.AllowPrivateHooks(true)
+		initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
+		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
+		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, words.TerminalPatch{MerchantParams: &params})
+		fixture.Must(t, err)
+		h.Advance(90 * 24 * time.Hour) // beyond what the town has booked already
+		s := recurring.New(recurring.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})
+		r, err := s.Create(recurring.Create{
+			Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},
+		})
+		fixture.Must(t, err)
+		_, err = s.Pause(recurring.Command{Org: w.First.Org, Partner: w.First.Partner, ID: r.Record.ID})
+		fixture.Must(t, err)
+	}()
+	report := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, report, 6)
+	if details := report.Rules[5].Details; len(details) != 1 || !strings.HasSuffix(details[0], "has told nobody of 1 events, and an address was set") {
+		t.Errorf("said %q", details)
+	}
+}

@@ -1,0 +1,430 @@
+package check_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// scenarioFault is a fault in the life of a transaction.
+func scenarioFault(name, says string, fn func(*scenarios)) fault {
+	return fault{name: name, broken: []int{3}, says: says, make: func(t *testing.T, w *fixture.Store) {
+		runScenario(t, w, fn)
+		w.PlantAll(t)
+	}}
+}
+
+// fees that leave a remainder, and go back with refunds.
+func fees() payment.Fees {
+	return payment.Fees{Bps: 333, Fixed: money.FromUint64(7), Refundable: true}
+}
+
+// last is the decision's last event.
+func last(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
+
+// less takes one off every posting of an asset.
+func less(postings []ledger.Posting, currency money.Currency) {
+	for i := range postings {
+		if p := &postings[i]; p.Asset.Currency == currency {
+			p.Amount, _ = p.Amount.Sub(money.FromUint64(1))
+		}
+	}
+}
+
+// pair is an entry's two sides, of one off each.
+func pair(entry *ledger.Entry) { less(entry.Postings, "USD") }
+
+func minus(a money.Amount, n uint64) money.Amount {
+	left, err := a.Sub(money.FromUint64(n))
+	if err != nil {
+		panic(err)
+	}
+	return left
+}
+
+func TestSoundScenariosBreakNoRule(t *testing.T) {
+	w := fixture.Copy(t)
+	runScenario(t, w, func(s *scenarios) {
+		free := payment.Fees{}
+		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
+		lateOne.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		lateOne.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		lateOne.giveBack()
+		lateOne.op(payment.VerdictCharged)
+		out := s.create(s.request(payment.Payout, 300), terms(free))
+		out.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
+		out.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		kept := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
+		kept.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		kept.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		kept.giveBack()
+		kept.op(payment.VerdictRefused)
+		whole := s.hold(payment.Payment, 300, terms(fees()))
+		whole.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		whole.refund(100)
+		whole.op(payment.VerdictPending)
+		whole.op(payment.VerdictRefused)
+		dear := s.pay(100, withRate(terms(payment.Fees{Fixed: money.FromUint64(10)}), "0.77"))
+		dear.refund(95) // and the fee is not returned: the partner gets back what it lacks
+		dear.op(payment.VerdictCharged)
+		dear.reverse()
+	})
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+}
+
+var entryFaults = []fault{
+	scenarioFault("a charge without its entry", "it has no entry", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { last(d).Entry = nil })
+	}),
+	{"a void of what another holds", func(t *testing.T, w *fixture.Store) {
+		var first, second *scenario
+		runScenario(t, w, func(s *scenarios) {
+			terminal := terms(fees())
+			first, second = s.create(s.request(payment.Payout, 300), terminal), s.create(s.request(payment.Payout, 300), terminal)
+			first.answer(payment.Answer{Verdict: payment.VerdictRefused})
+			second.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		})
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+				a, b := lastOf(events, first), lastOf(events, second)
+				a.Entry.Closes, b.Entry.Closes = b.Entry.Closes, a.Entry.Closes
+				return events
+			})
+		})
+	}, []int{3}, "its entry closes another record's"},
+	scenarioFault("a hold of another amount", "has held other amounts than it says", func(s *scenarios) {
+		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	scenarioFault("a hold at a terminal before of another amount", "has held other amounts at terminal", func(s *scenarios) {
+		sent := s.w.Trades.Rerouted
+		r := s.request(payment.Payout, 300)
+		r.Asset.Currency = "KZT"
+		first := &payment.Terms{Terminal: sent.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
+		s.w.First.Partner = s.w.Trades.Partner
+		l := s.create(r, first)
+		l.reroute(&payment.Terms{Terminal: sent.Terminal, Asset: r.Asset, Fees: sent.Fees})
+	}),
+	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
+		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
+	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
+	{"a capture of what nobody holds", func(t *testing.T, w *fixture.Store) {
+		var l *scenario
+		runScenario(t, w, func(s *scenarios) {
+			l = s.create(s.request(payment.Payout, 300), terms(fees()))
+			l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		})
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
+				lastOf(events, l).Entry.Closes--
+				return events
+			})
+		})
+	}, []int{2}, ""}, // first that it closes nothing, then the lines that are missing
+	scenarioFault("another transaction's row", "calls itself", func(s *scenarios) {
+		l := s.pay(300, terms(fees()))
+		s.w.PlantLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
+	}),
+	{"a terminal that settles in the payment's own currency", func(t *testing.T, w *fixture.Store) {
+		h := fixture.Start(t, w)
+		terminal := h.SettlesIn(w, "USD")
+		h.Close()
+		runScenario(t, w, func(s *scenarios) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: fixture.USD}) })
+	}, nil, ""},
+	scenarioFault("a charge of another amount", "books other amounts than it says", func(s *scenarios) {
+		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	scenarioFault("a charge to another partner", "books other amounts than it says", func(s *scenarios) {
+		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) {
+			last(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
+			last(d).Entry.Postings[1].Spill = ""
+		})
+	}),
+	scenarioFault("a conversion that does not cross the exchange position", "books other amounts than it says", func(s *scenarios) {
+		s.pay(300, withRate(terms(payment.Fees{}), "1"), func(d *payment.Decision) {
+			for i := range last(d).Entry.Postings {
+				if p := &last(d).Entry.Postings[i]; p.Account == ledger.FXPosition {
+					p.Account = "Q:elsewhere"
+				}
+			}
+		})
+	}),
+	scenarioFault("suspense of another amount", "has other amounts in suspense than it says", func(s *scenarios) {
+		s.late(func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	scenarioFault("late money that the record does not know", "says that money came too late: false", func(s *scenarios) {
+		s.late(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
+	}),
+	scenarioFault("less given back than is in suspense", "it does not give back what is in suspense", func(s *scenarios) {
+		l := s.late()
+		l.giveBack()
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
+		free := terms(payment.Fees{})
+		held := []ledger.Posting{
+			{Account: ledger.ProviderReceivable(free.Terminal), Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(300)},
+			{Account: ledger.PartnerAvailable(s.w.First.Partner), Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(300)},
+		}
+		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
+			last(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
+		})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
+			last(d).Entry.Phase, last(d).Entry.Released = ledger.Capture, held
+		})
+	}),
+	scenarioFault("a payout that is sent without its hold", "and money was held for 0 of them", func(s *scenarios) {
+		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { last(d).Entry = nil })
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
+			last(d).Entry.Phase, last(d).Entry.Released = ledger.Posted, nil
+		})
+	}),
+}
+
+// transfer is a bare event of the ledger's benchmark.
+func transfer(w *fixture.Store, moves bool) *posting.Change {
+	e := ledger.Event{Name: "transfer", To: "done"}
+	if moves {
+		e.Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+			{Account: "L:bench:1", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
+			{Account: "L:bench:2", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
+		}}
+	}
+	return &posting.Change{Steps: []posting.Step{{
+		Org: w.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{e},
+	}}}
+}
+
+// lastOf is the last event of a transaction.
+func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
+	for i := range events {
+		if events[i].Source == fixture.TransactionSource(l.record.ID) {
+			found = &events[i]
+		}
+	}
+	return found
+}
+
+// late is a transaction that was rejected when money moved after all.
+func (s *scenarios) late(spoil ...change) *scenario {
+	s.t.Helper()
+	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
+	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged}, spoil...)
+	return l
+}
+
+var intentFaults = []fault{
+	scenarioFault("a capture that nobody asked for", "nothing that leads to it was asked of the provider", func(s *scenarios) {
+		l := s.hold(payment.Payment, 300, terms(fees()))
+		amount := money.FromUint64(200)
+		d, err := s.at.Commit(l.record, &amount, uuid.New())
+		fixture.Must(s.t, err)
+		l.record = d.Record
+		l.op(payment.VerdictCharged)
+	}),
+	scenarioFault("a refund that nobody asked for", "nothing that it goes on with was asked of the provider", func(s *scenarios) {
+		l := s.pay(300, terms(fees()))
+		l.refund(100, func(d *payment.Decision) {
+			d.Events = []ledger.Event{{Name: string(payment.RefundPending), From: "charged", To: "refunding"}}
+			d.Record.Status, d.Record.Op, d.Record.Refunds, d.Due = payment.Refunding, nil, nil, 0
+		})
+	}),
+	scenarioFault("a payer whose time was over, cancelled", "and it is not rejected for it", func(s *scenarios) {
+		l := s.acting()
+		later := s.at
+		later.Now = later.Now.Add(time.Hour)
+		_, d, decided := later.Woken(l.record, false, uuid.New())
+		if !decided {
+			s.t.Fatal("its time is not over")
+		}
+		l.write(d, func(d *payment.Decision) { d.Record.Op.Why = payment.HoldExpired })
+		l.op(payment.VerdictCharged)
+	}),
+	scenarioFault("a settlement during a commit", "it comes while another operation is under way", func(s *scenarios) {
+		l := s.hold(payment.Payment, 300, terms(fees()))
+		l.commit(300)
+		l.record.Op = nil
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+	}),
+	scenarioFault("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *scenarios) {
+		d := s.at.Create(uuid.New(), s.w.First.Partner, s.request(payment.Payment, 300), terms(fees()))
+		first := d
+		first.Events, first.Record = d.Events[:2], &payment.Record{}
+		*first.Record = *d.Record
+		first.Record.Status = payment.New
+		l := &scenario{scenarios: s}
+		l.write(first)
+		s.pay(300, terms(fees()))
+		d.Events = d.Events[2:]
+		d.Record.Unwanted = first.Record.Unwanted
+		l.write(d)
+	}),
+	scenarioFault("a terminal that the record does not name", "names 1 terminals, and was sent to 2", func(s *scenarios) {
+		l := s.create(s.request(payment.Payment, 300), terms(fees()))
+		l.reroute(terms(fees()), func(d *payment.Decision) { d.Record.Attempts = nil })
+	}),
+	scenarioFault("a terminal that is tried twice", "was sent to terminal", func(s *scenarios) {
+		once := terms(fees())
+		l := s.create(s.request(payment.Payment, 300), once)
+		l.reroute(once)
+	}),
+}
+
+// acting is a payment whose payer has to act.
+func (s *scenarios) acting(spoil ...change) *scenario {
+	s.t.Helper()
+	l := s.create(s.request(payment.Payment, 300), terms(fees()))
+	l.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
+	return l
+}
+
+// known is the fees' terminal of the sandbox's partner.
+func (s *scenarios) known() *payment.Terms {
+	c := s.w.Charged
+	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
+}
+
+var termFaults = []fault{
+	scenarioFault("a fee rounded up on both sides", "and its terms make one of", func(s *scenarios) {
+		l := s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) {
+			r := d.Record
+			r.Fee, r.Merchant.Abs, r.Dest = fixture.MustAdd(r.Fee, 1), minus(r.Merchant.Abs, 1), minus(r.Dest, 1)
+		})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+	}),
+	scenarioFault("a conversion rounded up", "splits its amount another way than its terms", func(s *scenarios) {
+		l := s.create(s.request(payment.Payment, 301), withRate(terms(payment.Fees{}), "0.5"), func(d *payment.Decision) {
+			d.Record.Dest = fixture.MustAdd(d.Record.Dest, 1)
+		})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+	}),
+	scenarioFault("a capture that the record does not know", "was captured of what was held", func(s *scenarios) {
+		l := s.hold(payment.Payment, 300, terms(fees()))
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
+	}),
+	scenarioFault("another fee than the terminal's", "has other fees than its terminal", func(s *scenarios) {
+		dear := s.known()
+		dear.Fees.Fixed = fixture.MustAdd(dear.Fees.Fixed, 1)
+		s.pay(300, dear)
+	}),
+	scenarioFault("two phases at a terminal that has one", "is in two phases: true", func(s *scenarios) { s.hold(payment.Payment, 300, s.known()) }),
+	scenarioFault("a conversion at a terminal that has none", "and its terminal in", func(s *scenarios) { s.pay(300, withRate(s.known(), "0.5")) }),
+	scenarioFault("a conversion at another rate", "and the rate is 1.3333", func(s *scenarios) { s.convert("1.3334") }),
+	{"a conversion without a rate", func(t *testing.T, w *fixture.Store) {
+		h := fixture.Start(t, w)
+		terminal := h.SettlesIn(w, "TRY")
+		h.Close()
+		runScenario(t, w, func(s *scenarios) {
+			c := withRate(&payment.Terms{Terminal: terminal, Asset: fixture.USD}, "40")
+			c.Settles.Currency = "TRY"
+			s.pay(300, c)
+		})
+	}, []int{3}, "is converted, and there is no rate"},
+}
+
+// convert makes a payment at the market's terminal that converts.
+func (s *scenarios) convert(rate string) {
+	sold := s.w.Trades.Converted
+	r := s.request(payment.Payment, 300)
+	r.Asset = sold.Asset
+	c := withRate(&payment.Terms{Terminal: sold.Terminal, Asset: sold.Asset, Fees: sold.Fees}, rate)
+	c.Settles = sold.Settles
+	s.w.First.Partner = s.w.Trades.Partner
+	l := s.create(r, c)
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged})
+}
+
+var standingFaults = []fault{
+	scenarioFault("a transaction that rests on its way", `rests in "created"`, func(s *scenarios) {
+		l := &scenario{scenarios: s}
+		l.write(s.at.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
+	}),
+	scenarioFault("a void that the record does not ask for", "asks its provider for something else than its events do", func(s *scenarios) {
+		s.hold(payment.Payment, 300, terms(fees())).cancel(func(d *payment.Decision) { d.Record.Op = nil })
+	}),
+	scenarioFault("a refused payout whose money stays held", "", func(s *scenarios) {
+		l := s.create(s.request(payment.Payout, 300), terms(fees()))
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { last(d).Entry = nil })
+	}),
+	scenarioFault("a hold without an end", "and is held until 0", func(s *scenarios) {
+		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })
+	}),
+	scenarioFault("a payer with nothing to do", "and its payer has something to do: false", func(s *scenarios) {
+		s.acting(func(d *payment.Decision) { d.Record.Action = nil })
+	}),
+	scenarioFault("a charge whose payer still has something to do", "and its payer has something to do: true", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.Action = new(payment.Action) })
+	}),
+	scenarioFault("a charge whose card is still kept", "and its card is kept", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.KeepCard = true })
+	}),
+	scenarioFault("a charge under way that nothing will wake", "and something will wake it: false", func(s *scenarios) {
+		s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) { d.Due = 0 })
+	}),
+	scenarioFault("money in suspense that nobody gives back", "and something will wake it: false", func(s *scenarios) {
+		s.late(func(d *payment.Decision) { d.Due = 0 })
+	}),
+	scenarioFault("a closed transaction that something will wake", "and something will wake it: true", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Due = ledger.MicrosOf(s.at.Now.Add(time.Hour)) })
+	}),
+}
+
+// keyFault is a claim on an idempotency key, as actors.Key makes it.
+func keyFault(name, key string, broken []int, says string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
+	return fault{name: name, broken: broken, says: says, make: func(t *testing.T, w *fixture.Store) {
+		org, owner := made(w)
+		w.Plant(t, func(p *fixture.Planter) { p.Group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
+	}}
+}
+
+// ownerOf is a claim's owner that names a record.
+func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
+	return append(append(make([]byte, 32), byte(kind)), id[:]...)
+}
+
+var keyFaults = []fault{
+	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+		return w.First.Org, ownerOf(ledger.Transaction, uuid.New())
+	}),
+	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+		return w.Second.Org, ownerOf(ledger.Transaction, w.Charged.ID)
+	}),
+	keyFault("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *fixture.Store) (ledger.ID, []byte) {
+		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)
+	}),
+	keyFault("a key that names too little", "partner/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
+		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)[:48]
+	}),
+	keyFault("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
+		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)
+	}),
+	keyFault("a key that made an organization which is not there", "admin/x", []int{4}, "which is not there", func(*fixture.Store) (ledger.ID, []byte) {
+		return ledger.ID{}, ownerOf(ledger.Organization, uuid.New())
+	}),
+	keyFault("a key that made an organization", "admin/x", []int{4}, "is not one that was made with an event", func(w *fixture.Store) (ledger.ID, []byte) {
+		return ledger.ID{}, ownerOf(ledger.Organization, w.Second.Org)
+	}),
+	keyFault("a key of the administration without its answer", "admin/a/b", []int{4}, "has answer", func(w *fixture.Store) (ledger.ID, []byte) {
+		return ledger.ID{}, append(ownerOf(ledger.Transaction, w.Charged.ID), w.First.Org[:]...)
+	}),
+	keyFault("a key of the administration that names no organization", "admin/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+		return ledger.ID{}, ownerOf(ledger.Transaction, w.Charged.ID)
+	}),
+	{"an answer whose key is lost", func(t *testing.T, w *fixture.Store) {
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimIdempotency, "admin/a trader"))
+		})
+	}, []int{4}, "is no key's"},
+}

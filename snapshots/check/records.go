@@ -1,0 +1,157 @@
+package check
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check/directory"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, records. Each record has events, each record with events has a row, and the
+// writer's stamp on the row is what the events say. What a record waits for has its due
+// row.
+
+// records compares every stored record with its history: the writer's stamp,
+// the state that its payload names, and what else the payload says of events.
+func (c *orgCheck) records() error {
+	o := c.organization
+	err := c.Rows(o, posting.Records, func(key, row []byte) error {
+		c.Report.Counts.Records++
+		c.Report.Count(findings.RuleStates, 1)
+		_, source, ok := store.ParseRecordKey(key)
+		envelope, payload, well := store.DecodeRecord(row)
+		if !ok || !well {
+			c.Report.Breach(findings.RuleStates, "organization %v: a record of an unknown form", o.ID)
+			return nil
+		}
+		h := o.Histories.Find(source)
+		if h == nil {
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has no events", o.ID, scan.Named(source))
+			return nil
+		}
+		if envelope.Parts > 0 {
+			whole, _, err := c.View.Record(o.ID, source)
+			if err != nil {
+				c.Report.Breach(findings.RuleStates, "organization %v: %v", o.ID, err)
+				return nil
+			}
+			payload = whole.Payload
+		}
+		r := &scan.Record{Organization: o, Source: source, History: h, Stamp: posting.Stamp(envelope), Payload: payload}
+		h.Marks |= scan.HasRow
+		c.checkStored(r, row)
+		c.checkStamp(r)
+		c.checkPayload(r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for source, at := range o.Histories.Index {
+		if o.Histories.Slab.At(at).Marks&scan.HasRow == 0 {
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has events and no record", o.ID, scan.Named(source))
+		}
+	}
+	c.transactions.CheckReturns()
+	c.directory.CheckSettlements(o)
+	c.transactions.CheckRenewals()
+	c.contracts.CheckNumbers()
+	return nil
+}
+
+func (c *orgCheck) checkStamp(r *scan.Record) {
+	s, h := &r.Stamp, r.History
+	switch {
+	case s.Version != uint64(h.Version) || s.LastSeq != h.Last:
+		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.Last)
+	case s.Started != h.Started || s.Updated != h.Updated:
+		c.Fault(r, "has other times than its events")
+	case s.Held != h.Held || s.Settled != h.Settled:
+		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.Held, s.Settled, h.Held, h.Settled)
+	}
+	if s.Due != 0 {
+		c.timers.want(r.Organization.ID, r.Source, s.Due)
+	}
+}
+
+func (c *orgCheck) checkPayload(r *scan.Record) {
+	switch r.Source.Kind {
+	case ledger.Transaction:
+		if p := c.transactions.CheckTransaction(r); p != nil {
+			c.deliveries.CheckTransaction(r, p)
+			c.answers.MeetTransaction(r, p)
+		}
+	case ledger.Subscription:
+		if p := c.transactions.CheckSubscription(r); p != nil {
+			c.deliveries.CheckSubscription(r, p)
+		}
+	case ledger.Contract:
+		c.contracts.CheckContract(r, func(p *contract.Record) { c.answers.MeetContract(r, p) })
+	case ledger.Screening:
+		c.contracts.CheckScreening(r)
+	case ledger.Reply:
+		c.checkReply(r)
+	case ledger.Period:
+		c.books.CheckPeriod(r)
+	case ledger.Retention:
+		c.deliveries.CheckRetention(r)
+	default:
+		c.checkDirectoryRecord(r)
+	}
+}
+
+func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
+	row, err := directory.DecodeRow(r.Payload)
+	if err != nil {
+		c.Fault(r, "can't be read: %v", err)
+		return
+	}
+	if r.Source.Kind == ledger.Answer {
+		c.given = append(c.given, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
+		c.checkAnswer(r)
+	}
+	c.answers.MeetDirectoryRecord(r, c.directory.CheckRow(r, row))
+}
+
+// timers are what records wait for: a due row that is lost is a payment that
+// stays open for ever.
+type timers struct{ wanted map[timer]bool }
+
+type timer struct {
+	org    ledger.ID
+	source ledger.Source
+	at     ledger.Micros
+}
+
+func newTimers() *timers { return &timers{wanted: make(map[timer]bool)} }
+
+func (t *timers) want(org ledger.ID, s ledger.Source, at ledger.Micros) {
+	t.wanted[timer{org, s, at}] = true
+}
+
+// checkTimers looks for the due row of everything that a record waits for.
+func (c *checker) checkTimers() error {
+	return c.ReadSection(findings.RuleStates, func() error {
+		const second = 1_000_000
+		var late []timer
+		mark, err := c.View.DueItems(func(at int64, item posting.Item) {
+			t := timer{item.Org, item.Source, item.At}
+			if c.timers.wanted[t] && int64(item.At)/second == at {
+				delete(c.timers.wanted, t)
+				late = append(late, t)
+			}
+		})
+		for _, t := range late {
+			if int64(t.at)/second < mark {
+				c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant below the mark", t.org, scan.Named(t.source))
+			}
+		}
+		for t := range c.timers.wanted {
+			c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant without a due row", t.org, scan.Named(t.source))
+		}
+		return err
+	})
+}

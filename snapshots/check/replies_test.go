@@ -1,0 +1,85 @@
+package check_test
+
+import (
+	"testing"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// withKey is a town in which a payment came with a key.
+func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
+	t.Helper()
+	w = fixture.Copy(t)
+	h := fixture.Start(t, w)
+	defer h.Close()
+	key = actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: "k", Hash: [32]byte{1}}
+	owner, known := h.Directory.Partner(w.First.Org, w.First.Partner)
+	if !known {
+		t.Fatal("the partner is not there")
+	}
+	result, err := h.Payments.Create(live.Create{Org: w.First.Org, Partner: owner, Key: key, Request: payment.Request{
+		Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, result.Record.ID, key
+}
+
+// resealedReply plants a reply with another plaintext.
+func resealedReply(change func(plaintext []byte) []byte) func(*fixture.Store, *fixture.Planter, []byte, ledger.Source) {
+	return func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
+		keys := fixture.Keyring(p.T, w.Dir)
+		p.Record(w.First.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
+			plaintext, err := actors.OpenReply(keys, actors.PaymentReply, w.First.Org, reply.ID, payload)
+			fixture.Must(p.T, err)
+			sealed, err := actors.SealReply(keys, actors.PaymentReply, w.First.Org, reply.ID, change(plaintext))
+			fixture.Must(p.T, err)
+			return sealed
+		})
+	}
+}
+
+func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
+	for name, c := range map[string]struct {
+		broken []int
+		says   string
+		plant  func(w *fixture.Store, p *fixture.Planter, claim []byte, reply ledger.Source)
+	}{
+		"none":                    {},
+		"a reply without its key": {[]int{4}, "is no key's", func(_ *fixture.Store, p *fixture.Planter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
+		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
+			p.Record(w.First.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
+		}},
+		"a reply that can't be read": {[]int{3}, "can't be read: reply", resealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
+		"a reply of a version that never was": {[]int{3}, "as it never was", resealedReply(func(plaintext []byte) []byte {
+			plaintext[0]++ // the version, below 128
+			return plaintext
+		})},
+		"a reply that does not open": {[]int{3}, "can't be read: the sealed text does not open", func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
+			p.Record(w.First.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
+				payload[len(payload)-1] ^= 1
+				return payload
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, key := withKey(t)
+			reply := ledger.Source{Kind: ledger.Reply, ID: live.ReplyID(w.First.Org, key.ClaimKey())}
+			claim := store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, key.ClaimKey())
+			if c.plant != nil {
+				w.Plant(t, func(p *fixture.Planter) { c.plant(w, p, claim, reply) })
+			}
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, c.broken...)
+			wantDetail(t, report, c.says)
+		})
+	}
+}

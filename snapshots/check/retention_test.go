@@ -1,0 +1,58 @@
+package check_test
+
+import (
+	"testing"
+	"time"
+
+	"mizan/actors/notifier"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// What is over and older than the retention goes, and the checker finds nothing wrong
+// with what is left. Another start tells nobody once more of what is gone.
+func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
+	w := copyNotifiedStore(t)
+	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
+	n.Advance(32 * 24 * time.Hour)
+	at := n.Clock.Now()
+	n.close()
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+	w.Plant(t, w.on(func(p *kvPlanter) {
+		row, found, err := p.Snap.Get(store.KeyRecord(nil, w.First.Org, notifier.RetentionSource(w.First.Org)), nil)
+		if err != nil || !found {
+			t.Fatal("nothing was removed", err)
+		}
+		_, payload, _ := store.DecodeRecord(row)
+		oldest, err := notifier.ReadRetention(payload)
+		fixture.Must(t, err)
+		if want := at.Add(-32 * 24 * time.Hour); oldest.Time().Before(want) {
+			t.Errorf("what was booked from %v on is kept, at %v", oldest.Time(), at)
+		}
+		fixture.Must(t, p.Snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
+			k, err := notifier.ReadKept(store.KVKey(key), row)
+			if err == nil && k.State != notifier.Pending && k.Booked < oldest {
+				t.Errorf("a delivery of %v is still %v", k.Booked.Time(), k.State)
+			}
+			return true, err
+		}))
+		_, rows := p.Rows(p.key("c"))
+		p.set(rows[0], "c") // as it was
+	}))
+	n = openNotified(t, &w.Store, at, nil)
+	n.Advance(time.Minute)
+	n.close()
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+	w.Plant(t, w.on(func(p *kvPlanter) {
+		fixture.Must(t, p.Snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
+			k, err := notifier.ReadKept(store.KVKey(key), row)
+			if err == nil && k.State == notifier.Pending {
+				t.Errorf("a delivery of %v is tried again", k.Booked.Time())
+			}
+			return true, err
+		}))
+		_, rows := p.Rows(p.key("c"))
+		p.set(rows[0], "c")
+	}))
+}

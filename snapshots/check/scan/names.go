@@ -1,0 +1,23 @@
+package scan
+
+import "mizan/ledger"
+
+// kindNames are kinds of records as details name them.
+var kindNames = map[ledger.Kind]string{
+	ledger.Transaction: "transaction", ledger.Platform: "platform", ledger.Organization: "organization", ledger.Partner: "partner",
+	ledger.Terminal: "terminal", ledger.APIKey: "key", ledger.Session: "session", ledger.User: "user",
+	ledger.Limit: "limit", ledger.Block: "entry of the blocklist", ledger.Subscription: "subscription",
+	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.Answer: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
+	ledger.Contract: "contract", ledger.Screening: "screening", ledger.Period: "closed month",
+	ledger.Retention: "retention of deliveries",
+}
+
+func KindName(kind ledger.Kind) string {
+	if name, known := kindNames[kind]; known {
+		return name
+	}
+	return "unknown record"
+}
+
+// Named is a record as a detail names it.
+func Named(s ledger.Source) string { return KindName(s.Kind) + " " + s.ID.String() }

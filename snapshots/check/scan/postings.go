@@ -1,0 +1,92 @@
+package scan
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"strings"
+)
+
+// Net is a posting's amount, negative for a credit.
+func Net(p *ledger.Posting) money.Signed {
+	return money.Signed{Negative: p.Side == ledger.Credit, Abs: p.Amount}
+}
+
+func SameAsset(postings []ledger.Posting) bool {
+	for i := range postings {
+		if postings[i].Asset != postings[0].Asset {
+			return false
+		}
+	}
+	return true
+}
+
+const ProviderHead = "A:provider:"
+
+// OnProvider is what an entry moves on a provider's account.
+func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
+	sum := SumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), ProviderHead) })
+	if sum.Negative {
+		return sum.Abs, ledger.Credit
+	}
+	return sum.Abs, ledger.Debit
+}
+
+// SumOf is what the postings of some account debit, negative for a credit.
+func SumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.Signed) {
+	for i := range postings {
+		if of(&postings[i]) {
+			sum, _ = sum.Add(Net(&postings[i])) // unbalanced has looked at the range
+		}
+	}
+	return sum
+}
+
+// Hold is an open pending entry.
+type Hold struct {
+	Source   ledger.Source
+	Postings []ledger.Posting
+	Forced   bool
+}
+
+// Unbalanced says what is wrong with an entry's postings; empty: nothing.
+func Unbalanced(postings []ledger.Posting) string {
+	if len(postings) < 2 {
+		return "has fewer than two postings"
+	}
+	for i := range postings {
+		p := &postings[i]
+		switch {
+		case p.Amount.IsZero():
+			return "has a posting of zero"
+		case p.Side != ledger.Debit && p.Side != ledger.Credit:
+			return "has a posting without a side"
+		case !p.Account.Valid():
+			return "has a posting without an account"
+		case p.Asset.Env != postings[0].Asset.Env:
+			return "crosses environments"
+		}
+	}
+	for i := range postings {
+		var memorandum, real money.Signed
+		for k := range postings {
+			if postings[k].Asset != postings[i].Asset {
+				continue
+			}
+			sum := &real
+			if postings[k].Account.Class() == ledger.ClassMemorandum {
+				sum = &memorandum
+			}
+			var err error
+			if *sum, err = sum.Add(Net(&postings[k])); err != nil {
+				return "is out of range"
+			}
+		}
+		if !real.IsZero() || !memorandum.IsZero() {
+			return "does not balance in " + postings[i].Asset.String()
+		}
+		if SameAsset(postings) {
+			break // the first sum was of all postings
+		}
+	}
+	return ""
+}

@@ -1,0 +1,343 @@
+package check_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// scenarios is an open store on which transactions are played by the real decisions
+// and written by the real writer, so that only what a test changes is wrong. No
+// provider is called: their route is nobody's.
+type scenarios struct {
+	t  testing.TB
+	w  *fixture.Store
+	j  *posting.Journal
+	at payment.Case
+}
+
+// scenario is one transaction on the stage.
+type scenario struct {
+	*scenarios
+	record  *payment.Record
+	version uint64
+	settled uint64
+	due     ledger.Micros
+}
+
+// change spoils a decision before it is written.
+type change func(*payment.Decision)
+
+func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
+	t.Helper()
+	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)}
+	s.at = payment.Case{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	fn(s)
+	if err := s.j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// request is one of the sandbox's partner, in USD.
+func (s *scenarios) request(kind payment.Type, amount uint64) payment.Request {
+	_, r := asked(s.w, "")
+	r.Type, r.Amount = kind, money.FromUint64(amount)
+	return r
+}
+
+// terms are those of a terminal that nobody knows.
+func terms(fees payment.Fees) *payment.Terms {
+	return &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD, Fees: fees}
+}
+
+// withRate converts to euros.
+func withRate(t *payment.Terms, rate string) *payment.Terms {
+	value, err := money.ParseRate(rate)
+	if err != nil {
+		panic(err)
+	}
+	t.Converts, t.Settles, t.Rate = true, money.Asset{Currency: "EUR", Env: money.Prod}, value
+	return t
+}
+
+func (s *scenarios) create(r payment.Request, terms *payment.Terms, spoil ...change) *scenario {
+	s.t.Helper()
+	l := &scenario{scenarios: s}
+	l.write(s.at.Create(uuid.New(), s.w.First.Partner, r, terms), spoil...)
+	return l
+}
+
+// pay makes a payment that is charged at once.
+func (s *scenarios) pay(amount uint64, terms *payment.Terms, spoil ...change) *scenario {
+	s.t.Helper()
+	l := s.create(s.request(payment.Payment, amount), terms)
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, spoil...)
+	return l
+}
+
+// hold makes a transaction whose money is held until commit or cancel.
+func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms, spoil ...change) *scenario {
+	s.t.Helper()
+	terms.TwoPhase, terms.HoldTTL = true, time.Hour
+	l := s.create(s.request(kind, amount), terms)
+	l.answer(payment.Answer{Verdict: payment.VerdictHeld}, spoil...)
+	return l
+}
+
+// write makes a decision durable.
+func (l *scenario) write(d payment.Decision, spoil ...change) posting.Stamp {
+	l.t.Helper()
+	stamp, err := l.try(d, spoil...)
+	fixture.Must(l.t, err)
+	return stamp
+}
+
+func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, error) {
+	for _, s := range spoil {
+		s(&d)
+	}
+	c := decided(l.w.First.Org, &d, l.version)
+	kept := l.record != nil && l.record.KeepCard
+	switch {
+	case kept && !d.Record.KeepCard:
+		c.Steps[0].Unseal = true
+	case !kept && d.Record.KeepCard:
+		c.Steps[0].Sealed = []byte("a sealed card")
+	}
+	if d.Return != nil {
+		c.Steps = append(c.Steps, decided(l.w.First.Org, d.Return, 0).Steps...)
+	}
+	done := make(chan posting.Receipt, 1)
+	l.j.Submit(c, func(r posting.Receipt) { done <- r })
+	r := <-done
+	if r.Err != nil {
+		return posting.Stamp{}, r.Err
+	}
+	l.record, l.version, l.settled, l.due = d.Record, r.Stamps[0].Version, r.Stamps[0].Settled, r.Stamps[0].Due
+	return r.Stamps[0], nil
+}
+
+func (l *scenario) answer(a payment.Answer, spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.Answered(l.record, a)
+	if !ok {
+		l.t.Fatalf("%s: the answer says nothing", l.record.Status)
+	}
+	l.write(d, spoil...)
+}
+
+// op answers the operation under way.
+func (l *scenario) op(v payment.Verdict, spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
+	if !ok {
+		l.t.Fatal("nothing is asked")
+	}
+	l.write(d, spoil...)
+}
+
+func (l *scenario) refund(amount uint64, spoil ...change) {
+	l.t.Helper()
+	a := money.FromUint64(amount)
+	d, err := l.at.Refund(l.record, &a, uuid.New())
+	fixture.Must(l.t, err)
+	l.write(d, spoil...)
+}
+
+func (l *scenario) commit(amount uint64, spoil ...change) {
+	l.t.Helper()
+	a := money.FromUint64(amount)
+	d, err := l.at.Commit(l.record, &a, uuid.New())
+	fixture.Must(l.t, err)
+	l.write(d, spoil...)
+}
+
+func (l *scenario) cancel(spoil ...change) {
+	l.t.Helper()
+	d, err := l.at.Cancel(l.record, uuid.New())
+	fixture.Must(l.t, err)
+	l.write(d, spoil...)
+}
+
+func (l *scenario) reroute(terms *payment.Terms, spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, terms)
+	if !ok {
+		l.t.Fatal("it can't be sent on")
+	}
+	l.write(d, spoil...)
+}
+
+func (l *scenario) reverse(spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
+	if !ok {
+		l.t.Fatal("it can't be reversed")
+	}
+	l.write(d, spoil...)
+}
+
+func (l *scenario) giveBack(spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.GiveBack(l.record, uuid.New())
+	if !ok {
+		l.t.Fatal("nothing is to be given back")
+	}
+	l.write(d, spoil...)
+}
+
+// Whatever happens to transactions by the machine and its decisions, and however long
+// their lines wait in daybooks, the checker finds nothing wrong with it.
+func TestRandomScenariosAreSound(t *testing.T) {
+	for _, days := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
+		w, r := fixture.CopyLaidOut(t, min(days, fixture.Buffered)), fixture.Rand(t)
+		w.Layout = days
+		statuses := make(map[payment.Status]int)
+		runScenario(t, w, func(s *scenarios) {
+			for range 150 {
+				l := s.random(r)
+				for range 12 {
+					l.step(r)
+				}
+				statuses[l.record.Status]++
+			}
+		})
+		t.Logf("with daybooks of %d groups they ended %v", days, statuses)
+		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+	}
+}
+
+// random is a transaction on random terms.
+func (s *scenarios) random(r *rand.Rand) *scenario {
+	t := terms(payment.Fees{Bps: money.BasisPoints(r.IntN(3) * 1_250), Fixed: money.FromUint64(uint64(r.IntN(3) * 40)), OnTop: r.IntN(2) == 0, Refundable: r.IntN(2) == 0})
+	if r.IntN(3) == 0 {
+		t = withRate(t, []string{"0.913", "17.77", "0.01"}[r.IntN(3)])
+	}
+	if t.TwoPhase = r.IntN(2) == 0; t.TwoPhase {
+		t.HoldTTL = time.Hour
+	}
+	kind := payment.Payment
+	if r.IntN(3) == 0 {
+		kind = payment.Payout
+	}
+	l := &scenario{scenarios: s}
+	partner := []int64{s.w.First.Partner, poor}[r.IntN(2)]
+	if partner == s.w.First.Partner {
+		t.Bounds = s.bounds(r.IntN(3))
+	}
+	request := s.request(kind, uint64(1+r.IntN(400)))
+	if r.IntN(5) == 0 {
+		l.write(s.at.Host(uuid.New(), partner, request))
+		return l
+	}
+	d := s.at.Create(uuid.New(), partner, request, t)
+	if _, err := l.try(d); err != nil { // it can't be paid out
+		l.write(s.at.Reject(uuid.New(), partner, request, payment.Failure{Code: payment.InsufficientBalance}))
+	}
+	return l
+}
+
+// bounds are so many of the volumes of the sandbox's partner.
+func (s *scenarios) bounds(n int) (all []payment.Bound) {
+	for _, v := range s.w.Trades.Volumes[:n] {
+		all = append(all, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
+	}
+	return all
+}
+
+// within are terms with all these volumes.
+func (s *scenarios) within(t *payment.Terms) *payment.Terms {
+	t.Bounds = s.bounds(2)
+	return t
+}
+
+// poor is a partner who has only what its payments bring, and owes what it lacks.
+const poor = 7
+
+// step is one thing that may happen to a transaction; many a time nothing does.
+func (l *scenario) step(r *rand.Rand) {
+	l.t.Helper()
+	d, ok := l.nextEvent(r)
+	if !ok {
+		return
+	}
+	if _, err := l.try(d); err != nil && d.Outcome {
+		l.t.Fatalf("%s: %v", l.record.Status, err)
+	}
+}
+
+func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
+	at := l.at
+	at.Due = l.due
+	part := money.FromUint64(uint64(1 + r.IntN(200)))
+	answer := payment.Answer{
+		Verdict: payment.Verdict(1 + r.IntN(int(payment.VerdictNotSent))), Failure: payment.Failure{Detail: "no"}, KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
+		Status: []payment.Status{"", payment.AuthRequired, payment.Unknown}[r.IntN(3)], RRN: "000000000001",
+	}
+	if r.IntN(2) == 0 {
+		answer.Verdict = []payment.Verdict{payment.VerdictCharged, payment.VerdictHeld}[r.IntN(2)]
+	}
+	var err error
+	switch n := r.IntN(12); {
+	case l.record.Op != nil && n < 9:
+		return at.OpAnswered(l.record, l.record.Op.Request, answer)
+	case (l.record.Status == payment.Charged || l.record.Status == payment.Refunded) && n < 9:
+		d, err = at.Refund(l.record, &part, uuid.New())
+	case n < 4:
+		return at.Answered(l.record, answer)
+	case n < 6:
+		d, err = at.Commit(l.record, &part, uuid.New())
+	case n < 7:
+		d, err = at.Cancel(l.record, uuid.New())
+	case n < 8:
+		if d, err = at.Complete(l.record, uuid.New()); r.IntN(2) == 0 {
+			d, err = at.Submit(l.record, func(string) bool { return true }, uuid.New())
+		}
+	default:
+		return l.unaskedEvent(r, at, answer)
+	}
+	return d, err == nil
+}
+
+// unaskedEvent is what time, or a rail, does by itself.
+func (l *scenario) unaskedEvent(r *rand.Rand, at payment.Case, answer payment.Answer) (d payment.Decision, ok bool) {
+	at.Now = at.Now.Add(2 * time.Hour)
+	switch r.IntN(6) {
+	case 0:
+		_, d, ok = at.Woken(l.record, false, uuid.New())
+	case 1:
+		return at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
+	case 2:
+		return at.Corrected(l.record, payment.Failure{Detail: "no"})
+	case 3:
+		return at.GiveBack(l.record, uuid.New())
+	case 4:
+		if payment.Reroutable(l.record, answer) {
+			return at.Reroute(l.record, answer, l.other(r, payment.Fees{Fixed: money.FromUint64(2)}))
+		}
+	case 5:
+		if l.record.Waiting() {
+			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.other(r, payment.Fees{Bps: 100})), true
+		}
+	}
+	return d, ok
+}
+
+// other are terms of another terminal, which other volumes may bound.
+func (l *scenario) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
+	t := terms(fees)
+	if l.record.Partner == l.w.First.Partner {
+		t.Bounds = l.bounds(r.IntN(3))
+	}
+	return t
+}

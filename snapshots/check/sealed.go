@@ -1,0 +1,47 @@
+package check
+
+import (
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, sealed rows. A card is sealed beside exactly those transactions whose record says
+// so.
+
+// sealedRows checks that a card is kept beside exactly those transactions whose
+// record says so; that none is closed, checkStanding has seen.
+func (c *orgCheck) sealedRows() error {
+	o := c.organization
+	err := c.Rows(o, posting.SealedRows, func(key, row []byte) error {
+		source, ok := store.ParseSealedKey(key)
+		if !ok {
+			c.Report.Breach(findings.RuleStates, "organization %v: a sealed row of an unknown form", o.ID)
+			return nil
+		}
+		h := o.Histories.Find(source)
+		switch {
+		case h == nil || h.Marks&scan.HasRow == 0:
+			c.Report.Breach(findings.RuleStates, "organization %v: something is sealed for %s, which is not there", o.ID, scan.Named(source))
+			return nil
+		case h.Marks&scan.KeepsCard == 0:
+			c.Report.Breach(findings.RuleStates, "organization %v: something is sealed for %s, which keeps no card", o.ID, scan.Named(source))
+		default:
+			c.checkSealed(source, h, row)
+		}
+		h.Marks |= scan.CardSealed
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for source, at := range o.Histories.Index {
+		if h := o.Histories.Slab.At(at); source.Kind == ledger.Transaction && h.Marks&(scan.KeepsCard|scan.CardSealed) == scan.KeepsCard {
+			c.Report.Breach(findings.RuleStates, "organization %v: %s keeps its card, and nothing is sealed for it", o.ID, scan.Named(source))
+		}
+	}
+	c.checkUnsealed()
+	return nil
+}

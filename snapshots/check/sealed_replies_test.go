@@ -1,0 +1,254 @@
+package check_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mizan/ledger/schema"
+	"testing"
+
+	"mizan/actors"
+	acting "mizan/actors/contract"
+	"mizan/actors/directory"
+	live "mizan/actors/payment"
+	recurring "mizan/actors/subscription"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/ledger/subscription"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/fixture"
+)
+
+// answeringServer is a town in which requests of all four kinds came with keys, and what each
+// made has moved on since.
+type answeringServer struct {
+	*fixture.Store
+	house         *fixture.Server
+	contracts     *acting.Service
+	subscriptions *recurring.Service
+	of            map[string]*keptAnswer
+}
+
+// keptAnswer is what a request with a key was answered with.
+type keptAnswer struct {
+	keys   [][]byte // of the rows that a repetition is answered from
+	repeat func() (string, error)
+	stands func() string // what the records say now; empty: nothing can stand for the answer
+}
+
+func (a *answeringServer) serve(through func(posting.Log) posting.Log) {
+	a.house = fixture.StartThrough(a.house.T, a.Store, through)
+	a.contracts = acting.New(a.house.Runtime)
+	a.subscriptions = recurring.New(recurring.Options{Runtime: a.house.Runtime, Payments: a.house.Payments, Directory: a.house.Directory})
+}
+
+// keyOf is a key, of the partner's or of the people's or of the administration's.
+func (a *answeringServer) keyOf(scope string) actors.Key {
+	return actors.Key{Scope: scope, Text: "k", Hash: [32]byte{1}}
+}
+
+func (a *answeringServer) owner() *words.Partner {
+	owner, _ := a.house.Directory.Partner(a.First.Org, a.First.Partner)
+	return owner
+}
+
+func shownPayment(r live.Result, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Stamp, r.Replay), nil
+}
+
+func shownContract(r acting.Result, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x %v %v", contract.AppendRecord(nil, r.Record), r.Stamp, r.Replay), nil
+}
+
+func shownSubscription(r recurring.Result, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x %v %v", recurring.Encode(r.Record), r.Stamp, r.Replay), nil
+}
+
+func (a *answeringServer) pay() (live.Result, error) {
+	return a.house.Payments.Create(live.Create{Org: a.First.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.First.Partner)), Request: payment.Request{
+		Type: payment.Payment, Amount: money.FromUint64(500), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+	}})
+}
+
+func (a *answeringServer) sign() (acting.Result, error) {
+	var given schema.Input
+	fixture.Must(a.house.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
+	return a.contracts.Create(acting.Create{
+		Org: a.First.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given, Key: a.keyOf(actors.KeyOfStaff),
+	})
+}
+
+func (a *answeringServer) subscribe() (recurring.Result, error) {
+	key := a.keyOf(actors.KeyOfPartner(a.First.Partner))
+	key.Text = "s"
+	return a.subscriptions.Create(recurring.Create{Org: a.First.Org, Partner: a.First.Partner, Key: key, Terms: subscription.Terms{
+		Initial: a.Charged.ID, Amount: money.FromUint64(900), PeriodDays: 30,
+	}, Refuse: func(field, detail string) { a.house.T.Fatal(field, detail) }})
+}
+
+func (a *answeringServer) rename() error {
+	name := "Changed"
+	ctx := directory.Once(a.house.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directory.Answer {
+		return directory.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
+	})
+	_, err := a.house.Directory.PatchPartner(ctx, a.First.Org, a.First.Partner, words.PartnerPatch{Name: &name})
+	return err
+}
+
+// keptAnswers lets a town answer, and its records move on.
+func keptAnswers(t *testing.T) *answeringServer {
+	t.Helper()
+	a := &answeringServer{Store: fixture.Copy(t), house: &fixture.Server{T: t}}
+	a.serve(nil)
+	paid, err := a.pay()
+	fixture.Must(t, err)
+	if paid.Record.Status != payment.Charged {
+		t.Fatalf("the payment is %s", paid.Record.Status)
+	}
+	refunded := money.FromUint64(200)
+	_, err = a.house.Payments.Refund(live.Amount{Command: live.Command{Org: a.First.Org, Partner: a.First.Partner, ID: paid.Record.ID}, Amount: &refunded})
+	fixture.Must(t, err)
+	signed, err := a.sign()
+	fixture.Must(t, err)
+	_, err = a.contracts.Act(acting.Act{Org: a.First.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
+	fixture.Must(t, err)
+	subscribed, err := a.subscribe()
+	fixture.Must(t, err)
+	_, err = a.subscriptions.Pause(recurring.Command{Org: a.First.Org, Partner: a.First.Partner, ID: subscribed.Record.ID})
+	fixture.Must(t, err)
+	fixture.Must(t, a.rename())
+	a.house.Close()
+
+	staff, partner, admin := a.keyOf(actors.KeyOfStaff), a.keyOf(actors.KeyOfPartner(a.First.Partner)), a.keyOf(actors.KeyOfAdmin)
+	record := func(kind ledger.Kind, id ledger.ID) []byte {
+		return store.KeyRecord(nil, a.First.Org, ledger.Source{Kind: kind, ID: id})
+	}
+	claim := func(org ledger.ID, key string) []byte { return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key) }
+	a.of = map[string]*keptAnswer{
+		"a payment": {
+			[][]byte{record(ledger.Reply, live.ReplyID(a.First.Org, partner.ClaimKey())), claim(a.First.Org, partner.ClaimKey())},
+			func() (string, error) { return shownPayment(a.pay()) },
+			func() string {
+				r, err := a.house.Payments.Read(a.First.Org, a.First.Partner, paid.Record.ID)
+				r.Replay = true
+				text, err := shownPayment(r, err)
+				fixture.Must(t, err)
+				return text
+			},
+		},
+		"a contract": {
+			[][]byte{record(ledger.Reply, acting.ReplyID(a.First.Org, staff.ClaimKey())), claim(a.First.Org, staff.ClaimKey())},
+			func() (string, error) { return shownContract(a.sign()) },
+			func() string {
+				r, err := a.contracts.Read(a.First.Org, contract.Safekeeping, contract.Secular, signed.Record.ID)
+				r.Replay = true
+				text, err := shownContract(r, err)
+				fixture.Must(t, err)
+				return text
+			},
+		},
+		"a subscription": {
+			[][]byte{claim(a.First.Org, actors.KeyOfPartner(a.First.Partner)+"/s")},
+			func() (string, error) { return shownSubscription(a.subscribe()) },
+			func() string {
+				r, err := a.subscriptions.Read(a.First.Org, a.First.Partner, subscribed.Record.ID)
+				r.Replay = true
+				text, err := shownSubscription(r, err)
+				fixture.Must(t, err)
+				return text
+			},
+		},
+		"a write of the administration": {
+			[][]byte{record(ledger.Answer, words.AnswerID(admin.ClaimKey())), claim(words.PlatformOrg, admin.ClaimKey())},
+			func() (string, error) {
+				answer, _, err := a.house.Directory.Answered(admin)
+				return fmt.Sprintf("%d %s %d %d", answer.Status, answer.Body, answer.Booked, answer.Seq), err
+			},
+			func() string { return "" },
+		},
+	}
+	return a
+}
+
+// Every byte of what is stored of an answer, one at a time, with the checksum right: the
+// checker finds it, without the keyring, and whoever repeats the request is given the
+// answer, or is told what the records say, or refused; never anything else.
+func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
+	a := keptAnswers(t)
+	in := &insider{t: t, rows: make(map[string][]rawRow)}
+	a.serve(func(l posting.Log) posting.Log { in.log = l; return l })
+	defer func() { a.house.Close() }()
+	in.journal = a.house.Journal
+	in.read()
+	for name, p := range a.of {
+		said, err := p.repeat()
+		fixture.Must(t, err)
+		now := p.stands()
+		if said == now {
+			t.Fatalf("%s: nothing has happened since the answer", name)
+		}
+		for _, key := range p.keys {
+			row := in.row(key)
+			alarms, changes, found := a.house.Runtime.RepliesUnreadable(), 0, 0
+			repeated := map[string]int{}
+			for i := range row.value {
+				if testing.Short() && i%7 != 0 {
+					continue
+				}
+				changed := rawRow{row.key, bytes.Clone(row.value)}
+				changed.value[i] ^= 0x11
+				changes++
+				if in.caught(row, changed) {
+					found++
+				} else {
+					t.Errorf("%s: byte %d of %x may be changed", name, i, row.key)
+				}
+				in.set(changed)
+				switch again, err := p.repeat(); {
+				case err == nil && again == said:
+					repeated["as it was"]++
+				case err == nil && again == now:
+					repeated["as it stands"]++
+				case ledger.IsRefusal(err, ledger.Conflict):
+					repeated["refused"]++
+				default:
+					t.Errorf("%s: byte %d: it is repeated as\n%s, %v, and was\n%s", name, i, again, err, said)
+				}
+			}
+			in.set(row)
+			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, found, changes, repeated, a.house.Runtime.RepliesUnreadable()-alarms)
+			if n := a.house.Runtime.RepliesUnreadable() - alarms; int(n) < repeated["as it stands"] {
+				t.Errorf("%s: %d alarms of %d answers that did not open", name, n, repeated["as it stands"])
+			}
+		}
+		if again, err := p.repeat(); err != nil || again != said {
+			t.Errorf("%s: put back, it is repeated as %s, %v", name, again, err)
+		}
+	}
+}
+
+// row is a row as it was read.
+func (in *insider) row(key []byte) rawRow {
+	in.t.Helper()
+	for _, row := range in.rows[kindOfRow(key)] {
+		if bytes.Equal(row.key, key) {
+			return row
+		}
+	}
+	in.t.Fatalf("there is no row %x", key)
+	return rawRow{}
+}

@@ -1,0 +1,201 @@
+package check_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// makeSettlements books settlements of the first partner in env prod as the directory
+// does: in, out, and with the provider of the terminal that its charge went to.
+func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *words.Settlement) {
+	t.Helper()
+	h := fixture.Start(t, w)
+	defer h.Close()
+	book := func(made *words.Settlement, again bool, err error) *words.Settlement {
+		if err != nil || again {
+			t.Fatal(again, err)
+		}
+		return made
+	}
+	draft := func(amount uint64, reference string) words.SettlementDraft {
+		return words.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(amount), Reference: reference}
+	}
+	in = book(h.Directory.SettlePartner(t.Context(), w.First.Org, w.First.Partner, false, draft(500, "in")))
+	out = book(h.Directory.SettlePartner(t.Context(), w.First.Org, w.First.Partner, true, draft(300, "out")))
+	collected = book(h.Directory.SettleProvider(t.Context(), w.First.Org, w.Charged.Terminal, money.FromUint64(7), draft(900, "week")))
+	return in, out, collected
+}
+
+// changeSettlement changes a settlement's payload.
+func changeSettlement(p *fixture.Planter, org, id ledger.ID, change func(fields map[string]any)) {
+	p.T.Helper()
+	p.Record(org, ledger.Source{Kind: ledger.Settlement, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
+		var fields map[string]any
+		fixture.Must(p.T, msgpack.Unmarshal(payload[1:], &fields))
+		change(fields)
+		changed, err := msgpack.Marshal(fields)
+		fixture.Must(p.T, err)
+		return append([]byte{1}, changed...)
+	})
+}
+
+// Lists of the first partner in env prod, as they are stored.
+const (
+	bankList     = 0x80 | uint8(money.Prod)
+	providerList = 0x40 | uint8(money.Prod)
+)
+
+// plantListed a settlement once more.
+func plantListed(p *fixture.Planter, w *fixture.Store, partner int64, list uint8, id ledger.ID, at ledger.Micros) {
+	p.Group.Set(store.KeyList(nil, w.First.Org, partner, list, at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
+}
+
+var settlementFaults = []fault{
+	{"settlements of all kinds", func(t *testing.T, w *fixture.Store) { makeSettlements(t, w) }, nil, ""},
+	{"a settlement that no list shows", func(t *testing.T, w *fixture.Store) {
+		makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) { eraseAll(p, store.KeyLists(nil, w.First.Org, w.First.Partner, bankList)) })
+	}, []int{4}, "is not listed"},
+	{"a settlement with a provider that no list shows", func(t *testing.T, w *fixture.Store) {
+		makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) { eraseAll(p, store.KeyLists(nil, w.First.Org, w.First.Partner, providerList)) })
+	}, []int{4}, "is not listed"},
+	{"a settlement that is listed twice", func(t *testing.T, w *fixture.Store) {
+		in, _, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, bankList, in.ID, in.Created-1) })
+	}, []int{4}, "is listed twice"},
+	{"a settlement in the list of the other kind", func(t *testing.T, w *fixture.Store) {
+		in, _, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, providerList, in.ID, in.Created-1) })
+	}, []int{4}, "is listed"}, // and so it is twice
+	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
+		_, out, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner+1, bankList, out.ID, out.Created) })
+	}, []int{4}, "is listed"}, // and so it is twice
+	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
+		in, _, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, uint8(money.Prod), in.ID, 5) })
+	}, []int{4}, "which is not there"},
+	{"a reference that is free again", func(t *testing.T, w *fixture.Store) {
+		_, _, collected := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			p.Group.Delete(store.KeyClaim(nil, w.First.Org, ledger.ClaimSettlement, "terminal/"+collected.Terminal.String()+"/week"))
+		})
+	}, []int{4}, "no claim on it"},
+	{"a reference of another settlement", func(t *testing.T, w *fixture.Store) {
+		in, _, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			changeSettlement(p, w.First.Org, in.ID, func(fields map[string]any) { fields["reference"] = "another" })
+		})
+	}, []int{4}, ""},
+	{"another amount than was settled", func(t *testing.T, w *fixture.Store) {
+		in, _, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			changeSettlement(p, w.First.Org, in.ID, func(fields map[string]any) {
+				fields["lines"].([]any)[0].(map[string]any)["amount"] = money.FromUint64(501).AppendBinary(nil)
+			})
+		})
+	}, []int{3}, "books other amounts than it says"},
+	{"another direction than was settled", func(t *testing.T, w *fixture.Store) {
+		_, out, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			changeSettlement(p, w.First.Org, out.ID, func(fields map[string]any) { fields["out"] = false })
+		})
+	}, []int{3}, "books other amounts than it says"},
+	{"another fee than the provider kept", func(t *testing.T, w *fixture.Store) {
+		_, _, collected := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			changeSettlement(p, w.First.Org, collected.ID, func(fields map[string]any) { fields["fee"] = money.FromUint64(8).AppendBinary(nil) })
+		})
+	}, []int{3}, "books other amounts than it says"},
+	{"a fee above what the provider paid", func(t *testing.T, w *fixture.Store) {
+		_, _, collected := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			changeSettlement(p, w.First.Org, collected.ID, func(fields map[string]any) { fields["fee"] = money.FromUint64(901).AppendBinary(nil) })
+		})
+	}, []int{3}, ""},
+	{"a fee of a partner's bank", func(t *testing.T, w *fixture.Store) {
+		in, _, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			changeSettlement(p, w.First.Org, in.ID, func(fields map[string]any) { fields["fee"] = money.FromUint64(8).AppendBinary(nil) })
+		})
+	}, []int{3, 4}, ""}, // it has no key that could be compared either
+	{"a settlement with a terminal that is not there", func(t *testing.T, w *fixture.Store) {
+		none := uuid.New()
+		w.Submit(t, collection(w, w.First.Partner, none))
+	}, []int{3}, "with no terminal of its partner"},
+	{"a settlement with another partner's terminal", func(t *testing.T, w *fixture.Store) {
+		w.Submit(t, collection(w, 3, w.Charged.Terminal))
+	}, []int{3}, "with no terminal of its partner"},
+	{"a settlement that leaves the partner in debt", func(t *testing.T, w *fixture.Store) {
+		c := settlement(w.First.Org, w.First.Partner, true, 10, 0)
+		c.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.First.Partner)
+		w.Submit(t, c)
+	}, []int{2}, "splits a partner's line another way"},
+	{"a settlement that does not pay off what is owed", func(t *testing.T, w *fixture.Store) {
+		c := settlement(w.First.Org, w.First.Partner, false, 10, 0)
+		owes := settlement(w.First.Org, w.First.Partner, true, 10, 0)
+		owes.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.First.Partner)
+		w.Submit(t, owes, c)
+	}, []int{2}, "splits a partner's line another way"},
+	{"a settlement of two events", func(t *testing.T, w *fixture.Store) {
+		c := settlement(w.First.Org, w.First.Partner, false, 10, 0)
+		event := c.Steps[0].Events[0]
+		event.From, event.Entry = "settled", &ledger.Entry{Phase: ledger.Posted, Postings: event.Entry.Postings}
+		c.Steps[0].Events = append(c.Steps[0].Events, event)
+		w.Submit(t, c)
+	}, []int{3}, "has other events than it says"},
+}
+
+// collection is a settlement of a partner's with the provider of a terminal.
+func collection(w *fixture.Store, partner int64, terminal ledger.ID) *posting.Change {
+	c := settlement(w.First.Org, partner, false, 10, 0)
+	s := &c.Steps[0]
+	var fields map[string]any
+	if err := msgpack.Unmarshal(s.Record[1:], &fields); err != nil {
+		panic(err)
+	}
+	fields["terminal"] = terminal[:]
+	payload, err := msgpack.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	s.Record, s.List.Env = append([]byte{1}, payload...), providerList
+	s.Events[0].Entry.Postings[1].Account = ledger.ProviderReceivable(terminal)
+	c.Claims[0].Key = "terminal/" + terminal.String() + "/" + fields["reference"].(string)
+	return c
+}
+
+func TestAnswersOfSettlementsNameWhatIsThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		path  string
+		id    func(in, collected *words.Settlement) ledger.ID
+		fails bool
+	}{
+		"with a bank":       {"/api/v1/partners/1/settlements", func(in, _ *words.Settlement) ledger.ID { return in.ID }, false},
+		"with a provider":   {"/api/v1/terminal/x/settlements?a=b", func(_, collected *words.Settlement) ledger.ID { return collected.ID }, false},
+		"that is not there": {"/api/v1/partners/1/settlements", func(_, _ *words.Settlement) ledger.ID { return fixture.NewID() }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fixture.Copy(t)
+			in, _, collected := makeSettlements(t, w)
+			line := `{"method":"POST","path":"` + c.path + `","organization_id":"` + w.First.Org.String() + `","status":201,"response":{"data":{"id":"` + c.id(in, collected).String() + `"}}}`
+			report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, line)})
+			if c.fails {
+				fixture.WantBroken(t, report, 1)
+				return
+			}
+			fixture.WantBroken(t, report)
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package check
+
+import (
+	"crypto/sha256"
+	"hash/maphash"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rules 3, 4 and 6, hashes that events have. An event proves the record as its step stored
+// it, what is sealed beside the record, its notices, and the claims made with it: its leaf
+// has their hashes, so that whoever changes such a row must change the journal too, and
+// with it a head that others hold. The rows are read long after the event. Of each hash
+// that is still needed eight bytes are kept, by a seed that is new for each check: they
+// can't be aimed at.
+
+// mark64 stands for a hash in little room; 0: there is none.
+func mark64(seed maphash.Seed, h ledger.Hash) uint64 {
+	if h == (ledger.Hash{}) {
+		return 0
+	}
+	return max(maphash.Bytes(seed, h[:]), 1)
+}
+
+// followStored takes what an event proves. Of a step's events only the last has the
+// hash of its record, so one without is followed at once by another of the record.
+func (j *journal) followStored(e *ledger.Event) {
+	if j.awaited != (ledger.Source{}) && e.Source != j.awaited {
+		j.unproven()
+	}
+	j.awaited = ledger.Source{}
+	for _, claim := range e.Stored.Claims {
+		j.claimsOfEvents.Add(j.seed, claim[:])
+	}
+	switch has := e.Stored.Record != (ledger.Hash{}); {
+	case e.Source.Kind == ledger.Transfer && has:
+		j.EventFault(j.organization.ID, e, "it has the hash of a record, and a transfer has none")
+	case e.Source.Kind != ledger.Transfer && !has:
+		j.awaited = e.Source
+	}
+}
+
+// endStored looks whether the journal ends within a step.
+func (j *journal) endStored() {
+	if j.awaited != (ledger.Source{}) {
+		j.unproven()
+	}
+}
+
+func (j *journal) unproven() {
+	j.Report.Breach(findings.RuleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
+		j.organization.ID, scan.Named(j.awaited), j.last)
+}
+
+// checkStored compares a record's row, and the further ones of a long record, with the
+// hash that its last event has, and notes what is sealed beside it.
+func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
+	h, seed := r.History, r.Organization.Histories.Seed
+	h.SealedHash = mark64(seed, r.Stamp.Sealed)
+	if r.Stamp.Parts > 0 {
+		whole, _, err := c.View.StoredRecord(r.Organization.ID, r.Source)
+		if err != nil {
+			c.Report.Breach(findings.RuleStates, "organization %v: %v", r.Organization.ID, err)
+			return
+		}
+		row = whole
+	}
+	if mark64(seed, sha256.Sum256(row)) != h.RecordHash {
+		c.Fault(r, "is not what was stored with event %d", h.Last)
+	}
+}
+
+// checkSealed compares a sealed row with the hash that its record has.
+func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
+	o := c.organization
+	if mark64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
+		c.Report.Breach(findings.RuleStates, "organization %v: what is sealed for %s is not what its record says", o.ID, scan.Named(s))
+	}
+}
+
+// checkUnsealed looks for records whose sealed row is gone, but for cards, of which the
+// record says that they are kept.
+func (c *orgCheck) checkUnsealed() {
+	o := c.organization
+	for source, at := range o.Histories.Index {
+		if h := o.Histories.Slab.At(at); h.SealedHash != 0 && h.Marks&(scan.KeepsCard|scan.CardSealed) == 0 {
+			c.Report.Breach(findings.RuleStates, "organization %v: what was sealed for %s is gone", o.ID, scan.Named(source))
+		}
+	}
+}
+
+// claimStored takes a claim that its event has to prove.
+func (c *checker) claimStored(key, owner []byte) {
+	if hash, ok := c.hashOfClaim(key, owner); ok {
+		c.claimsStored.Add(c.seed, hash[:])
+	}
+}
+
+func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
+	if !store.ClaimIsHashed(owner) {
+		return ledger.Hash{}, false
+	}
+	c.hashed = store.AppendHashedClaim(c.hashed[:0], key, owner)
+	return store.HashClaim(c.hashed), true
+}
+
+// checkClaimsStored compares the claims that are there with those that events have made.
+// A claim and its event may be in two organizations, and claims are not in the order of
+// events, so that only sums are compared; where these differ, and no other check of
+// claims has said why, everything is read again.
+func (c *checker) checkClaimsStored() error {
+	if c.claimsStored == c.claimsOfEvents || c.Report.Rules[findings.RuleClaims-1].Outcome == findings.Broken {
+		return nil
+	}
+	return c.ReadSection(findings.RuleClaims, c.explainClaims)
+}
+
+// madeBy is the event of a claim.
+type madeBy struct {
+	org ledger.ID
+	seq uint64
+}
+
+func (c *checker) explainClaims() error {
+	made := make(map[ledger.Hash]madeBy)
+	orgs := scan.SortedIDs(keysOf(c.Organizations))
+	for _, org := range orgs {
+		err := c.View.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
+			for _, claim := range e.Stored.Claims {
+				made[claim] = madeBy{org, e.Seq}
+			}
+			return true, c.Interrupted()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, org := range orgs {
+		err := c.View.Rows(org, posting.Claims, func(key, owner []byte) (bool, error) {
+			hash, ok := c.hashOfClaim(key, owner)
+			if _, known := made[hash]; ok && !known {
+				c.Report.Breach(findings.RuleClaims, "organization %v: a claim is not one that was made with an event", org)
+			}
+			delete(made, hash)
+			return true, c.Interrupted()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, at := range made {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim that was made with event %d is gone, or another one", at.org, at.seq)
+	}
+	if c.Report.Rules[findings.RuleClaims-1].Outcome != findings.Broken {
+		c.Report.Breach(findings.RuleClaims, "the claims are not those that were made with events")
+	}
+	return nil
+}
+
+func keysOf(organizations map[ledger.ID]*scan.Organization) map[ledger.ID]bool {
+	ids := make(map[ledger.ID]bool, len(organizations))
+	for id := range organizations {
+		ids[id] = true
+	}
+	return ids
+}

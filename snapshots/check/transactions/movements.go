@@ -1,0 +1,195 @@
+package transactions
+
+import (
+	"strings"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, entries of transactions and settlements. Entries are on the events that move
+// money, close what the record holds, and move no more than was held or captured. Money
+// that arrives after a transaction is closed is in suspense until it is given back.
+
+// FollowEntry keeps what the record's stamp and row must agree with.
+func (j *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
+	switch e.Entry.Phase {
+	case ledger.Pending:
+		if h.Held != 0 {
+			j.EventFault(j.organization.ID, e, "it holds twice")
+		}
+		h.Held = e.Seq
+	case ledger.Capture, ledger.Void:
+		h.Held = 0
+	}
+	histories := j.organization.Histories
+	m := histories.Fingerprint(e.Entry.Postings)
+	if e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture {
+		if h.Settled == 0 {
+			h.Settled = e.Seq
+		}
+		h.NetFingerprint = h.NetFingerprint.Plus(m)
+	}
+	switch e.Source.Kind {
+	case ledger.Settlement: // an event an environment
+		h.EntryHash = uint64(h.NetFingerprint)
+	case ledger.Transaction:
+		j.followMoney(h, e, m, closed)
+	}
+}
+
+// followMoney notes what a transaction's entry says, by its event, and checks
+// held ≥ captured ≥ returned on the provider's account.
+func (j *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint, closed scan.Hold) {
+	histories := j.organization.Histories
+	amount, _ := scan.OnProvider(e.Entry.Postings)
+	switch payment.Event(e.Name) {
+	case payment.Authorise, payment.HoldPayment:
+		if h.Intents[scan.CallCharge] > 1 && e.Name == string(payment.Authorise) {
+			histories.Rerouted[e.Source] = append(histories.Rerouted[e.Source], h.HoldFingerprint)
+		}
+		if h.HoldFingerprint = m; e.Name == string(payment.Authorise) {
+			h.Holds = scan.Increment(h.Holds)
+		}
+	case payment.Settle, payment.Capture:
+		if held, _ := scan.OnProvider(closed.Postings); closed.Postings != nil && held.Less(amount) {
+			j.EventFault(j.organization.ID, e, "it captures more than was held")
+		}
+		j.settle(h, amount, m)
+	case payment.Return:
+		j.settle(h, amount, m)
+		j.followReturn(e, m)
+	case payment.SettleLate:
+		h.Marks |= scan.BookedLate
+		j.settle(h, amount, m)
+	case payment.GaveBack:
+		if h.NetFingerprint != 0 {
+			j.EventFault(j.organization.ID, e, "it does not give back what is in suspense")
+		}
+		j.raise(&histories.Money(h).Refunded, amount, e)
+	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
+		j.followRefund(h, e, m)
+	}
+}
+
+// settle notes what was settled.
+func (j *Check) settle(h *scan.History, amount money.Amount, m scan.Fingerprint) {
+	if h.Marks&scan.BookedLate == 0 {
+		h.Marks |= scan.ChargeBooked
+	}
+	h.EntryHash = uint64(m)
+	j.organization.Histories.Money(h).Captured = amount
+}
+
+// followRefund notes a refund's intent, or what became of it.
+func (j *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprint) {
+	histories := j.organization.Histories
+	money := histories.Money(h)
+	if payment.Event(e.Name) == payment.Refund {
+		r := scan.Refund{Before: h.Refunds, Fingerprint: m}
+		r.Provider, _ = scan.OnProvider(e.Entry.Postings)
+		r.Fees = onFees(e.Entry.Postings)
+		r.Dest = onDestination(e.Entry.Postings)
+		h.Refunds = histories.Refunds.Add(r)
+		if all, err := money.Refunded.Add(r.Provider); err != nil || money.Captured.Less(all) {
+			j.EventFault(j.organization.ID, e, "more is given back than was captured")
+		}
+		return
+	}
+	if h.Refunds < 0 {
+		return // followIntent has said that nothing was asked for
+	}
+	r := histories.Refunds.At(h.Refunds)
+	if m != r.Fingerprint {
+		j.EventFault(j.organization.ID, e, "it is not what the refund holds")
+	}
+	if payment.Event(e.Name) != payment.RefundDone {
+		r.State = scan.RefundRefused
+		return
+	}
+	r.State = scan.RefundDone
+	j.raise(&money.Refunded, r.Provider, e)
+}
+
+// followReturn checks that a return, which is a transaction of its own, is the
+// mirror of what is left of the charge whose entry it reverses.
+func (j *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
+	reversed, _, found, err := j.View.Event(j.organization.ID, e.Entry.Reverses)
+	var original *scan.History
+	if err == nil && found && e.Entry.Reverses < e.Seq {
+		original = j.organization.Histories.Find(reversed.Source)
+	}
+	if original == nil || original.Settled != e.Entry.Reverses || original.Marks&scan.ChargeBooked == 0 || reversed.Source.Kind != ledger.Transaction {
+		j.EventFault(j.organization.ID, e, "it reverses what is no charge")
+		return
+	}
+	if original.Marks&scan.ChargeReturned != 0 {
+		j.EventFault(j.organization.ID, e, "it reverses what is reversed already")
+		return
+	}
+	original.Marks |= scan.ChargeReturned
+	if original.NetFingerprint.Plus(m) != 0 {
+		j.EventFault(j.organization.ID, e, "it is not the mirror of what was left of the charge")
+	}
+}
+
+func (j *Check) raise(sum *money.Amount, by money.Amount, e *ledger.Event) {
+	total, err := sum.Add(by)
+	if err != nil {
+		j.EventFault(j.organization.ID, e, "its amounts are out of range")
+		return
+	}
+	*sum = total
+}
+
+func onFees(postings []ledger.Posting) money.Amount {
+	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
+}
+
+// onDestination is what an entry moves between the exchange position and another
+// asset than the provider's: nothing, if nothing is converted.
+func onDestination(postings []ledger.Posting) money.Amount {
+	var source money.Asset
+	for i := range postings {
+		if strings.HasPrefix(string(postings[i].Account), scan.ProviderHead) {
+			source = postings[i].Asset
+		}
+	}
+	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.FXPosition && p.Asset != source }).Abs
+}
+
+// EntryRules is POSTINGS' table "Payments", copied by hand. What is not
+// in it has none.
+var EntryRules = map[payment.Event]scan.EntryRule{
+	payment.Authorise:            scan.MayHold,
+	payment.HoldPayment:          scan.MustHold,
+	payment.Settle:               scan.MustSettle,
+	payment.Capture:              scan.MustCapture,
+	payment.Reroute:              scan.MustRelease,
+	payment.Decline:              scan.MustRelease,
+	payment.Fail:                 scan.MustRelease,
+	payment.Void:                 scan.MustRelease,
+	payment.Expire:               scan.MustRelease,
+	payment.Refund:               scan.MustHold,
+	payment.RefundDone:           scan.MustCapture,
+	payment.RefundRefused:        scan.MustVoid,
+	payment.FurtherRefundRefused: scan.MustVoid,
+	payment.Return:               scan.MustPost,
+	payment.SettleLate:           scan.MustPost,
+	payment.GaveBack:             scan.MustPost,
+}
+
+// Finishes tells whether a transaction reaches a final status by the step
+// (specification, "finished"). A refund that is refused leads back to where the
+// transaction was finished before.
+func Finishes(from, to payment.Status) bool {
+	switch from {
+	case to:
+		return false
+	case payment.Charged, payment.Refunding, payment.Refunded:
+		return to == payment.Reversed
+	}
+	return to.Final()
+}

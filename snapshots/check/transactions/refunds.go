@@ -1,0 +1,82 @@
+package transactions
+
+import (
+	"math/big"
+
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, refunds on the record. A transaction names the refunds that its events asked for,
+// in their order and with their outcomes; failed ones may have been dropped to make room.
+
+// checkRefundRecords compares the refunds that a transaction names with those that its
+// events asked for: their order, what they return and how they ended. Failed ones may
+// have made place for later ones.
+func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []refundPart) {
+	if p.SettledLate {
+		c.checkGivenBack(r, p)
+		return
+	}
+	kept := p.Refunds
+	dropped := 0
+	for _, f := range booked {
+		if len(kept) > 0 && scan.BigAmount(kept[0].Amount).Cmp(f.amount) == 0 && scan.BigAmount(kept[0].FeeBack).Cmp(f.fee) == 0 && sameStatus(kept[0].Status, f.state) {
+			kept = kept[1:]
+			continue
+		}
+		if f.state != scan.RefundRefused {
+			c.Fault(r, "has refunded %v, and does not name it", f.amount)
+			return
+		}
+		dropped++
+	}
+	switch {
+	case len(kept) > 0:
+		c.Fault(r, "names refund %v, and its events know none such", kept[0].ID)
+	case dropped > 0 && len(p.Refunds) < payment.MaxRefunds-1:
+		c.Fault(r, "has dropped %d refunds, and had room for them", dropped)
+	}
+	c.checkRefundsStand(r, p)
+}
+
+// refundPart is a refund as its entry says it.
+type refundPart struct {
+	amount, fee *big.Int
+	state       scan.RefundState
+}
+
+// sameStatus tells whether a refund stands as its events say.
+func sameStatus(s payment.RefundStatus, events scan.RefundState) bool {
+	switch events {
+	case scan.RefundDone:
+		return s == payment.RefundSucceeded
+	case scan.RefundRefused:
+		return s == payment.RefundFailed
+	}
+	return s.Pending()
+}
+
+// checkGivenBack checks the one refund of money that came too late.
+func (c *Check) checkGivenBack(r *scan.Record, p *payment.Record) {
+	if len(p.Refunds) > 1 || len(p.Refunds) == 1 && p.Refunds[0].Amount != p.Amount {
+		c.Fault(r, "gives back another amount than came too late")
+	}
+	c.checkRefundsStand(r, p)
+}
+
+// checkRefundsStand checks what refunds say of themselves.
+func (c *Check) checkRefundsStand(r *scan.Record, p *payment.Record) {
+	for i := range p.Refunds {
+		f := &p.Refunds[i]
+		pending, failed := f.Status.Pending(), f.Status == payment.RefundFailed
+		switch {
+		case pending != (f.Finished == 0), failed == f.Failure.IsZero():
+			c.Fault(r, "has a refund that is %v, and says otherwise", f.Status)
+		case pending && (i < len(p.Refunds)-1 || p.Op == nil || p.Op.Kind != payment.OpRefund || p.Op.Request != f.ID):
+			c.Fault(r, "has a refund that is pending, and does not ask for it")
+		case !pending && f.Finished < f.Created:
+			c.Fault(r, "has a refund that ended before it was asked for")
+		}
+	}
+}

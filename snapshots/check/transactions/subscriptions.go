@@ -1,0 +1,194 @@
+package transactions
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	recurring "mizan/actors/subscription"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rules 3 and 4, subscriptions. The renewals of a subscription are one transaction a
+// number, of its amount and at its terminal; as many have settled as it says are paid.
+// Every renewal has the claim on its name.
+
+// FollowSubscription counts a subscription's renewals: one at a time, each an
+// intent before what became of it.
+func (j *Check) FollowSubscription(e *ledger.Event) {
+	l := j.organization.Histories.Subscriptions.Of(e.Source.ID)
+	switch subscription.Event(e.Name) {
+	case subscription.Renew:
+		l.Begun++
+	case subscription.Renewed:
+		l.Paid++
+	case subscription.Unpaid:
+		l.Unpaid++
+	}
+	if over := l.Paid + l.Unpaid; over > l.Begun || l.Begun > over+1 {
+		j.EventFault(j.organization.ID, e, "renewals are begun and end one after the other")
+	}
+}
+
+// CheckSubscription compares a subscription's payload with its events.
+func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
+	p, err := recurring.Decode(r.Source.ID, r.Payload)
+	if err != nil {
+		c.Fault(r, "can't be read: %v", err)
+		return nil
+	}
+	c.CheckState(r, string(p.State))
+	histories := r.Organization.Histories
+	l := histories.Subscriptions.Of(p.ID)
+	l.Record = p
+	under := p.State.UnderWay()
+	waits := under || p.State == subscription.Active || p.State == subscription.PastDue
+	switch {
+	case p.Number != l.Begun || p.Renewals != l.Paid:
+		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.Number, p.Renewals, l.Begun, l.Paid)
+	case (p.Number > 0) != (p.Last != ledger.ID{}):
+		c.Fault(r, "names no transaction of its last renewal, or one without a renewal")
+	case p.State == subscription.PastDue && p.Failures == 0, p.State == subscription.Active && p.Failures != 0:
+		c.Fault(r, "is %q after %d failures", p.State, p.Failures)
+	case waits != (r.Stamp.Due != 0):
+		c.Fault(r, "is %q, and something will wake it: %v", p.State, r.Stamp.Due != 0)
+	case waits && !under && r.Stamp.Due < p.Next:
+		c.Fault(r, "is woken before its renewal is due")
+	}
+	r.History.ListHash = histories.ListOf(p.Partner, scan.ListOfSubscriptions|p.Asset.Env)
+	return p
+}
+
+// meetRenewal notes what a transaction says that it renews, and the claim that it
+// must have: its name, for ever.
+func (c *Check) meetRenewal(r *scan.Record, p *payment.Record) {
+	if p.Renewal == nil {
+		return
+	}
+	h, histories := r.History, r.Organization.Histories
+	name := actors.Renewal{Subscription: p.Renewal.Subscription, Number: p.Renewal.Number}
+	key := name.Key()
+	h.ClaimKind, h.ClaimHash = ledger.ClaimIdempotency, histories.Hash(byte(ledger.ClaimIdempotency), key.ClaimKey())
+	paid, over := p.Standing()
+	made := scan.Renewal{ID: p.ID, Says: *p.Renewal, Amount: p.Amount, Asset: p.Asset, Paid: paid, Over: over, Owner: p.Partner}
+	s := &histories.Subscriptions
+	if s.ByTransaction == nil {
+		s.ByTransaction = make(map[ledger.ID]scan.Renewal)
+	}
+	s.Renewals, s.ByTransaction[p.ID] = append(s.Renewals, made), made
+	switch {
+	case p.TxID != "":
+		c.Fault(r, "is a renewal and has a txid")
+	case p.Type != payment.Payment || p.Method != payment.ProviderToken:
+		c.Fault(r, "is a renewal and no payment by a provider's token")
+	case p.Terminal != ledger.ID{} && p.Terminal != p.Renewal.Terminal:
+		c.Fault(r, "is a renewal at another terminal than its initial payment")
+	}
+}
+
+// CheckRenewals compares subscriptions with the transactions of their renewals:
+// each number that was begun is one transaction, but for one that is under way and
+// was not begun yet, and as many are paid as the subscription says.
+func (c *Check) CheckRenewals() {
+	o := c.organization
+	s := &o.Histories.Subscriptions
+	wrong := func(id ledger.ID, what string) {
+		c.Report.Breach(findings.RuleStates, "organization %v: subscription %v: %s", o.ID, id, what)
+	}
+	type sums struct{ made, paid uint64 }
+	counted := make(map[ledger.ID]sums)
+	for i := range s.Renewals {
+		m := &s.Renewals[i]
+		l := s.Histories[m.Says.Subscription]
+		if l == nil || l.Record == nil {
+			wrong(m.Says.Subscription, "transaction "+m.ID.String()+" renews it, and it is not there")
+			continue
+		}
+		r := l.Record
+		if m.Says.Number == 0 || m.Says.Number > l.Begun {
+			wrong(r.ID, "transaction "+m.ID.String()+" is a renewal that was never begun")
+		}
+		if m.Amount != r.Amount || m.Asset.Currency != r.Asset.Currency || m.Asset.Env != r.Asset.Env || m.Owner != r.Partner ||
+			m.Says.Initial != r.Initial || m.Says.Terminal != r.Terminal {
+			wrong(r.ID, "transaction "+m.ID.String()+" renews something else")
+		}
+		n := counted[r.ID]
+		if n.made++; m.Paid {
+			n.paid++
+		}
+		counted[r.ID] = n
+	}
+	for id, l := range s.Histories {
+		if l.Record == nil {
+			continue // its row is missing, which is a breach by itself
+		}
+		n := counted[id]
+		var open uint64
+		if l.Record.State.UnderWay() {
+			open = 1
+		}
+		last, made := s.ByTransaction[l.Record.Last]
+		switch {
+		case n.made > l.Begun || n.made+open < l.Begun:
+			wrong(id, strconv.FormatUint(l.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(n.made, 10)+" are there")
+		case n.paid < l.Paid || n.paid > l.Paid+open:
+			wrong(id, strconv.FormatUint(l.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(n.paid, 10)+" have settled")
+		case made && (last.Says.Subscription != id || last.Says.Number != l.Record.Number), !made && open == 0 && l.Begun > 0:
+			wrong(id, "its last renewal is another one than it says")
+		case open == 0 && made && !last.Over:
+			wrong(id, "its last renewal is still under way")
+		}
+	}
+}
+
+// CheckRenewalKey looks at a claim on a renewal's name; false: it is another key's. The
+// claim names the transaction that has the name, in its own organization.
+func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
+	o := c.organization
+	rest, ok := strings.CutPrefix(key, "subscription/")
+	if !ok {
+		return false
+	}
+	made, ok := scan.KeyOwner(owner)
+	subscribed, _, cut := strings.Cut(rest, "/")
+	if _, err := uuid.Parse(subscribed); !ok || !cut || err != nil {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
+		return true
+	}
+	h := o.Histories.Find(made)
+	switch {
+	case h == nil || h.Marks&scan.HasRow == 0:
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+	case h.ClaimKind != ledger.ClaimIdempotency || h.ClaimHash != o.Histories.Hash(byte(ledger.ClaimIdempotency), key):
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, ledger.ClaimIdempotency, scan.Named(made))
+	default:
+		h.Marks |= scan.HasClaim
+	}
+	return true
+}
+
+// CheckSubscriptionKey checks a partner's key that was used for a subscription: it is
+// that partner's, and has what it was answered with, which is that subscription.
+func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
+	o := c.organization
+	h := o.Histories.Find(made)
+	if h.ListHash != o.Histories.ListOf(partner, scan.ListOfSubscriptions|money.Prod) && h.ListHash != o.Histories.ListOf(partner, scan.ListOfSubscriptions|money.Test) {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(made))
+	}
+	const head = 32 + 1 + 16
+	shows := actors.SubscriptionReply.Has(owner[head:])
+	if shows && c.Keyring != nil {
+		id, err := recurring.CheckReply(c.Keyring, o.ID, key, owner[head:])
+		shows = err == nil && id == made.ID
+	}
+	if !shows {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d shows nothing of %s", o.ID, partner, scan.Named(made))
+	}
+}

@@ -1,0 +1,212 @@
+package transactions
+
+import (
+	"math/big"
+
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, terms. The record says what its terms, its terminal's settings and the rate make
+// of its amount. Refunds return their part of the fee and convert as they add up.
+
+// checkTerms recomputes a transaction's amounts from the terms that it has, and
+// compares these with its terminal's settings.
+func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
+	if p.ReversalOf != (ledger.ID{}) {
+		return // they are its charge's
+	}
+	if two := WasIn(r, payment.PaymentHeld) || WasIn(r, payment.PayoutHeld); (two && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
+		c.Fault(r, "says that %v was captured of what was held", p.Captured)
+	}
+	costs := PriceOf(p, settledAmount(p))
+	switch {
+	case scan.BigAmount(p.Fee).Cmp(costs.fee) != 0:
+		c.Fault(r, "has a fee of %v, and its terms make one of %v", p.Fee, costs.fee)
+	case scan.BigAmount(p.WithFee).Cmp(costs.WithFee) != 0, scan.BigSigned(p.Merchant).Cmp(costs.Merchant) != 0, scan.BigAmount(p.Dest).Cmp(costs.Dest) != 0:
+		c.Fault(r, "splits its amount another way than its terms")
+	}
+	c.checkSettings(r, p)
+}
+
+// WasIn tells whether the record was ever in the status.
+func WasIn(r *scan.Record, status payment.Status) bool {
+	return r.Organization.Histories.StatesOf(ledger.Transaction).Was(r.History, string(status))
+}
+
+// checkSettings compares a transaction's terms with the settings of its terminal
+// and with the rate, if they are the ones that it was decided by.
+func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
+	t := c.settingsFor(r, p.Terminal)
+	if t == nil {
+		return
+	}
+	settles := t.SettlementCurrency
+	if settles == p.Asset.Currency {
+		settles = ""
+	}
+	switch {
+	case p.Fees != feesOf(t):
+		c.Fault(r, "has other fees than its terminal")
+	case p.TwoPhase != t.TwoPhase:
+		c.Fault(r, "is in two phases: %v, and its terminal is: %v", p.TwoPhase, t.TwoPhase)
+	case p.Settles.Currency != settles || p.Rate.IsZero() != (settles == ""):
+		c.Fault(r, "settles in %v, and its terminal in %v", p.Settles.Currency, settles)
+	case settles != "":
+		set := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: words.RateID(r.Organization.ID, p.Asset.Currency, settles)}]
+		if set == nil {
+			c.Fault(r, "is converted, and there is no rate")
+		} else if !set.ChangedSince(r) && set.Value != p.Rate.String() {
+			c.Fault(r, "is converted at %v, and the rate is %s", p.Rate, set.Value)
+		}
+	}
+}
+
+func feesOf(t *words.Settings) payment.Fees {
+	return payment.Fees{Bps: t.FeeBps, Fixed: t.FeeFixed, OnTop: t.FeeOnTop, Refundable: t.FeeRefundable}
+}
+
+// settingsFor are a terminal's settings, if a transaction must have been decided
+// by them; nil: nobody knows.
+func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *words.Settings {
+	t := c.directory.Terminal(r.Organization.ID, id)
+	if t == nil || t.ChangedSince(r) {
+		return nil
+	}
+	return &t.Settings
+}
+
+// checkRoute checks that a transaction was sent to as many terminals as it names,
+// and what was held at those before the last.
+func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
+	h := r.History
+	sent := RefusedAttempts(p)
+	tried := len(sent)
+	if p.Terminal != (ledger.ID{}) && p.ReversalOf == (ledger.ID{}) {
+		tried++
+	}
+	if min(tried, scan.MaxCounted) != int(h.Intents[scan.CallCharge]) {
+		c.Fault(r, "names %d terminals, and was sent to %d", tried, h.Intents[scan.CallCharge])
+		return
+	}
+	if len(sent) == 0 {
+		return
+	}
+	seen := map[ledger.ID]bool{p.Terminal: true}
+	held := r.Organization.Histories.Rerouted[r.Source]
+	for i := range sent {
+		a := &sent[i]
+		if seen[a.Terminal] {
+			c.Fault(r, "was sent to terminal %v again", a.Terminal)
+		}
+		seen[a.Terminal] = true
+		if t := c.settingsFor(r, a.Terminal); t != nil && i < len(held) && t.SettlementCurrency == "" {
+			was := before(p, a.Terminal, t)
+			if held[i] != r.Organization.Histories.ExpectedFingerprint(charge(was, PriceOf(was, scan.BigAmount(p.Amount)))) {
+				c.Fault(r, "has held other amounts at terminal %v than that takes", a.Terminal)
+			}
+		}
+	}
+}
+
+// RefusedAttempts are the terminals, but for the last, that a transaction was sent to.
+func RefusedAttempts(p *payment.Record) []payment.Attempt {
+	var sent []payment.Attempt
+	for i := range p.Attempts {
+		if o := p.Attempts[i].Outcome; o == payment.AttemptRefused || o == payment.AttemptNotSent {
+			sent = append(sent, p.Attempts[i])
+		}
+	}
+	return sent
+}
+
+// before is a transaction as it was at a terminal that refused it.
+func before(p *payment.Record, terminal ledger.ID, t *words.Settings) *payment.Record {
+	was := *p
+	was.Terminal, was.Fees, was.Rate, was.Settles = terminal, feesOf(t), money.Rate{}, money.Asset{}
+	return &was
+}
+
+// checkRefunds compares every refund with the record: what it returned, what of
+// the fee went back with it, and what that is at the destination. Shares of the
+// fee and conversions are floored over all that was refunded so far.
+func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
+	h, histories := r.History, r.Organization.Histories
+	settled := settledAmount(p)
+	costs := PriceOf(p, settled)
+	var total returning
+	total.init()
+	var parts []refundPart
+	sound := true
+	faulty := func(format string, args ...any) {
+		sound = false
+		c.Fault(r, format, args...)
+	}
+	for _, f := range histories.RefundsOf(h) {
+		next := total.and(p, &costs, settled, f)
+		parts = append(parts, refundPart{next.part.amount, next.part.fee, f.State})
+		switch {
+		case next.wrong != "":
+			faulty("%s", next.wrong)
+		case f.Fingerprint != histories.ExpectedFingerprint(givenBack(p, crosses(p, costs.Merchant), next.part.amount, next.part.fee, next.part.dest)):
+			faulty("returns its money in another way than it came")
+		}
+		switch f.State {
+		case scan.RefundDone:
+			total = next.returning
+		case scan.RefundOpen:
+			if o := p.Op; o == nil || scan.BigAmount(o.Amount).Cmp(next.part.amount) != 0 || scan.BigAmount(o.FeeBack).Cmp(next.part.fee) != 0 {
+				faulty("holds %v for a refund that it does not name", next.part.amount)
+			}
+		}
+	}
+	refunded := p.Status == payment.Refunded || p.Status == payment.Refunding || p.Status == payment.Reversed
+	switch {
+	case total.amount.Cmp(scan.BigAmount(p.Refunded)) != 0 || total.fee.Cmp(scan.BigAmount(p.FeeBack)) != 0:
+		faulty("has refunded %v and %v of its fee, and its entries say %v and %v", p.Refunded, p.FeeBack, total.amount, total.fee)
+	case p.Status == payment.Refunded && p.Refunded.IsZero(), !refunded && !p.Refunded.IsZero():
+		faulty("is %q, and has refunded %v", p.Status, p.Refunded)
+	case (len(p.Refunds) == 0) != (h.Intents[scan.CallRefund] == 0):
+		faulty("names %d refunds, and was asked for %d", len(p.Refunds), h.Intents[scan.CallRefund])
+	}
+	if sound {
+		c.checkRefundRecords(r, p, parts)
+	}
+}
+
+// returning is what was returned of a charge so far.
+type returning struct{ amount, fee, dest *big.Int }
+
+func (t *returning) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
+
+// with is what was returned with one more refund, and its own part.
+type with struct {
+	returning
+	part  returning
+	wrong string
+}
+
+// and adds a refund, by what its entry says of the provider and the fee.
+func (t *returning) and(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (w with) {
+	w.part = returning{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
+	if p.Fees.OnTop {
+		w.part.amount.Sub(w.part.amount, w.part.fee)
+	}
+	w.amount = new(big.Int).Add(t.amount, w.part.amount)
+	w.fee = new(big.Int).Add(t.fee, w.part.fee)
+	w.dest = new(big.Int).Add(t.dest, w.part.dest)
+	partners := new(big.Int).Sub(w.amount, w.fee)
+	if p.Fees.OnTop {
+		partners = w.amount
+	}
+	switch {
+	case w.fee.Cmp(feeBack(p, costs.fee, w.amount, settled)) != 0:
+		w.wrong = "returns another part of its fee than its refunds make"
+	case crosses(p, costs.Merchant) && w.dest.Cmp(converted(p, partners)) != 0:
+		w.wrong = "converts another part back than its refunds make"
+	}
+	return w
+}

@@ -1,0 +1,203 @@
+package transactions
+
+import (
+	"math/big"
+	paymentcodec "mizan/ledger/payment/codec"
+	"slices"
+
+	acting "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/directory"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3, transactions. The record is in the state that its events lead to, books the
+// amounts that it says, and has what its status needs and no more: nothing is pending,
+// awaited or kept for a closed transaction, and a due row wakes one that is open. A return
+// is the mirror of what is left of its charge, and both name each other.
+
+// Check compares an organization's transactions and subscriptions, as they are
+// stored, with their events.
+type Check struct {
+	*scan.Scan
+	organization *scan.Organization
+	directory    *directory.Facts // for the settings and limits that transactions were decided by
+	volumes      map[string]*sums // limit/window/subject → what transactions make of it
+	counted      map[string]bool  // counters of volumes that are stored
+}
+
+func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
+	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), counted: make(map[string]bool)}
+}
+
+// CheckTransaction compares a transaction's payload with its events.
+func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
+	p, err := paymentcodec.Decode(r.Payload)
+	if err != nil {
+		c.Fault(r, "can't be read: %v", err)
+		return nil
+	}
+	h, histories := r.History, r.Organization.Histories
+	c.CheckState(r, string(p.Status))
+	if p.ID != r.Source.ID {
+		c.Fault(r, "calls itself %v", p.ID)
+	}
+	if r.Stamp.Finished != h.Finished {
+		c.Fault(r, "is %q and finished at another time than its events say", p.Status)
+	}
+	c.checkTerms(r, p)
+	c.checkRoute(r, p)
+	c.checkBooked(r, p)
+	c.checkRefunds(r, p)
+	c.checkStanding(r, p)
+	c.checkVolumes(r, p)
+	c.checkReturn(r, p)
+	if p.TxID != "" {
+		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), acting.TxIDKey(p.Partner, p.TxID))
+	}
+	c.meetRenewal(r, p)
+	h.ListHash = histories.ListOf(p.Partner, p.Asset.Env)
+	if p.Route == scan.SimulatorRoute && p.ReversalOf == (ledger.ID{}) {
+		h.Marks |= scan.AtSimulator
+		h.TerminalHash = histories.TerminalOf(p.Terminal)
+	}
+	if p.KeepCard {
+		h.Marks |= scan.KeepsCard
+	}
+	return p
+}
+
+// checkBooked compares the entries of a transaction's charge with what its record
+// says; checkTerms has compared that with what it must say.
+func (c *Check) checkBooked(r *scan.Record, p *payment.Record) {
+	h, histories := r.History, r.Organization.Histories
+	if p.ReversalOf != (ledger.ID{}) {
+		c.checkReturned(r, p)
+		return
+	}
+	settled := PriceOnRecord(p)
+	asked := settled // the hold is for all of the amount
+	if p.Captured != p.Amount && !p.Captured.IsZero() {
+		asked = PriceOf(p, scan.BigAmount(p.Amount))
+	}
+	switch {
+	case h.HoldFingerprint != 0 && h.HoldFingerprint != histories.ExpectedFingerprint(charge(p, asked)):
+		c.Fault(r, "has held other amounts than it says")
+	case h.Marks&scan.ChargeBooked != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(charge(p, settled)):
+		c.Fault(r, "books other amounts than it says")
+	case h.Marks&scan.BookedLate != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(tooLate(p, settled)):
+		c.Fault(r, "has other amounts in suspense than it says")
+	}
+	if p.SettledLate != (h.Marks&scan.BookedLate != 0) {
+		c.Fault(r, "says that money came too late: %v, and its events say otherwise", p.SettledLate)
+	}
+	if pays := p.Type == payment.Payment; pays && h.Holds != 0 || !pays && h.Holds != h.Intents[scan.CallCharge] {
+		c.Fault(r, "was sent to providers %d times, and money was held for %d of them", h.Intents[scan.CallCharge], h.Holds)
+	}
+}
+
+// PriceOnRecord is the price that a record says.
+func PriceOnRecord(p *payment.Record) price {
+	return price{fee: scan.BigAmount(p.Fee), WithFee: scan.BigAmount(p.WithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
+}
+
+// checkReturned compares a return's entry with its record: a payment's entry the
+// other way round. That it is the rest of its charge is seen by the events.
+func (c *Check) checkReturned(r *scan.Record, p *payment.Record) {
+	says := PriceOnRecord(p)
+	amount := new(big.Int).Sub(says.WithFee, says.fee)
+	if !p.Fees.OnTop {
+		amount = says.WithFee
+	}
+	if p.Type != payment.Payout || amount.Cmp(scan.BigAmount(p.Amount)) != 0 {
+		c.Fault(r, "is no return of its amount")
+	}
+	if !p.Rate.IsZero() && p.Merchant.Negative {
+		return // what comes back at the destination is in no field
+	}
+	histories := r.Organization.Histories
+	entry := scan.Fingerprint(r.History.EntryHash)
+	leg, both := histories.ExpectedFingerprint(scan.Mirror(income(p, says, false))), histories.ExpectedFingerprint(scan.Mirror(income(p, says, true)))
+	if entry != leg && (p.Rate.IsZero() || entry != both) {
+		c.Fault(r, "books other amounts than it says")
+	}
+}
+
+// settledAmount is the part of the amount that a charge settled for.
+func settledAmount(p *payment.Record) *big.Int {
+	if p.Captured.IsZero() {
+		return scan.BigAmount(p.Amount)
+	}
+	return scan.BigAmount(p.Captured)
+}
+
+// checkReturn notes which transactions a reversed one and its return name, for
+// checkReturns, and checks that a reversed one names one.
+func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
+	histories := r.Organization.Histories
+	none := ledger.ID{}
+	switch {
+	case p.ReversalOf != none:
+		histories.ReturnOf[p.ID] = p.ReversalOf
+	case p.ReturnID != none:
+		histories.Returns[p.ID] = p.ReturnID
+	}
+	if (p.Status == payment.Reversed) != (p.ReturnID != none) || (p.Status == payment.Reversed) != (r.History.Marks&scan.ChargeReturned != 0) {
+		c.Fault(r, "is %q, and its return says otherwise", p.Status)
+	}
+}
+
+// CheckReturns checks that reversed transactions and their returns name each other.
+func (c *Check) CheckReturns() {
+	o := c.organization
+	h := o.Histories
+	for id, of := range h.ReturnOf {
+		if h.Returns[of] != id {
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v says that it returns %v, which does not", o.ID, id, of)
+		}
+	}
+	for id, by := range h.Returns {
+		if h.ReturnOf[by] != id {
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v says that %v returns it, which does not", o.ID, id, by)
+		}
+	}
+}
+
+// checkStanding checks that the record has what its status needs, and nothing
+// that it must not have any more.
+func (c *Check) checkStanding(r *scan.Record, p *payment.Record) {
+	h := r.History
+	open := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
+	switch {
+	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
+		c.Fault(r, "rests in %q, which it only passes through", p.Status)
+	case !slices.Contains(asksFor(p), h.Asking):
+		c.Fault(r, "asks its provider for something else than its events do")
+	case holdsMoney(p) != (h.Held != 0):
+		c.Fault(r, "is %q, and money is held for it: %v", p.Status, h.Held != 0)
+	case p.Status.Held() != (p.HoldUntil != 0):
+		c.Fault(r, "is %q, and is held until %d", p.Status, p.HoldUntil)
+	case p.Action == nil && p.Status == payment.ActionRequired, p.Action != nil && p.Status != payment.ActionRequired && !p.Status.Moving():
+		c.Fault(r, "is %q, and its payer has something to do: %v", p.Status, p.Action != nil)
+	case p.KeepCard && p.Status != payment.ActionRequired && !p.Status.Moving():
+		c.Fault(r, "is %q, and its card is kept", p.Status)
+	case open != (r.Stamp.Due != 0):
+		c.Fault(r, "is %q, and something will wake it: %v", p.Status, r.Stamp.Due != 0)
+	}
+}
+
+// unsettled tells whether a charge is still to be decided.
+func unsettled(p *payment.Record) bool {
+	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.Moving() || p.Status.Held()
+}
+
+// holdsMoney tells whether money has to be pending for a transaction.
+func holdsMoney(p *payment.Record) bool {
+	switch {
+	case p.Op != nil && p.Op.Kind == payment.OpRefund && !p.Op.Late, p.Status == payment.PaymentHeld:
+		return true
+	}
+	return p.Type == payment.Payout && unsettled(p) && p.Status != payment.Created
+}

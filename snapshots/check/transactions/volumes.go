@@ -1,0 +1,150 @@
+package transactions
+
+import (
+	"math/big"
+	"strings"
+
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/directory"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rules 2 and 3, volumes. A transaction that is under way or settled counts towards each
+// volume limit that bounds it, and towards no other. The counters of a limit are the sums
+// of what its transactions have under way and settled.
+
+// sums are the two counters of a volume as transactions make them.
+type sums struct{ counted, settled big.Int }
+
+// countsFor tells whether a transaction counts towards volumes, and whether that
+// has settled.
+func countsFor(p *payment.Record) (counts, settled bool) {
+	switch p.Status {
+	case payment.Charged, payment.Refunding, payment.Refunded, payment.Reversed:
+		return p.ReversalOf == ledger.ID{}, true
+	}
+	return unsettled(p) && p.Status != payment.Created, false
+}
+
+// checkVolumes checks which volumes a transaction counts towards, and adds it to
+// these: the limits in force for it each once, and no other's.
+func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
+	counts, settled := countsFor(p)
+	if !counts && len(p.Volumes) > 0 {
+		c.Fault(r, "is %q, and counts towards volumes", p.Status)
+	}
+	org := r.Organization.ID
+	seen := make(map[ledger.ID]bool, len(p.Volumes))
+	for i := range p.Volumes {
+		v := &p.Volumes[i]
+		if seen[v.Limit] {
+			c.Fault(r, "counts twice towards limit %v", v.Limit)
+		}
+		seen[v.Limit] = true
+		c.checkVolume(r, p, v)
+		if !counts {
+			continue
+		}
+		amount, s := settledAmount(p), c.volume(v.Limit.String()+"/"+v.Window+"/"+v.Subject)
+		if s.counted.Add(&s.counted, amount); settled {
+			s.settled.Add(&s.settled, amount)
+		}
+	}
+	for _, l := range c.directory.Limits[directory.PartnerKey{Org: org, Number: p.Partner}] {
+		if counts && !seen[l.ID] && l.Bounds(p) && l.InForceFor(p) {
+			c.Fault(r, "does not count towards limit %v, which bounds it", l.ID)
+		}
+	}
+}
+
+// checkVolume checks one volume that a transaction counts towards. Of a partner
+// whom the directory does not have nobody knows the limits.
+func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume) {
+	var of *directory.Limit
+	for _, l := range c.directory.Limits[directory.PartnerKey{Org: r.Organization.ID, Number: p.Partner}] {
+		if l.ID == v.Limit {
+			of = l
+		}
+	}
+	if of == nil {
+		if c.directory.Partner(r.Organization.ID, p.Partner) != nil {
+			c.Fault(r, "counts towards limit %v, which its partner does not have", v.Limit)
+		}
+		return
+	}
+	form := map[words.LimitKind]string{words.DailyVolume: "2006-01-02", words.MonthlyVolume: "2006-01"}[of.Kind]
+	from, to := (r.Stamp.Started - scan.InFlight).Time().Format(form), r.Stamp.Updated.Time().Format(form)
+	switch {
+	case !of.Bounds(p):
+		c.Fault(r, "counts towards limit %v, which does not bound it", of.ID)
+	case form == "" || v.Window < from || v.Window > to || len(v.Window) != len(form):
+		c.Fault(r, "counts in the window %q of limit %v, and was not routed then", v.Window, of.ID)
+	case !subjectOf(of.Scope, p, v.Subject):
+		c.Fault(r, "counts towards limit %v as somebody else", of.ID)
+	}
+}
+
+// subjectOf tells whether the subject may be the transaction's in the scope. A
+// card's is in the record; the others are hashes of what a partner sent.
+func subjectOf(scope words.Scope, p *payment.Record, subject string) bool {
+	switch scope {
+	case words.ScopePartner:
+		return subject == ""
+	case words.ScopeCard:
+		return subject == p.CardPrint && subject != ""
+	case words.ScopeIP:
+		of := words.Payer{IP: p.PayerIP.Unmap().WithZone("")}
+		want, known := of.Subject(words.ScopeIP)
+		return known && subject == want
+	}
+	return len(subject) == 32 && strings.Trim(subject, "0123456789abcdef") == ""
+}
+
+// volume finds the sums of a volume.
+func (c *Check) volume(name string) *sums {
+	s := c.volumes[name]
+	if s == nil {
+		s = new(sums)
+		c.volumes[name] = s
+	}
+	return s
+}
+
+// CheckCounter compares a stored counter of a volume with what transactions make of it.
+func (c *Check) CheckCounter(name, window string, row []byte) {
+	kind, volume, _ := strings.Cut(name, "/")
+	if window != "" || kind != "volume" && kind != "settled" {
+		return
+	}
+	c.Report.Count(findings.RuleTotals, 1)
+	c.counted[name] = true
+	amount, rest, err := money.ReadAmount(row)
+	if err != nil || len(rest) != 0 {
+		c.Report.Breach(findings.RuleTotals, "organization %v: counter %s can't be read", c.organization.ID, name)
+		return
+	}
+	want := new(big.Int)
+	if s := c.volumes[volume]; s != nil && kind == "volume" {
+		want = &s.counted
+	} else if s != nil {
+		want = &s.settled
+	}
+	if scan.BigAmount(amount).Cmp(want) != 0 {
+		c.Report.Breach(findings.RuleTotals, "organization %v: counter %s is %v, and its transactions make it %v", c.organization.ID, name, amount, want)
+	}
+}
+
+// CheckMissingCounters looks for counters of volumes that are not stored.
+func (c *Check) CheckMissingCounters() {
+	for volume, s := range c.volumes {
+		for name, want := range map[string]*big.Int{"volume/" + volume: &s.counted, "settled/" + volume: &s.settled} {
+			if want.Sign() != 0 && !c.counted[name] {
+				c.Report.Breach(findings.RuleTotals, "organization %v: there is no counter %s, and its transactions make it %v", c.organization.ID, name, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package check
+
+import (
+	"mizan/actors/notifier"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/payment"
+	calendar "mizan/ledger/period"
+	"mizan/ledger/subscription"
+	"mizan/snapshots/check/contracts"
+	"mizan/snapshots/check/scan"
+	"mizan/snapshots/check/transactions"
+)
+
+// Rule 3, transitions. Every event is a legal step of its record's machine, follows the
+// record's event before it, and carries the entry that such a step must carry.
+
+// entryOf says what an event of a record's kind carries.
+func entryOf(kind ledger.Kind, name string) scan.EntryRule {
+	switch kind {
+	case ledger.Transaction:
+		return transactions.EntryRules[payment.Event(name)]
+	case ledger.Settlement, ledger.Transfer:
+		return scan.MustPost
+	case ledger.Contract:
+		return scan.MayPost // its life says more
+	}
+	return scan.NoEntry
+}
+
+// legal tells whether the machine of the record's kind has the transition.
+func legal(e *ledger.Event) bool {
+	switch e.Source.Kind {
+	case ledger.Transaction:
+		from := payment.Status(e.From)
+		if e.From == "" {
+			from = payment.Absent
+		}
+		step, ok := payment.Machine.Next(from, payment.Event(e.Name))
+		return ok && string(step.To) == e.To
+	case ledger.Subscription:
+		return subscription.Legal(e.Name, e.From, e.To)
+	case ledger.Contract:
+		return true // which machine it is of is not in the event: its life is followed
+	case ledger.Screening:
+		return contracts.IsScreening(e)
+	case ledger.Period:
+		_, _, ok := calendar.ReadEvent(e)
+		return ok && e.Version == 1
+	case ledger.Retention:
+		return notifier.RetentionLegal(e)
+	case ledger.Transfer: // nothing but its event
+		return e.From == "" && e.Version == 1
+	}
+	return words.Legal(e.Source.Kind, e.Name, e.From, e.To)
+}
+
+// follow lets the record's history follow an event. closed is the hold that the
+// event's entry closes.
+func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
+	if !legal(e) {
+		j.EventFault(j.organization.ID, e, "no machine has the step")
+	}
+	if e.Source.Kind == ledger.Transfer {
+		j.checkEntry(e, closed, false)
+		return // there is no record to compare with, and there may be very many
+	}
+	o := j.organization
+	h := o.Histories.FindOrAdd(e.Source)
+	j.checkEntry(e, closed, h.Held != 0)
+	if e.Version != uint64(h.Version)+1 || e.Previous != h.Last {
+		j.EventFault(j.organization.ID, e, "it does not follow the record's event before")
+	}
+	if !o.Histories.IsIn(h, e.Source.Kind, e.From) {
+		j.EventFault(j.organization.ID, e, "it begins in a state that the record was not in")
+	}
+	if e.Version == 1 {
+		h.Started = e.Booked
+	}
+	if e.Source.Kind == ledger.Transaction {
+		j.transactions.FollowIntent(h, e)
+		if transactions.Finishes(payment.Status(e.From), payment.Status(e.To)) {
+			h.Finished = e.Booked
+		}
+		if e.Name == string(payment.Authorise) && e.Previous != e.Seq-1 {
+			j.EventFault(j.organization.ID, e, "it is no part of the step that chose its terminal")
+		}
+	}
+	if e.Source.Kind == ledger.Subscription {
+		j.transactions.FollowSubscription(e)
+	}
+	if e.Source.Kind == ledger.Contract {
+		j.contracts.FollowContract(h, e)
+	}
+	if e.Source.Kind == ledger.Reply {
+		j.contracts.FollowReply(h, e)
+	}
+	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
+	h.RecordHash = mark64(o.Histories.Seed, e.Stored.Record)
+	o.Histories.Enter(h, e.Source.Kind, e.To)
+	if e.Entry != nil {
+		j.transactions.FollowEntry(h, e, closed)
+	}
+}
+
+// checkEntry checks that the event carries what it must and no more; held says
+// whether its record holds anything.
+func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, held bool) {
+	carries := entryOf(e.Source.Kind, e.Name)
+	phase := carries.Phase(held)
+	switch {
+	case e.Entry == nil && phase != 0 && carries != scan.MayHold && carries != scan.MayPost:
+		j.EventFault(j.organization.ID, e, "it has no entry")
+	case e.Entry == nil:
+	case phase != e.Entry.Phase:
+		j.EventFault(j.organization.ID, e, "its entry is not one of such an event")
+	case closed.Postings != nil && closed.Source != e.Source:
+		j.EventFault(j.organization.ID, e, "its entry closes another record's")
+	}
+}

@@ -1,0 +1,42 @@
+package check
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/scan"
+	"testing"
+)
+
+// Every event of the transaction's machine is judged: POSTINGS says what it
+// writes where nothing is held, and where something is; "none" is a decision too.
+func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
+	const nothing = ledger.Phase(0)
+	decided := map[payment.Event][2]ledger.Phase{
+		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {},
+		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
+		"commit": {}, "commit_refused": {}, "cancel": {}, "lapse": {}, "void_failed": {}, "refund_pending": {},
+		"reverse": {}, "correct": {}, "give_back": {}, "give_back_failed": {},
+		"hold_payout": {}, // it was held when it was sent
+
+		"authorise": {ledger.Pending, ledger.Pending}, "hold_payment": {ledger.Pending, ledger.Pending}, "refund": {ledger.Pending, ledger.Pending},
+		"settle": {ledger.Posted, ledger.Capture}, "capture": {ledger.Capture, ledger.Capture}, "refund_done": {ledger.Capture, ledger.Capture},
+		"refund_refused": {ledger.Void, ledger.Void}, "further_refund_refused": {ledger.Void, ledger.Void},
+		"decline": {nothing, ledger.Void}, "fail": {nothing, ledger.Void}, "void": {nothing, ledger.Void}, "expire": {nothing, ledger.Void},
+		"reroute": {nothing, ledger.Void},
+		"return":  {ledger.Posted, ledger.Posted}, "settle_late": {ledger.Posted, ledger.Posted}, "gave_back": {ledger.Posted, ledger.Posted},
+	}
+	for _, event := range payment.Machine.Events() {
+		want, known := decided[event]
+		c := entryOf(ledger.Transaction, string(event))
+		if got := [2]ledger.Phase{c.Phase(false), c.Phase(true)}; !known || got != want {
+			t.Errorf("%s: %v, want %v (known: %v)", event, got, want, known)
+		}
+		if (c == scan.MayHold) != (event == "authorise") {
+			t.Errorf("%s may be without its hold: %v", event, c == scan.MayHold)
+		}
+		delete(decided, event)
+	}
+	if len(decided) != 0 {
+		t.Errorf("%v are no events", decided)
+	}
+}

@@ -1,0 +1,112 @@
+package check
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/posting/store"
+)
+
+// Rule 5, Merkle trees. Each block's root and tree row are those of a tree over the
+// canonical events, recomputed with tlog (RFC 6962).
+
+// tree recomputes an organization's Merkle tree (RFC 6962) with tlog. A growing
+// tree reads only the last complete subtree of a level, so no more is kept.
+type tree struct {
+	size int64
+	last [64]node // by level
+}
+
+type node struct {
+	index int64
+	hash  tlog.Hash
+}
+
+// ReadHashes implements tlog.HashReader.
+func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	for i, stored := range indexes {
+		level, index := tlog.SplitStoredHashIndex(stored)
+		if t.last[level].index != index {
+			return nil, fmt.Errorf("tree of %d leaves: subtree %d of level %d is not its edge", t.size, index, level)
+		}
+		hashes[i] = t.last[level].hash
+	}
+	return hashes, nil
+}
+
+// add appends a leaf and calls completed for each larger subtree that ends with it.
+func (t *tree) add(leaf []byte, completed func(store.Subtree)) error {
+	hashes, err := tlog.StoredHashes(t.size, leaf, t)
+	if err != nil {
+		return err
+	}
+	for level, hash := range hashes {
+		index := t.size >> level
+		t.last[level] = node{index, hash}
+		if level > 0 {
+			completed(store.Subtree{Level: level, Index: uint64(index), Hash: hash})
+		}
+	}
+	t.size++
+	return nil
+}
+
+func (t *tree) root() (tlog.Hash, error) { return tlog.TreeHash(t.size, t) }
+
+// edge are the complete subtrees that make up the tree, the largest first.
+func (t *tree) edge() []store.Subtree {
+	var edge []store.Subtree
+	for level := bits.Len64(uint64(t.size)) - 1; level >= 0; level-- {
+		if t.size>>level&1 == 1 {
+			edge = append(edge, store.Subtree{Level: level, Index: uint64(t.last[level].index), Hash: t.last[level].hash})
+		}
+	}
+	return edge
+}
+
+// forest is what the tree rows should say while blocks are read.
+type forest struct {
+	tree     tree
+	first    uint64 // seq of the open block's first event
+	crossing []store.Subtree
+	lost     bool // a root was wrong: so are all later ones
+}
+
+func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }
+
+func (f *forest) add(canonical []byte) error {
+	return f.tree.add(canonical, func(s store.Subtree) {
+		if s.Index<<s.Level < f.first-1 {
+			f.crossing = append(f.crossing, s)
+		}
+	})
+}
+
+// compare says what is wrong with a block's root and its tree row; empty: nothing.
+func (f *forest) compare(root [32]byte, row []byte) string {
+	want, err := f.tree.root()
+	if err != nil {
+		return err.Error()
+	}
+	if root != want {
+		f.lost = true
+		return "another root than its events give"
+	}
+	if row == nil {
+		return "no tree row"
+	}
+	edge, crossing, err := store.DecodeTree(row)
+	switch {
+	case err != nil:
+		return err.Error()
+	case !slices.Equal(edge, f.tree.edge()):
+		return "a tree row with another edge"
+	case !slices.Equal(crossing, f.crossing):
+		return "a tree row with other subtrees"
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package check_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/actors/directory"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// accessRecords are who logs in to the first organization, and their sessions.
+type accessRecords struct {
+	clerk, session, partners ledger.Source
+	stranger                 int64 // a partner of another organization
+}
+
+const goodPass = "nine-Lions-paint"
+
+// addPeople gives the first organization users with sessions that were used,
+// revoked and outlived, a used key, and the platform rotated tokens.
+func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
+	t.Helper()
+	h := fixture.Start(t, w)
+	defer h.Close()
+	ctx, org := t.Context(), w.First.Org
+	_, err := h.Directory.CreatePartner(ctx, org, words.PartnerDraft{Name: "Shop", Login: "shop"}, []byte("nine-Lions-paint"))
+	fixture.Must(t, err)
+	clerk, err := h.Directory.CreateUser(ctx, org, words.UserDraft{
+		Login: "clerk", Name: "C", Roles: []string{"client", "partner"}, Partner: w.First.Partner,
+	}, []byte(goodPass))
+	fixture.Must(t, err)
+	in := func(login, pass string) (*words.Session, string) {
+		n, token, err := h.Directory.LogIn(ctx, directory.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
+		fixture.Must(t, err)
+		return n, string(token)
+	}
+	used, token := in("clerk", goodPass)
+	out, _ := in("clerk", goodPass)
+	fixture.Must(t, h.Directory.LogOut(ctx, out))
+	own, _ := in("shop", goodPass)
+	h.Directory.Authenticate(org, []byte(w.First.APIKey))
+	h.Advance(6 * time.Minute)
+	if _, live := h.Directory.Session(org, []byte(token), ledger.MicrosOf(h.Clock.Now())); !live {
+		t.Fatal("the session is over")
+	}
+	h.Runtime.Quiesce()
+	_, err = h.Directory.PatchUser(ctx, org, clerk.ID, words.UserPatch{Active: new(bool)}, nil)
+	fixture.Must(t, err)
+	_, err = h.Directory.RotateAdminToken(ctx, []byte("an-administration-token"))
+	fixture.Must(t, err)
+	_, err = h.Directory.RotateAllAdminTokens(ctx)
+	fixture.Must(t, err)
+	p.clerk = ledger.Source{Kind: ledger.User, ID: clerk.ID}
+	p.session = ledger.Source{Kind: ledger.Session, ID: used.ID}
+	p.partners = ledger.Source{Kind: ledger.Session, ID: own.ID}
+	p.stranger = w.Second.Partner
+	return p
+}
+
+func TestPeopleAndTheirSessionsAreSound(t *testing.T) {
+	w := fixture.Copy(t)
+	addPeople(t, w)
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+}
+
+func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
+	someone := uuid.New()
+	for _, f := range []struct {
+		name   string
+		source func(*accessRecords) ledger.Source
+		field  string
+		value  func(*accessRecords) any
+	}{
+		{"a user who is on, though switched off", clerkSource, "active", of(true)},
+		{"a user without a role", clerkSource, "roles", of(nil)},
+		{"a user of an unknown role", clerkSource, "roles", of([]string{"client", "partner", "root"})},
+		{"a user with a role twice", clerkSource, "roles", of([]string{"client", "client", "partner"})},
+		{"a user who acts as nobody", clerkSource, "partner", of(nil)},
+		{"a user who acts without the role", clerkSource, "roles", of([]string{"client"})},
+		{"a user who acts as who is not there", clerkSource, "partner", of(99)},
+		{"a user who acts as another organization's partner", clerkSource, "partner", func(p *accessRecords) any { return p.stranger }},
+		{"a session that is revoked without an event", sessionSource, "revoked", of(1)},
+		{"a session of a user who is not there", sessionSource, "user", of(someone[:])},
+		{"a session of what is no user", sessionSource, "user", of([]byte{1})},
+		{"a session without a role", sessionSource, "roles", of(nil)},
+		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.stranger }},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			w := fixture.Copy(t)
+			p := addPeople(t, w)
+			amendRecord(t, w, f.source(&p), f.field, f.value(&p))
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 3)
+		})
+	}
+}
+
+func of(value any) func(*accessRecords) any { return func(*accessRecords) any { return value } }
+
+func clerkSource(p *accessRecords) ledger.Source   { return p.clerk }
+func sessionSource(p *accessRecords) ledger.Source { return p.session }
+func partners(p *accessRecords) ledger.Source      { return p.partners }
+
+// Every user and every partner has its login, and every login its one owner.
+func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
+	for name, login := range map[string]string{"a user's": "clerk", "a partner's": "shop"} {
+		t.Run(name, func(t *testing.T) {
+			w := fixture.Copy(t)
+			addPeople(t, w)
+			w.Plant(t, func(p *fixture.Planter) {
+				p.DeleteAll(store.KeyClaim(nil, w.First.Org, ledger.ClaimLogin, login))
+			})
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 4)
+		})
+	}
+	t.Run("another's", func(t *testing.T) {
+		w := fixture.Copy(t)
+		p := addPeople(t, w)
+		amendRecord(t, w, p.clerk, "login", "shop")
+		fixture.WantBroken(t, w.Check(t, check.Inputs{}), 4)
+	})
+}
+
+func TestARetiredTokenInForceBreaksItsRule(t *testing.T) {
+	for _, field := range []string{"admin_tokens", "retired"} {
+		t.Run(field, func(t *testing.T) {
+			w := fixture.Copy(t)
+			addPeople(t, w)
+			w.Plant(t, func(p *fixture.Planter) {
+				p.Record(words.PlatformOrg, ledger.Source{Kind: ledger.Platform, ID: words.PlatformID}, func(_ *store.Envelope, payload []byte) []byte {
+					var fields map[string]any
+					fixture.Must(t, msgpack.Unmarshal(payload[1:], &fields))
+					fields[field] = append(fields["admin_tokens"].([]any), fields["retired"].([]any)...)
+					changed, err := msgpack.Marshal(fields)
+					fixture.Must(t, err)
+					return append([]byte{1}, changed...)
+				})
+			})
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 3)
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
+)
+
+// The exit codes of Verify (DECISIONS, "Starting the program").
+const (
+	ExitHolds         = 0 // all rules hold
+	ExitBroken        = 1 // one is broken, or the directory or the store is
+	ExitConfiguration = 2 // a file that was named can't be read, or is no such file
+	ExitLocked        = 3 // in use by another process, or of another schema
+)
+
+// VerifyConfig says what to verify. Answers and Canaries are files and may be empty.
+type VerifyConfig struct {
+	Data     string
+	Answers  string
+	Canaries string
+	Log      *slog.Logger // nil: slog.Default
+
+	Keyring actors.Sealer // of the server whose store it is; nil: what is sealed stays so
+	Bound   [32]byte      // the keyring's identity
+
+	// Organization is one that the store has to hold; zero: any. The check is of the
+	// whole store all the same: what it compares goes across organizations.
+	Organization ledger.ID
+}
+
+// Verify checks a closed store: it opens it as serve does, so recovery runs
+// first, checks, prints the report to out and closes it. What keeps it from that
+// is one line to problems that begins with "mizan:".
+func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	report, err := verify(ctx, cfg)
+	if report != nil {
+		if _, printErr := report.WriteTo(out); err == nil {
+			err = printErr
+		}
+	}
+	switch {
+	case err == nil && report.Broken():
+		return ExitBroken
+	case err == nil:
+		return ExitHolds
+	case errors.Is(err, store.ErrLocked), store.IsOtherSchema(err):
+		return refuse(problems, ExitLocked, "locked", err)
+	case errors.Is(err, findings.ErrInput):
+		return refuse(problems, ExitConfiguration, "configuration", err)
+	}
+	return refuse(problems, ExitBroken, "storage", err)
+}
+
+func refuse(to io.Writer, exit int, what string, err error) int {
+	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), findings.ErrInput.Error()+": "), "\n", "; ")
+	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to say it
+	return exit
+}
+
+func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err error) {
+	if err := HoldsStore(cfg.Data); err != nil {
+		return nil, err
+	}
+	j, err := posting.Open(posting.Options{
+		Store: store.Options{Dir: cfg.Data, Log: cfg.Log, Existing: true},
+		Clock: clock.Real{},
+		Log:   cfg.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	if err := holdsOrganization(j, cfg.Organization); err != nil {
+		return nil, err
+	}
+	if bound := j.Bound(); cfg.Keyring != nil && bound != cfg.Bound && bound != [32]byte{} {
+		return nil, fmt.Errorf("%w: keyring: %w", findings.ErrInput, store.ErrOtherKeyring)
+	}
+	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})
+}
+
+// holdsOrganization refuses a store that has nothing of the organization.
+func holdsOrganization(j *posting.Journal, want ledger.ID) error {
+	if want == (ledger.ID{}) {
+		return nil
+	}
+	v := j.View()
+	defer v.Close()
+	held := false
+	err := v.Organizations(func(id ledger.ID) (bool, error) {
+		held = held || id == want
+		return !held, nil
+	})
+	if err == nil && !held {
+		err = fmt.Errorf("%w: the store holds no organization %s", findings.ErrInput, want)
+	}
+	return err
+}
+
+// HoldsStore refuses a directory in which no server ever started: opening it
+// would make a new store, and an empty store breaks no rule.
+func HoldsStore(data string) error {
+	if _, err := os.Stat(data); err != nil {
+		return err
+	}
+	for _, name := range [...]string{"HEAD", "store", "LOCK"} {
+		_, err := os.Stat(filepath.Join(data, name))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", data, store.ErrNoStore)
+}

@@ -1,0 +1,279 @@
+package check_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+func verify(t *testing.T, cfg check.VerifyConfig) (exit int, out string) {
+	t.Helper()
+	cfg.Log = fixture.NoLog
+	exit, out, said := verifyBoth(t, cfg)
+	if said != "" {
+		t.Errorf("beside its report it said %s", said)
+	}
+	return exit, out
+}
+
+// refused is a verification that can't be made: it says so and reports nothing.
+func refused(t *testing.T, cfg check.VerifyConfig) (exit int, said string) {
+	t.Helper()
+	exit, out, said := verifyBoth(t, cfg)
+	if out != "" || strings.Count(said, "\n") != 1 {
+		t.Errorf("printed %q, said %q; want one line that says why, and no report", out, said)
+	}
+	return exit, said
+}
+
+func verifyBoth(t *testing.T, cfg check.VerifyConfig) (exit int, out, said string) {
+	t.Helper()
+	cfg.Log = fixture.NoLog
+	var text, problems bytes.Buffer
+	exit = check.Verify(t.Context(), cfg, &text, &problems)
+	return exit, text.String(), problems.String()
+}
+
+func TestVerifyPrintsALineARuleAndItsExitCode(t *testing.T) {
+	w := fixture.Copy(t)
+	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
+	want := `^rule 1 skipped 0
+rule 2 ok [1-9]\d*
+rule 3 ok [1-9]\d*
+rule 4 ok [1-9]\d*
+rule 5 ok [1-9]\d*
+rule 6 ok [1-9]\d*
+rule 7 ok [1-9]\d*
+rule 8 skipped 0
+rule 9 skipped 0
+$`
+	if exit != 0 || !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+	exit, out = verify(t, check.VerifyConfig{Data: w.Dir, Answers: fixture.WriteLines(t, w.Answers...), Canaries: fixture.WriteLines(t, "4242424242424242")})
+	if exit != 0 || !strings.Contains(out, "rule 1 ok ") || !strings.Contains(out, "rule 8 ok ") {
+		t.Errorf("with its files: exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifyPrintsDetailsBeneathABrokenRule(t *testing.T) {
+	w := fixture.Copy(t)
+	w.Stamp(t, func(e *store.Envelope) { e.Version++ })
+	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
+	want := `(?m)^rule 3 FAIL \d+\n  organization \S+: transaction ` + w.Refused.ID.String() + ` is at version 7 .*\nrule 4 ok`
+	if exit != 1 || !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestDetailsAreBounded(t *testing.T) {
+	w := fixture.Copy(t)
+	if err := os.Remove(filepath.Join(w.Dir, "simulator.log")); err != nil {
+		t.Fatal(err)
+	}
+	w.Plant(t, func(p *fixture.Planter) {
+		for range 100 {
+			p.Record(w.First.Org, fixture.TransactionSource(w.Refused.ID), func(e *store.Envelope, payload []byte) []byte { return payload })
+			_, rows := p.Rows(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)))
+			id := fixture.NewID()
+			p.Group.Set(store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(id)), rows[0])
+		}
+	})
+	exit, out := verify(t, check.VerifyConfig{Data: w.Dir})
+	if exit != 1 || !strings.Contains(out, "\n  and 80 more\n") {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifyRefusesALockedStore(t *testing.T) {
+	w := fixture.Copy(t)
+	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
+	exit, out := refused(t, check.VerifyConfig{Data: w.Dir})
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if exit != 3 || !strings.HasPrefix(out, "mizan: locked: ") || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifyNeverMakesAStore(t *testing.T) {
+	dir := t.TempDir()
+	for _, data := range []string{dir, filepath.Join(dir, "missing")} {
+		exit, out := refused(t, check.VerifyConfig{Data: data})
+		if exit != 1 || !strings.HasPrefix(out, "mizan: storage: ") {
+			t.Errorf("exit %d, printed:\n%s", exit, out)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestVerifySaysThatTheStoreIsBehindHEAD(t *testing.T) {
+	w := fixture.Copy(t)
+	if err := os.RemoveAll(filepath.Join(w.Dir, "store")); err != nil {
+		t.Fatal(err)
+	}
+	exit, out := refused(t, check.VerifyConfig{Data: w.Dir})
+	if exit != 1 || !strings.HasPrefix(out, "mizan: storage: ") || !strings.Contains(out, "restore from a backup") {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifySaysWhatTheServerCouldNotStartWith(t *testing.T) {
+	w := fixture.Copy(t)
+	w.Plant(t, func(p *fixture.Planter) {
+		keys, _ := p.Rows(store.KeyDues(nil))
+		p.Group.Set(keys[len(keys)-1], []byte{0xff})
+	})
+	exit, out := refused(t, check.VerifyConfig{Data: w.Dir})
+	if exit != 1 || !strings.HasPrefix(out, "mizan: storage: due row") || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifyRefusesFilesThatAreNotThere(t *testing.T) {
+	w := fixture.Copy(t)
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, cfg := range []check.VerifyConfig{{Answers: missing}, {Canaries: missing}} {
+		cfg.Data = w.Dir
+		exit, out := refused(t, cfg)
+		if exit != 2 || !strings.HasPrefix(out, "mizan: configuration: ") {
+			t.Errorf("exit %d, printed:\n%s", exit, out)
+		}
+	}
+}
+
+func TestOpeningTwiceGivesOneDigestAndAChangeAnother(t *testing.T) {
+	w := fixture.Copy(t)
+	first := w.Check(t, check.Inputs{}).Digest
+	if second := w.Check(t, check.Inputs{}).Digest; second != first {
+		t.Errorf("digest %x, then %x", first, second)
+	}
+	w.Submit(t, settlement(w.Second.Org, 2, false, 1, 0))
+	if changed := w.Check(t, check.Inputs{}).Digest; changed == first {
+		t.Error("a change left the digest as it was")
+	}
+}
+
+func TestTheDigestCoversEverySection(t *testing.T) {
+	w := fixture.CopyLaidOut(t, fixture.Paged)
+	before := w.Check(t, check.Inputs{}).Digest
+	seen := map[[32]byte]string{before: "nothing"}
+	for name, key := range map[string][]byte{
+		"page": store.KeyPages(nil, w.First.Org, fixture.FeesInUSD), "record": store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)),
+		"claim": store.KeyClaim(nil, w.First.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.First.Org),
+		"list": store.KeyLists(nil, w.First.Org, 1, 1), "sealed row": store.KeySealeds(nil, w.First.Org), "part": store.KeyPart(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID), 1),
+	} {
+		own := fixture.CopyLaidOut(t, fixture.Paged)
+		own.Plant(t, func(p *fixture.Planter) {
+			if name == "part" {
+				p.Group.Set(key, []byte("a part"))
+				return
+			}
+			keys, rows := p.Rows(key)
+			p.Group.Set(keys[0], append(rows[0], 1))
+		})
+		digest := own.Check(t, check.Inputs{}).Digest
+		if other, twice := seen[digest]; twice {
+			t.Errorf("a changed %s has the digest of %s", name, other)
+		}
+		seen[digest] = name
+	}
+}
+
+func TestACanaryIsFoundInAnyFile(t *testing.T) {
+	w := fixture.Copy(t)
+	canaries := fixture.WriteLines(t, "", "4242424242424242", "4000000000000341", "cvv=737")
+	plant := func(name, content string) {
+		t.Helper()
+		path := filepath.Join(w.Dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plant("tls/notes", "a card 4242424242424241 and a cvv=736")
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Canaries: canaries}))
+	plant("tls/notes", "a card 4000000000000341.")
+	plant("core", strings.Repeat("\x00", 1<<20-8)+"4242424242424242")
+	report := w.Check(t, check.Inputs{Canaries: canaries})
+	fixture.WantBroken(t, report, 8)
+	if got, want := strings.Join(report.Rules[7].Details, "\n"), "core: canary 2 at byte 1048568\ntls/notes: canary 3 at byte 7"; got != want {
+		t.Errorf("found:\n%s\nwant:\n%s", got, want)
+	}
+	for _, detail := range report.Rules[7].Details {
+		if strings.Contains(detail, "4242") || strings.Contains(detail, "0341") {
+			t.Errorf("a detail shows a canary: %s", detail)
+		}
+	}
+}
+
+func TestAStoredCanaryIsFound(t *testing.T) {
+	w := fixture.Copy(t)
+	w.Plant(t, func(p *fixture.Planter) {
+		p.Group.Set(store.KeyPart(nil, w.First.Org, fixture.TransactionSource(fixture.NewID()), 1), []byte("card 4111111111111111 cvv 737"))
+	})
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Canaries: fixture.WriteLines(t, "4111111111111111")}), 8)
+}
+
+func TestTheCheckersOwnFilesAreNoFinding(t *testing.T) {
+	w := fixture.Copy(t)
+	path := filepath.Join(w.Dir, "canaries")
+	if err := os.WriteFile(path, []byte("4242424242424242\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Canaries: path}))
+}
+
+func TestACheckEndsWithItsContext(t *testing.T) {
+	w := fixture.Copy(t)
+	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
+	defer j.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := check.Check(ctx, j, check.Inputs{Data: w.Dir, Log: fixture.NoLog})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		key    func(w *fixture.Store) []byte
+		broken []int
+	}{
+		{"block", func(w *fixture.Store) []byte { return store.KeyBlocks(nil, w.Second.Org) }, []int{2, 3, 4, 5, 7}},
+		{"tree", func(w *fixture.Store) []byte { return store.KeyTrees(nil, w.Second.Org) }, []int{5}},
+		{"page", func(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, fixture.FeesInUSD) }, []int{2}},
+		{"record", func(w *fixture.Store) []byte { return store.KeyRecords(nil, w.Second.Org, ledger.Partner) }, []int{3, 4}},
+		{"list", func(w *fixture.Store) []byte { return store.KeyLists(nil, w.Second.Org, 2, 1) }, []int{4}},
+		{"claim", func(w *fixture.Store) []byte { return store.KeyClaims(nil, w.Second.Org, 'k') }, []int{4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := fixture.CopyLaidOut(t, fixture.Paged) // what a daybook waits for must be readable at the start
+			w.Plant(t, func(p *fixture.Planter) {
+				keys, _ := p.Rows(c.key(w))
+				for _, key := range keys {
+					p.Group.Set(key, []byte{0xff, 0xff, 0xff})
+				}
+			})
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}), c.broken...)
+		})
+	}
+}
