@@ -14,7 +14,7 @@ const pfp = "/api/v1/pfp/"
 
 // Somebody's ids.
 const (
-	someone  = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
+	someone     = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
 	someoneElse = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
 )
 
