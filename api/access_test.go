@@ -24,7 +24,7 @@ func sameHeaders(a *answer) string {
 
 func TestAllUnauthorizedAnswersAreTheSame(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first, second := h.seed.First.Org.String(), h.seed.Second.Org.String()
 	adminOf := func(path, body string) *answer { return h.admin().post(path, body) }
 	revoked := adminOf("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
@@ -90,7 +90,7 @@ func TestAllUnauthorizedAnswersAreTheSame(t *testing.T) {
 
 func TestRolesThatMayNot(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.session().get("/api/v1/partners").want(403, `{"error":"forbidden","message":"this needs the administration token"}`)
 	h.auditor().post("/api/v1/partners", `{}`).want(403, "")
 	h.admin().get("/api/v1/ledger/accounts").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
@@ -102,7 +102,7 @@ func TestRolesThatMayNot(t *testing.T) {
 
 func TestDeactivatedPartnerIsForbidden(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().patch("/api/v1/partners/1", `{"active":false}`).want(200, "")
 	const body = `{"error":"forbidden","message":"the partner is deactivated"}`
 	h.partner().post(transactions, payment(`"amount":"1"`)).want(403, body)
@@ -115,12 +115,12 @@ func TestDeactivatedPartnerIsForbidden(t *testing.T) {
 func TestSourceAddressesAreChecked(t *testing.T) {
 	t.Parallel()
 	proxied := func(cfg *api.Config) { cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
-	trusting, alone := open(t, proxied), open(t)
-	for _, h := range []*house{trusting, alone} {
+	trusting, alone := newFixture(t, proxied), newFixture(t)
+	for _, h := range []*fixture{trusting, alone} {
 		h.admin().patch("/api/v1/partners/1", `{"source_addresses":["203.0.113.0/24"]}`).want(200, "")
 	}
 	for _, c := range []struct {
-		h       *house
+		h       *fixture
 		forward string
 		status  int
 	}{
@@ -147,7 +147,7 @@ func TestBehindAProxyTLSIsAsked(t *testing.T) {
 			cfg.BehindProxy, cfg.TrustedProxies = true, []netip.Prefix{netip.MustParsePrefix(prefix)}
 		}
 	}
-	h := open(t, trusting("127.0.0.1/32"))
+	h := newFixture(t, trusting("127.0.0.1/32"))
 	const body = `{"error":"forbidden","message":"requests must come over TLS"}`
 	h.anyone().get("/api/v1/health").want(403, body)
 	h.anyone().with("x-forwarded-proto", "http").get("/api/v1/health").want(403, body)
@@ -161,13 +161,13 @@ func TestBehindAProxyTLSIsAsked(t *testing.T) {
 		}
 		answers[0].want(403, body)
 	}
-	h = open(t, trusting("192.0.2.0/24"))
+	h = newFixture(t, trusting("192.0.2.0/24"))
 	h.anyone().with("x-forwarded-proto", "https").get("/api/v1/health").want(403, body)
 }
 
 func TestRateOfAKeyIsLimited(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
+	h := newFixture(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
 	path := transactions + "/" + uuid.NewString()
 	limited := h.partner().get(path).want(404, "")
 	for n := 0; n < 1_000 && limited.status == 404; n++ { // a slow machine comes to the limit later
@@ -185,7 +185,7 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 func TestCommandsAreBracketed(t *testing.T) {
 	t.Parallel()
 	var entered, left atomic.Int64
-	h := open(t, func(cfg *api.Config) {
+	h := newFixture(t, func(cfg *api.Config) {
 		enter := cfg.Enter
 		cfg.Enter = func() func() {
 			entered.Add(1)

@@ -14,14 +14,14 @@ import (
 
 const blocklist = "/api/v1/blocklist"
 
-func (h *house) list(kind, value string) *answer {
+func (h *fixture) list(kind, value string) *answer {
 	h.t.Helper()
 	return h.admin().post(blocklist, `{"kind":"`+kind+`","value":"`+value+`"}`).want(201, "")
 }
 
 func TestAValueIsPutOnTheBlocklistAndTakenOff(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.list("email", "Anna@Example.com")
 	made.wantFields(map[string]string{
 		"data.kind": "email", "data.value": "anna@example.com", "data.active": "true", "data.updated_at": made.at("data.created_at"),
@@ -62,7 +62,7 @@ func TestAValueIsPutOnTheBlocklistAndTakenOff(t *testing.T) {
 
 func TestTheBlocklistIsListedByKind(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	bin, first, second := h.list("bin", "424242").at("data.id"), h.list("country", "ru").at("data.id"), h.list("country", "KZ").at("data.id")
 	gone := h.list("country", "AE").at("data.id")
 	h.admin().do("DELETE", blocklist+"/"+gone, "").want(200, "")
@@ -83,7 +83,7 @@ func TestTheBlocklistIsListedByKind(t *testing.T) {
 
 func TestValuesThatTheBlocklistRefuses(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for body, want := range map[string]string{
 		`{}`:                                                         "kind: kind is required|value: value is required",
 		`{"value":"RU"}`:                                             "kind: kind is required",
@@ -125,7 +125,7 @@ func TestValuesThatTheBlocklistRefuses(t *testing.T) {
 // number is in no answer, no log and nowhere on the disk.
 func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const escaped, number = `5105\u003105105105100`, "5105105105105100"
 	made := h.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, "")
 	made.wantFields(map[string]string{"data.kind": "card", "data.value": "510510******5100"})
@@ -168,7 +168,7 @@ func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 // list or a limit knows: it is no card's wherever a number is taken.
 func TestACardWithAZeroBeforeItIsRefusedWhereverANumberIsTaken(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().post(blocklist, `{"kind":"card","value":"4242424242424242"}`).want(201, "")
 	h.admin().post(blocklist, `{"kind":"bin","value":"555555"}`).want(201, "")
 	const invalid = `{"errors":[{"code":"invalid","detail":"invalid cardnumber","field":"%s"}]}`
@@ -181,8 +181,8 @@ func TestACardWithAZeroBeforeItIsRefusedWhereverANumberIsTaken(t *testing.T) {
 		made := h.hosted("")
 		h.partner().post(transactions+"/continue/"+made.at("id"), `{`+storage+`}`).want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
 		action, _ := h.browse(made.at("widget_url")).form()
-		h.send(action, card(number)).shows(422, "Pay by card", "Check the card number")
-		h.stands(made.at("id")).is("created", "")
+		h.send(action, card(number)).wantPage(422, "Pay by card", "Check the card number")
+		h.transaction(made.at("id")).wantStatus("created", "")
 		h.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(422, fmt.Sprintf(invalid, "value"))
 	}
 	h.admin().post(blocklist, `{"kind":"bin","value":"055555"}`).want(422, "")

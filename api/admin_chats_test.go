@@ -6,7 +6,7 @@ import "testing"
 // is stored.
 func TestChatsThatThereCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	path := h.terminalAt(`,"merchant_params":{"tg_ids_to_notify":[-100123,"@ops"]}`)
 	for _, list := range []string{`["abc"]`, `["@"]`, `["@a b"]`, `[0]`, `[1,"-0"]`, `[null]`} {
 		params := `{"merchant_params":{"tg_ids_to_notify":` + list + `}}`

@@ -15,7 +15,7 @@ func connecting(params string) string {
 
 func TestKeysToAnotherPlatformAreNeverShown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	keyed := h.admin().with("idempotency-key", "one")
 	made := keyed.post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
 	const shown = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
@@ -37,7 +37,7 @@ func TestKeysToAnotherPlatformAreNeverShown(t *testing.T) {
 
 func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
 	stored := func() string {
 		t.Helper()
@@ -74,7 +74,7 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 // to a server of their own.
 func TestAStoredKeyIsNotSentToAnotherServer(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
 	const who = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
 	for _, address := range []string{"https://elsewhere.example", "https://platform.example:8443", "https://platform.example.elsewhere.example/prefix", "http://127.0.0.1:8080"} {
@@ -94,7 +94,7 @@ func TestAStoredKeyIsNotSentToAnotherServer(t *testing.T) {
 
 func TestAConnectionIsCheckedWhenItIsAskedFor(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for params, field := range map[string]string{
 		``:         "base_url",
 		connection: "api_key",
@@ -113,7 +113,7 @@ func TestAConnectionIsCheckedWhenItIsAskedFor(t *testing.T) {
 // provider; what nobody here knows is kept, and named.
 func TestATerminalShowsNoSecretAndWarnsOfWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const secrets = `"api_secret":"CANARY-1","auth":{"access_token":"CANARY-2","user":"u"},"PASSWORD":"CANARY-3","publishable_key":"pk_1"`
 	const shown = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
 	made := h.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")

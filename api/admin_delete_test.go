@@ -10,7 +10,7 @@ import (
 // Deleting is deactivation where history exists, and everything has its creation.
 func TestADeletedPartnerIsSwitchedOffAndStays(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	paid := h.partner().post(transactions, payment(`"amount":"100"`)).want(201, "")
 	gone := h.admin().do("DELETE", "/api/v1/partners/1", "").want(200, "")
 	if gone.at("data.id") != "1" || gone.at("data.active") != "false" || gone.at("data.login") != "demo" {
@@ -35,7 +35,7 @@ func TestADeletedPartnerIsSwitchedOffAndStays(t *testing.T) {
 
 func TestADeletedTerminalIsRoutedToNoMore(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
 		"provider_params":{"priority":-5,"description":"by T"}}`).want(201, "")
 	path := "/api/v1/terminal/" + made.at("data.id")
@@ -62,7 +62,7 @@ func TestADeletedTerminalIsRoutedToNoMore(t *testing.T) {
 
 func TestATerminalTakesTwoPhasesAndASettlementCurrency(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := func(params string) string {
 		return `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test","provider_params":` + params + `}`
 	}
@@ -89,7 +89,7 @@ func TestATerminalTakesTwoPhasesAndASettlementCurrency(t *testing.T) {
 
 func TestAPartnersLanguageIsOneOfTheServices(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for lang, status := range map[string]int{"ru": 200, "en": 200, "kk": 200, "kaz": 422, "pt-BR": 422, "": 422, "r": 422, "russian": 422, "en_US": 422, "12": 422, "<b>": 422} {
 		a := h.admin().patch("/api/v1/partners/1", `{"lang":"`+lang+`"}`).want(status, "")
 		if status == 422 && a.at("errors.0.field") != "lang" {

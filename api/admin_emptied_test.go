@@ -7,7 +7,7 @@ import (
 
 func TestAnEmptyAddressOrSecretIsRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const whenEmpty, noSecret = "must be an http or https address, or null", "must not be empty; null takes it away"
 	terminal := h.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"a","secret_previous":"b"}`)
 	h.admin().patch("/api/v1/partners/1", `{"notify_url":"https://shop.example/n","secret":"c"}`).want(200, "")
@@ -40,7 +40,7 @@ func TestAnEmptyAddressOrSecretIsRefused(t *testing.T) {
 
 func TestAnEmptyAddressIsRefusedBesideWhatElseIsWrong(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().patch("/api/v1/partners/1", `{"name":"","notify_url":"","secret":""}`).wantFieldsRefused("name", "notify_url", "secret")
 	h.admin().patch(h.terminalAt(""), `{"name":"","merchant_params":{"notify_url":"","secret":""}}`).
 		wantFieldsRefused("name", "merchant_params.notify_url", "merchant_params.secret")
@@ -48,7 +48,7 @@ func TestAnEmptyAddressIsRefusedBesideWhatElseIsWrong(t *testing.T) {
 
 func TestNullTakesAnAddressAndASecretAway(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().patch("/api/v1/partners/1", `{"notify_url":"https://shop.example/n","secret":"c"}`).want(200, "")
 	a := h.admin().patch("/api/v1/partners/1", `{"notify_url":null,"secret":null}`).want(200, "")
 	if a.at("data.notify_url") != "null" || a.at("data.secret") != "null" {

@@ -40,14 +40,14 @@ func (a *answer) wantFields(want map[string]string) {
 	}
 }
 
-func (h *house) limit(body string) *answer {
+func (h *fixture) limit(body string) *answer {
 	h.t.Helper()
 	return h.admin().post(limits, body).want(201, "")
 }
 
 func TestALimitIsCreatedReadAndListed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.limit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
 	made.wantFields(map[string]string{
 		"data.partner_id": "1", "data.terminal_id": "null", "data.kind": "daily_volume", "data.type": "payment", "data.currency": "ETH",
@@ -82,7 +82,7 @@ func TestALimitIsCreatedReadAndListed(t *testing.T) {
 
 func TestLimitsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	foreign := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
 	const amount, count = "max_amount must be a string of minor units", "max_count must be an integer from 1 to 1000000"
 	const volume, pace = `"partner_id":1,"kind":"daily_volume","currency":"USD"`, `"partner_id":1,"kind":"velocity"`
@@ -142,7 +142,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 
 func TestOnlyALimitsBoundAndSwitchAreChanged(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
 	path := limits + "/" + made.at("data.id")
 	raised := h.admin().patch(path, `{"max_amount":"2000","kind":"daily_volume","partner_id":1,"currency":"USD","network":"","env":"prod","scope":"partner"}`).want(200, "")
@@ -183,7 +183,7 @@ func TestOnlyALimitsBoundAndSwitchAreChanged(t *testing.T) {
 
 func TestAHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const body = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"`
 	for range directory.MaxLimits {
 		h.limit(body + `}`)
@@ -197,7 +197,7 @@ func TestAHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
 
 func TestALimitIsMadeOnceForAKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	with := h.admin().with("idempotency-key", "one")
 	made := with.post(limits, velocity).want(201, "")
 	if again := with.post(limits, velocity).want(201, made.body); again.header.Get("x-idempotent-replay") != "true" {
@@ -213,22 +213,22 @@ func TestALimitIsMadeOnceForAKey(t *testing.T) {
 	}
 }
 
-// told is a LimitUsage that says what it was told to, and keeps what it was asked.
-type told struct {
+// usageReport is a LimitUsage that reports what a test sets, and keeps what it was asked.
+type usageReport struct {
 	usage    directory.Usage
 	err      error
 	subjects []string
 }
 
-func (u *told) Usage(_ context.Context, _ *directory.Limit, subject string) (directory.Usage, error) {
+func (u *usageReport) Usage(_ context.Context, _ *directory.Limit, subject string) (directory.Usage, error) {
 	u.subjects = append(u.subjects, subject)
 	return u.usage, u.err
 }
 
 func TestUsageOfALimitIsShown(t *testing.T) {
 	t.Parallel()
-	usage := new(told)
-	h := open(t, func(c *api.Config) { c.Usage = usage })
+	usage := new(usageReport)
+	h := newFixture(t, func(c *api.Config) { c.Usage = usage })
 	ask := func(limit *answer) *answer {
 		t.Helper()
 		return h.admin().get(limits+"/"+limit.at("data.id")+"/usage").want(200, "")
@@ -253,8 +253,8 @@ func TestUsageOfALimitIsShown(t *testing.T) {
 
 func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
 	t.Parallel()
-	usage := new(told)
-	h := open(t, func(c *api.Config) { c.Usage = usage })
+	usage := new(usageReport)
+	h := newFixture(t, func(c *api.Config) { c.Usage = usage })
 	path := map[string]string{}
 	for _, scope := range []string{"partner", "card", "email", "ip"} {
 		made := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
@@ -298,7 +298,7 @@ func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
 
 func TestUsageThatNobodyCanTellIsUnavailable(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(c *api.Config) { c.Usage = nil })
+	h := newFixture(t, func(c *api.Config) { c.Usage = nil })
 	made := h.limit(velocity)
 	h.admin().get(limits+"/"+made.at("data.id")+"/usage").want(503, "")
 }
@@ -306,7 +306,7 @@ func TestUsageThatNobodyCanTellIsUnavailable(t *testing.T) {
 // The types of the specification, "Partner limits".
 func TestAPartnerIsBoundedByTheFourKindsOfLimits(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, body := range []string{
 		`"kind":"per_transaction","currency":"USD","max_amount":"1000"`,
 		`"kind":"daily_volume","currency":"USD","max_amount":"1000"`,

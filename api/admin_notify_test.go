@@ -15,7 +15,7 @@ var hooked = []struct{ name, list, create, change, field string }{
 }
 
 // wantHooks tries an address in the creation and in the change of both.
-func (h *house) wantHooks(address string, taken bool, things map[string]string) {
+func (h *fixture) wantHooks(address string, taken bool, things map[string]string) {
 	h.t.Helper()
 	for _, thing := range hooked {
 		before := h.events()
@@ -39,7 +39,7 @@ func (h *house) wantHooks(address string, taken bool, things map[string]string) 
 
 func TestANotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	things := h.things()
 	for _, private := range []bool{false, true} {
 		h.directory.AllowPrivateHooks(private)
@@ -67,7 +67,7 @@ func TestANotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 // keeps nothing else from being changed.
 func TestAStoredNotificationAddressMayStay(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.directory.AllowPrivateHooks(true)
 	things := h.things()
 	h.wantHooks(`"http://10.0.0.1/hook"`, true, things)

@@ -13,9 +13,9 @@ import (
 // write is a request of the administration that changes something.
 type write struct{ name, method, path, body string }
 
-// writes are one of each kind, each upon what the house has from the beginning
+// writes are one of each kind, each upon what the fixture has from the beginning
 // or has made besides.
-func (h *house) writes() []write {
+func (h *fixture) writes() []write {
 	h.t.Helper()
 	const terminal = `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`
 	organization := h.admin().post("/api/v1/organizations", `{"name":"O"}`).want(201, "").at("data.id")
@@ -46,7 +46,7 @@ func (h *house) writes() []write {
 		{"POST blocklist, listed before", "POST", blocklist, `{"kind":"country","value":"KZ"}`},
 		{"DELETE blocklist", "DELETE", blocklist + "/" + listed, ""},
 		{"POST partners/settlements", "POST", "/api/v1/partners/1/settlements", settledIn},
-		{"POST terminal/settlements", "POST", "/api/v1/terminal/" + h.collecting() + "/settlements", collected},
+		{"POST terminal/settlements", "POST", "/api/v1/terminal/" + h.collectingTerminal() + "/settlements", collected},
 	}
 }
 
@@ -56,17 +56,17 @@ func (w *write) by(c caller) *answer {
 }
 
 // events counts what has happened in the first organization.
-func (h *house) events() string {
+func (h *fixture) events() string {
 	h.t.Helper()
 	return h.auditor().get(ledgerPath + "/head").at("data.tree_size")
 }
 
 // repeatsAt checks that a write is answered again as it was at first.
-func (w *write) repeats(h *house, first *answer) {
+func (w *write) repeats(h *fixture, first *answer) {
 	h.t.Helper()
 	before := h.events()
 	again := w.by(h.admin()).want(first.status, first.body)
-	if !again.replays() || again.header.Get("content-type") != first.header.Get("content-type") {
+	if !again.isReplay() || again.header.Get("content-type") != first.header.Get("content-type") {
 		h.t.Errorf("%s: %v", w.name, again.header)
 	}
 	if after := h.events(); after != before {
@@ -76,13 +76,13 @@ func (w *write) repeats(h *house, first *answer) {
 
 func TestEveryWriteOfTheAdministrationTakesAKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	all := h.writes()
 	firsts := make([]*answer, len(all))
 	for i := range all {
 		before := h.events()
 		firsts[i] = all[i].by(h.admin())
-		if firsts[i].status/100 != 2 || firsts[i].replays() {
+		if firsts[i].status/100 != 2 || firsts[i].isReplay() {
 			t.Fatalf("%s: %d %s", all[i].name, firsts[i].status, firsts[i].body)
 		}
 		if all[i].path != "/api/v1/organizations" && all[i].name != "PATCH organizations" && h.events() == before {
@@ -110,7 +110,7 @@ func TestEveryWriteOfTheAdministrationTakesAKey(t *testing.T) {
 
 func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const path, body = "/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`
 	made := h.admin().keyed("k").post(path, body).want(201, "")
 	h.admin().keyed("k").post("/api/v1/organizations", body).want(409, keyConflict)
@@ -118,11 +118,11 @@ func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
 	h.admin().keyed("k").post(path, `{}`).want(409, keyConflict)
 	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
 	second.keyed("k").post(path, body).want(409, keyConflict)
-	if other := second.keyed("k-2").post(path, body).want(201, ""); other.replays() || other.at("id") == made.at("id") {
+	if other := second.keyed("k-2").post(path, body).want(201, ""); other.isReplay() || other.at("id") == made.at("id") {
 		t.Errorf("%s", other.body)
 	}
 	// A partner's key of the same text is another key.
-	if paid := h.partner().keyed("k").post(transactions, payment(`"amount":"100"`)).want(201, ""); paid.replays() {
+	if paid := h.partner().keyed("k").post(transactions, payment(`"amount":"100"`)).want(201, ""); paid.isReplay() {
 		t.Error("a replay")
 	}
 }
@@ -130,7 +130,7 @@ func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
 // What was refused, or has changed nothing, has used no key.
 func TestAKeyOfTheAdministrationIsFreeUntilSomethingChanges(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, nothing := range []write{
 		{"k", "POST", "/api/v1/partners", `{"name":"New"}`},
 		{"k", "POST", "/api/v1/partners", `{"name":"New","login":"demo","pass":"nine-Lions-paint"}`},
@@ -138,18 +138,18 @@ func TestAKeyOfTheAdministrationIsFreeUntilSomethingChanges(t *testing.T) {
 		{"k", "PATCH", "/api/v1/partners/1", `{}`},
 		{"k", "PATCH", "/api/v1/partners/1", `{"active":true}`},
 	} {
-		if a := nothing.by(h.admin()); a.replays() || a.status == 409 && a.body == keyConflict {
+		if a := nothing.by(h.admin()); a.isReplay() || a.status == 409 && a.body == keyConflict {
 			t.Errorf("%s %s: %d %s", nothing.method, nothing.body, a.status, a.body)
 		}
 	}
-	if made := h.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, ""); made.replays() {
+	if made := h.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, ""); made.isReplay() {
 		t.Error("a replay")
 	}
 }
 
 func TestAKeyOfTheAdministrationIsBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, w := range h.writes() {
 		w.name = strings.Repeat("ж", 256)
 		before := h.events()
@@ -164,7 +164,7 @@ func TestAKeyOfTheAdministrationIsBounded(t *testing.T) {
 // One of many equal requests at once is done; all are answered alike.
 func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, w := range h.writes() {
 		answers := make([]*answer, 16)
 		before := len(pages(t, h.admin(), "/api/v1/organizations", 100, "id"))
@@ -178,7 +178,7 @@ func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
 			if a.want(answers[0].status, answers[0].body).status/100 != 2 {
 				t.Fatalf("%s: %d %s", w.name, a.status, a.body)
 			}
-			if !a.replays() {
+			if !a.isReplay() {
 				firsts++
 			}
 		}
@@ -199,7 +199,7 @@ func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
 // Different requests at once with one key: one is done, the others conflict.
 func TestConcurrentDifferentWritesOfOneKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	ways := []write{
 		{"k", "PATCH", "/api/v1/partners/1", `{"name":"Newer"}`},
 		{"k", "POST", "/api/v1/organizations", `{"name":"New"}`},
@@ -228,7 +228,7 @@ func TestConcurrentDifferentWritesOfOneKey(t *testing.T) {
 // The value of a key is given again, and lies nowhere in clear.
 func TestAKeysValueIsKeptSealed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const body = `{"name":"till","partner_id":1}`
 	first := h.admin().keyed("k").post("/api/v1/api_keys", body).want(201, "")
 	again := h.admin().keyed("k").post("/api/v1/api_keys", body).want(201, first.body)
@@ -256,10 +256,10 @@ func TestAKeysValueIsKeptSealed(t *testing.T) {
 // The clock has no past to repeat: moving it is no such write.
 func TestTheClockTakesNoKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	w := write{"k", "PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`}
 	w.by(h.admin()).want(200, `{"now":"2026-09-03T10:16:30.123456+00:00"}`)
-	if a := w.by(h.admin()).want(200, `{"now":"2026-09-03T10:17:30.123456+00:00"}`); a.replays() {
+	if a := w.by(h.admin()).want(200, `{"now":"2026-09-03T10:17:30.123456+00:00"}`); a.isReplay() {
 		t.Error("a replay")
 	}
 }
@@ -267,7 +267,7 @@ func TestTheClockTakesNoKey(t *testing.T) {
 // An answer is an event like others, which the auditor finds by its record.
 func TestAKeptAnswerIsInTheJournal(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, "")
 	events := h.auditor().get(ledgerPath+"/events?limit=2").want(200, "")
 	if events.at("data.0.event") != "give" || events.at("data.0.to") != "given" || events.at("data.1.event") != "update" {

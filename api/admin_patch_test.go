@@ -11,7 +11,7 @@ import (
 const mask = "•••"
 
 // terminalAt makes a terminal of the first partner and returns its path.
-func (h *house) terminalAt(more string) string {
+func (h *fixture) terminalAt(more string) string {
 	h.t.Helper()
 	made := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"`+more+`}`).want(201, "")
 	return "/api/v1/terminal/" + made.at("data.id")
@@ -24,7 +24,7 @@ func (a *answer) thing() string {
 
 func TestATerminalThatIsReadAndSentBackKeepsItsSecrets(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	path := h.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY-1","secret_previous":"CANARY-2"}`)
 	read := h.admin().get(path).want(200, "")
 	if read.at("data.merchant_params.secret") != mask || read.at("data.merchant_params.secret_previous") != mask || strings.Contains(read.body, "CANARY") {
@@ -53,7 +53,7 @@ func TestATerminalThatIsReadAndSentBackKeepsItsSecrets(t *testing.T) {
 
 func TestAPartnerThatIsReadAndSentBackKeepsItsSecret(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const path = "/api/v1/partners/1"
 	h.admin().patch(path, `{"secret":"CANARY","notify_url":"https://shop.example/n","overdraft_limit":[{"currency":"USDT","network":"","amount":"5"}]}`).want(200, "")
 	read := h.admin().get(path).want(200, "")
@@ -76,7 +76,7 @@ func TestAPartnerThatIsReadAndSentBackKeepsItsSecret(t *testing.T) {
 
 func TestAMaskIsNoSecretWhereThereIsNone(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	path := h.terminalAt("")
 	for _, a := range []*answer{
 		h.admin().patch(path, `{"merchant_params":{"secret":"`+mask+`"}}`),
@@ -97,7 +97,7 @@ func TestAMaskIsNoSecretWhereThereIsNone(t *testing.T) {
 }
 
 // things are what PATCH changes, each with its path.
-func (h *house) things() map[string]string {
+func (h *fixture) things() map[string]string {
 	h.t.Helper()
 	limit := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000"}`)
 	return map[string]string{
@@ -111,7 +111,7 @@ func (h *house) things() map[string]string {
 
 func TestWhatNeverChangesIsTakenAsItIsAndRefusedOtherwise(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	things := h.things()
 	for name, path := range things {
 		read := h.admin().get(path).want(200, "")
@@ -149,7 +149,7 @@ func TestWhatNeverChangesIsTakenAsItIsAndRefusedOtherwise(t *testing.T) {
 
 func TestNullTakesAwayWhatCanBeEmpty(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	things := h.things()
 	h.admin().patch(things["partner"], `{"email":"a@b.example","lang":"ru","notify_url":"https://a.example","secret":"s","source_addresses":["127.0.0.1"],"overdraft_limit":[{"currency":"USD","amount":"1"}]}`).want(200, "")
 	h.admin().patch(things["user"], `{"email":"a@b.example","roles":["partner"],"partner_id":1}`).want(200, "")
@@ -180,7 +180,7 @@ func TestNullTakesAwayWhatCanBeEmpty(t *testing.T) {
 
 func TestNullIsRefusedWhereThereHasToBeAValue(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	things := h.things()
 	before := h.events()
 	for _, c := range []struct{ thing, field string }{
@@ -202,7 +202,7 @@ func TestNullIsRefusedWhereThereHasToBeAValue(t *testing.T) {
 
 func TestACursorIsTakenWithoutItsPlusEncoded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.terminalAt("")
 	limit := `{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1"}`
 	h.limit(limit)

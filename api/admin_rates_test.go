@@ -13,7 +13,7 @@ func (c caller) put(path, body string) *answer { c.h.t.Helper(); return c.do("PU
 
 func TestARateIsSetAndChanged(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.50"}`).want(200, "")
 	for field, want := range map[string]string{"from": "USD", "to": "RUB", "rate": "92.5", "created_at": made.at("data.updated_at")} {
 		if got := made.at("data." + field); got != want {
@@ -40,7 +40,7 @@ func TestARateIsSetAndChanged(t *testing.T) {
 
 func TestEveryValueOfARateIsAnEventOfTheLedger(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, value := range []string{"92.5", "93", "93.0", "92.5"} {
 		h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"`+value+`"}`).want(200, "")
 	}
@@ -59,7 +59,7 @@ func TestEveryValueOfARateIsAnEventOfTheLedger(t *testing.T) {
 
 func TestRatesAreOfOneOrganization(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
 	h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.5"}`).want(200, "")
 	if list := second.get(rates).want(200, ""); list.rows() != 0 {
@@ -76,7 +76,7 @@ func TestRatesAreOfOneOrganization(t *testing.T) {
 
 func TestRatesAreListedPageByPage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var made []string
 	for _, to := range []string{"RUB", "EUR", "USDT"} {
 		made = append([]string{h.admin().put(rates, `{"from":"USD","to":"`+to+`","rate":"2"}`).at("data.id")}, made...)
@@ -94,7 +94,7 @@ func TestRatesAreListedPageByPage(t *testing.T) {
 
 func TestRatesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const number, decimal = "rate must be a decimal number above zero, of at most 38 digits", "rate must be a decimal number in a string"
 	for body, want := range map[string]string{
 		`{}`:                                      "from: from is required|to: to is required|rate: rate is required",

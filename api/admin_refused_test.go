@@ -22,7 +22,7 @@ func (a *answer) wantFieldsRefused(fields ...string) {
 // Specification, "Errors": one element per field on validation failures.
 func TestACreateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	before := h.events()
 	for _, c := range []struct{ path, body, fields string }{
 		{"organizations", `{"name":"","type":"club","status":7,"modules":["x"],"allowed_regions":["x"]}`, "name type status modules allowed_regions"},
@@ -55,7 +55,7 @@ func TestACreateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 
 func TestAPatchIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	things := h.things()
 	before := h.events()
 	for _, c := range []struct{ thing, body, fields string }{
@@ -76,21 +76,21 @@ func TestAPatchIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 
 func TestASettlementOfAProviderIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().post(h.terminalAt("")+"/settlements", `{"gross":"5","fee":"6","currency":"JPY","env":"prod","reference":7}`).
 		wantFieldsRefused("fee", "currency", "env", "reference")
 }
 
 func TestARateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().do("PUT", "/api/v1/rates", `{"from":"USD","to":"USD","rate":5}`).wantFieldsRefused("to", "rate")
 	h.admin().do("PUT", "/api/v1/rates", `{"to":"JPY"}`).wantFieldsRefused("from", "to", "rate")
 }
 
 func TestWhatIsNotThereIsNotFoundWhateverIsSent(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	foreign := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
 	for _, path := range []string{"partners/2", "partners/99", "terminal/" + foreign, "users/" + foreign, "limits/" + foreign, "organizations/" + foreign} {
 		h.admin().patch("/api/v1/"+path, `{"name":7,"active":"no"}`).want(404, "")
@@ -100,9 +100,9 @@ func TestWhatIsNotThereIsNotFoundWhateverIsSent(t *testing.T) {
 	}
 }
 
-func TestARefusedWriteThatWasRehearsedUsesNoKey(t *testing.T) {
+func TestARefusedDryRunUsesNoKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	keyed := h.admin().with("idempotency-key", "once")
 	keyed.post("/api/v1/organizations", `{"name":"Good","type":7}`).want(422, "")
 	made := keyed.post("/api/v1/organizations", `{"name":"Good","type":"bank"}`).want(201, "")
@@ -113,7 +113,7 @@ func TestARefusedWriteThatWasRehearsedUsesNoKey(t *testing.T) {
 
 func TestATerminalNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for params, field := range map[string]string{
 		`{"methods":["bank_card","sbp","pix"]}`: "",
 		`{"methods":["cash"]}`:                  "provider_params.methods",
@@ -136,7 +136,7 @@ func TestATerminalNamesWhatThereIs(t *testing.T) {
 
 func TestAnOverdraftIsOfAnAssetThatThereIs(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for entry, want := range map[string]string{
 		`{"currency":"USD","amount":"5"}`:                                   `{"currency":"USD","network":"","env":"prod","amount":"5"}`,
 		`{"currency":"ETH","env":"test","amount":"5"}`:                      `{"currency":"ETH","network":"ethereum","env":"test","amount":"5"}`,
@@ -163,7 +163,7 @@ func TestAnOverdraftIsOfAnAssetThatThereIs(t *testing.T) {
 
 func TestASettlementIsOnANetworkOfItsCurrency(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const path = "/api/v1/partners/1/settlements"
 	h.admin().post(path, `{"direction":"in","amount":"1","currency":"USDT","network":"solana","reference":"a"}`).wantFieldsRefused("network")
 	h.admin().post(path, `{"direction":"in","amount":"1","currency":"ETH","network":"tron","reference":"b"}`).wantFieldsRefused("network")
@@ -175,7 +175,7 @@ func TestASettlementIsOnANetworkOfItsCurrency(t *testing.T) {
 
 func TestARevokedKeyShowsWhenItWasUsed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "")
 	h.partner().with("x-api-key", made.at("key")).get("/api/v1/balances").want(200, "")
 	gone := h.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
@@ -188,7 +188,7 @@ func TestARevokedKeyShowsWhenItWasUsed(t *testing.T) {
 
 func TestTheRoutingOfATransactionTakesNoParameters(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	paid := h.partner().post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
 	h.admin().get(transactions+"/"+paid+"/routing?foo=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"foo"}]}`)
 	h.admin().get(transactions+"/"+paid+"/routing").want(200, "")
@@ -198,7 +198,7 @@ func TestTheRoutingOfATransactionTakesNoParameters(t *testing.T) {
 // created with an unresolved scale, where no terminal says which.
 func TestATerminalOfOtherNetworksIsNotForACurrencyWithoutOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, id := range pages(t, h.admin(), "/api/v1/terminals?partner_id=1", 50, "id") {
 		h.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
 	}

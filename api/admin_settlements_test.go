@@ -21,7 +21,7 @@ const (
 )
 
 // collecting is a terminal of the first partner in env test.
-func (h *house) collecting() string {
+func (h *fixture) collectingTerminal() string {
 	h.t.Helper()
 	terminals := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
 	for i := range terminals.rows() {
@@ -35,7 +35,7 @@ func (h *house) collecting() string {
 }
 
 // counterOf is what a counter stands at.
-func (h *house) counterOf(key string) string {
+func (h *fixture) counterOf(key string) string {
 	h.t.Helper()
 	view := h.journal.View()
 	defer view.Close()
@@ -46,8 +46,8 @@ func (h *house) counterOf(key string) string {
 
 func TestASettlementIsThereAfterARestart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	terminal := h.collecting()
+	h := newFixture(t)
+	terminal := h.collectingTerminal()
 	made := h.admin().post(partnersSettlements, settledIn).want(201, "")
 	other := h.admin().post("/api/v1/terminal/"+terminal+"/settlements", collected).want(201, "")
 	own, provider := h.admin().get(partnersSettlements+"?env=test").want(200, ""), h.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, "")
@@ -58,20 +58,20 @@ func TestASettlementIsThereAfterARestart(t *testing.T) {
 	h.admin().get(partnersSettlements+"?env=test").want(200, own.body)
 	h.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, provider.body)
 	h.admin().get("/api/v1/settlements/"+made.at("data.id")).want(200, made.body)
-	if again := h.admin().post(partnersSettlements, settledIn).want(201, made.body); !again.replays() {
+	if again := h.admin().post(partnersSettlements, settledIn).want(201, made.body); !again.isReplay() {
 		t.Error("after a restart the reference is free")
 	}
 }
 
 func TestASettlementCountsTowardsWhatTotalsCanHold(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const usd = "headroom/test/USD/"
 	before := h.counterOf(usd)
 	h.admin().post(partnersSettlements, settledIn).want(201, "")
 	h.admin().post(partnersSettlements, settledIn).want(201, "")
 	h.admin().post(partnersSettlements, `{"direction":"out","amount":"50","currency":"USD","env":"test","reference":"out"}`).want(201, "")
-	h.admin().post("/api/v1/terminal/"+h.collecting()+"/settlements", collected).want(201, "")
+	h.admin().post("/api/v1/terminal/"+h.collectingTerminal()+"/settlements", collected).want(201, "")
 	h.admin().post(partnersSettlements, `{"direction":"out","amount":"9999999999","currency":"USD","env":"test","reference":"short"}`).want(422, "")
 	first, _ := new(big.Int).SetString(before, 10)
 	if want := first.Add(first, big.NewInt(250+50+1000)).String(); h.counterOf(usd) != want {
@@ -81,13 +81,13 @@ func TestASettlementCountsTowardsWhatTotalsCanHold(t *testing.T) {
 
 func TestAKeyAndAReferenceOfASettlement(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.admin().keyed("k").post(partnersSettlements, settledIn).want(201, "")
-	if first.replays() || first.at("data.seq") == "0" {
+	if first.isReplay() || first.at("data.seq") == "0" {
 		t.Errorf("%s", first.body)
 	}
 	// The reference was used, so nothing is changed and no key is used.
-	if again := h.admin().keyed("other").post(partnersSettlements, settledIn).want(201, first.body); !again.replays() {
+	if again := h.admin().keyed("other").post(partnersSettlements, settledIn).want(201, first.body); !again.isReplay() {
 		t.Error("the reference was free")
 	}
 	h.admin().keyed("other").post("/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`).want(201, "")
@@ -98,7 +98,7 @@ func TestAKeyAndAReferenceOfASettlement(t *testing.T) {
 
 func TestParallelSettlementsWithOneKeyAndReferenceAreOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	before := h.events()
 	answers := make([]*answer, 32)
 	var all sync.WaitGroup
@@ -112,7 +112,7 @@ func TestParallelSettlementsWithOneKeyAndReferenceAreOne(t *testing.T) {
 	all.Wait()
 	fresh := 0
 	for _, a := range answers {
-		if a.want(201, answers[0].body).replays() {
+		if a.want(201, answers[0].body).isReplay() {
 			continue
 		}
 		fresh++
@@ -125,8 +125,8 @@ func TestParallelSettlementsWithOneKeyAndReferenceAreOne(t *testing.T) {
 
 func TestAProvidersListPassesOverItsPartnersOtherTerminals(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	quiet := h.collecting()
+	h := newFixture(t)
+	quiet := h.collectingTerminal()
 	busy := h.admin().post("/api/v1/terminal", `{"name":"busy","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`).at("data.id")
 	settle := func(terminal, reference string) string {
 		return h.admin().post("/api/v1/terminal/"+terminal+"/settlements", `{"gross":"10","fee":"1","currency":"USD","env":"test","reference":"`+reference+`"}`).want(201, "").at("data.id")
@@ -160,8 +160,8 @@ func TestAProvidersListPassesOverItsPartnersOtherTerminals(t *testing.T) {
 
 func TestRecordsThatAreNoSettlementsAreNotThere(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	for _, id := range []string{h.paid(), h.collecting(), uuid.NewString(), "x", "1"} {
+	h := newFixture(t)
+	for _, id := range []string{h.paid(), h.collectingTerminal(), uuid.NewString(), "x", "1"} {
 		h.admin().get("/api/v1/settlements/"+id).want(404, "")
 	}
 }
@@ -170,7 +170,7 @@ func TestRecordsThatAreNoSettlementsAreNotThere(t *testing.T) {
 // sum of them says; what it owes too.
 func TestSettlementsAddUp(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	random := dice(t)
 	partner := h.admin().post("/api/v1/partners", `{"name":"Sums","login":"sums","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	key := h.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":`+partner+`}`).want(201, "").at("key")
@@ -221,7 +221,7 @@ func take(available, owed, amount int) (int, int) {
 	return available - taken, owed - amount - taken
 }
 
-func (h *house) balanceOf(path string) string {
+func (h *fixture) balanceOf(path string) string {
 	h.t.Helper()
 	a := h.auditor().get(ledgerPath+"/accounts?env=test&currency=USD&prefix="+path).want(200, "")
 	if a.rows() == 0 {
@@ -247,7 +247,7 @@ func dice(t testing.TB) *rand.Rand {
 
 func TestUnsupportedCurrenciesOfSettlementsAreNamed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	long := strings.Repeat("X", 100)
 	a := h.admin().post(partnersSettlements, strings.Replace(settledIn, `"USD"`, `"`+long+`"`, 1)).want(422, "")
 	if a.at("errors.0.field") != "currency" || a.at("errors.0.detail") != "unsupported currency "+strings.Repeat("X", 32) {

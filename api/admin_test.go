@@ -10,7 +10,7 @@ import (
 
 func TestOrganizationsAreAdministered(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, "") // the newest is the first of the list
 	made := h.admin().post("/api/v1/organizations", `{"name":"New","type":"bank","modules":["islamic_finance"],"allowed_regions":["AE","SA"]}`).want(201, "")
 	id := made.at("data.id")
@@ -44,7 +44,7 @@ func TestOrganizationsAreAdministered(t *testing.T) {
 
 func TestPartnersAreAdministered(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.admin().post("/api/v1/partners", `{"name":"Shop","login":"shop","pass":"nine-Lions-paint","email":"a@b.example","lang":"ru","unknown":1,
 		"source_addresses":["203.0.113.0/24","2001:db8::1"],"overdraft_limit":[{"currency":"USD","env":"test","amount":"500"}]}`).want(201, "")
 	id := made.at("id")
@@ -95,7 +95,7 @@ func TestPartnersAreAdministered(t *testing.T) {
 
 func TestOrganizationOfAnAdministratorsRequest(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	anywhere := h.admin().with("x-organization-id", "")
 	anywhere.get("/api/v1/partners").want(422, `{"errors":[{"code":"invalid","detail":"x-organization-id is required","field":"x-organization-id"}]}`)
 	anywhere.with("x-organization-id", "x").get("/api/v1/partners").want(422, "")
@@ -111,7 +111,7 @@ func TestOrganizationOfAnAdministratorsRequest(t *testing.T) {
 
 func TestTerminalsAreAdministered(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
 		"provider_params":{"priority":-5,"fee_bps":"250","description":"Shop text"},
 		"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY","secret_previous":"CANARY2","tg_ids_to_notify":[1,"2"]}}`).want(201, "")
@@ -160,7 +160,7 @@ func TestTerminalsAreAdministered(t *testing.T) {
 
 func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1,"expires_at":"2027-01-01T00:00:00Z"}`).want(201, "")
 	id, key := made.at("id"), made.at("key")
 	if !strings.HasPrefix(key, "mzk_") || made.at("data.key") != key || !strings.HasPrefix(key, made.at("prefix")) || made.at("partner_id") != "1" || made.at("expires_at") != "2027-01-01T00:00:00.000000+00:00" {
@@ -186,7 +186,7 @@ func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 
 func TestAdministrationsListsAreChecked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, list := range []string{"organizations", "partners", "terminals", "api_keys"} {
 		for query, field := range map[string]string{"page=1": "page", "limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "cursor=": "cursor", "name=x": "name"} {
 			if a := h.admin().get("/api/v1/"+list+"?"+query).want(422, ""); a.at("errors.0.field") != field {
@@ -204,7 +204,7 @@ func TestAdministrationsListsAreChecked(t *testing.T) {
 
 func TestClockIsMoved(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const path = "/api/v1/sandbox/clock"
 	h.admin().get(path).want(200, `{"now":"2026-09-03T10:15:30.123456+00:00"}`)
 	h.admin().do("PUT", path, `{"advance_seconds":3600}`).want(200, `{"now":"2026-09-03T11:15:30.123456+00:00"}`)
@@ -222,7 +222,7 @@ func TestClockIsMoved(t *testing.T) {
 
 func TestDelayedCardIsChargedWhenTheClockMoves(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.partner().post(transactions, strings.Replace(payment(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000077", 1)).want(201, "")
 	if made.at("status") != "charging" || made.at("finished") != "null" {
 		t.Fatalf("%s", made.body)
@@ -236,13 +236,13 @@ func TestDelayedCardIsChargedWhenTheClockMoves(t *testing.T) {
 
 func TestHealthSaysWhatTheSpecificationNames(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.anyone().get("/api/v1/health").want(200, `{"core_status":"ok","db_status":"ok","appversion":"v0.0.0-test","env":"sandbox","domain":"127.0.0.1"}`)
 }
 
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, strings.Replace(payment(`"amount":"1"`), `"123"`, `"CANARY"`, 1)).want(422, "")
 	h.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"CANARY","email":"CANARY"}`).want(422, "")
 	h.bearer("mzs_CANARY", h.seed.First.Org).get("/api/v1/partners").want(401, "")

@@ -17,15 +17,15 @@ const (
 	goodPass = "nine-Lions-paint"
 )
 
-// user makes a user of the first organization with the house's password.
-func (h *house) user(login, roles, more string) *answer {
+// user makes a user of the first organization with the fixture's password.
+func (h *fixture) user(login, roles, more string) *answer {
 	h.t.Helper()
 	return h.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"U","roles":[`+roles+`]`+more+`}`).want(201, "")
 }
 
 func TestUsersAreAdministered(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.admin().post(users, `{"params":{"login":"anna","pass":"`+goodPass+`","name":"Anna","email":"anna@bank.example","roles":["client","auditor"]}}`).want(201, "")
 	const shown = `"login":"anna","name":"Anna","email":"anna@bank.example","roles":["auditor","client"],"partner_id":null,"active":true`
 	if !strings.Contains(made.body, shown) || strings.Contains(made.body, goodPass) || strings.Contains(made.body, "argon") {
@@ -34,11 +34,11 @@ func TestUsersAreAdministered(t *testing.T) {
 	path := users + "/" + made.at("data.id")
 	h.admin().get(path).want(200, made.body)
 	h.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(made.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
-	clerk := h.user("clerk", `"partner"`, `,"partner_id":1`)
-	if clerk.at("data.partner_id") != "1" || clerk.at("data.email") != "null" {
-		t.Errorf("%s", clerk.body)
+	cashier := h.user("cashier", `"partner"`, `,"partner_id":1`)
+	if cashier.at("data.partner_id") != "1" || cashier.at("data.email") != "null" {
+		t.Errorf("%s", cashier.body)
 	}
-	if page := h.admin().get(users+"?limit=1").want(200, ""); page.at("data.0.id") != clerk.at("data.id") || page.at("cursor.cursor_value") == "null" {
+	if page := h.admin().get(users+"?limit=1").want(200, ""); page.at("data.0.id") != cashier.at("data.id") || page.at("cursor.cursor_value") == "null" {
 		t.Errorf("%s", page.body)
 	}
 	if mine := h.admin().get(users+"?partner_id=1").want(200, ""); mine.rows() != 1 {
@@ -67,8 +67,8 @@ func TestUsersAreAdministered(t *testing.T) {
 
 func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	stranger := h.admin().with("x-organization-id", h.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	h := newFixture(t)
+	other := h.admin().with("x-organization-id", h.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	path := users + "/" + h.user("anna", `"client"`, "").at("data.id")
 	before := h.events()
 	for _, c := range []struct{ name, value, more, field string }{
@@ -86,7 +86,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 		{"roles", `["root"]`, "", "roles"},
 		{"roles", `["partner"]`, "", "partner_id"},
 		{"roles", `["partner"]`, `,"partner_id":999`, "partner_id"},
-		{"roles", `["partner"]`, `,"partner_id":` + stranger, "partner_id"},
+		{"roles", `["partner"]`, `,"partner_id":` + other, "partner_id"},
 		{"partner_id", `1`, "", "partner_id"},
 		{"partner_id", `"1"`, "", "partner_id"},
 		{"active", `"yes"`, "", "active"},
@@ -127,7 +127,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 // A user is not a partner, nor of another organization, nor anybody with a made-up id.
 func TestAForeignUserIsAsARandomOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	anna := h.user("anna", `"client"`, "").at("data.id")
 	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
 	random := h.admin().get(users+"/"+uuid.NewString()).want(404, "")
@@ -145,14 +145,14 @@ func TestAForeignUserIsAsARandomOne(t *testing.T) {
 }
 
 // partnerRecord is the id of the first partner's record.
-func (h *house) partnerRecord() string {
+func (h *fixture) partnerRecord() string {
 	p, _ := h.directory.Partner(h.seed.First.Org, 1)
 	return p.ID.String()
 }
 
 func TestWritesOfUsersTakeAKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	creation := write{"k-1", "POST", users, `{"login":"anna","pass":"` + goodPass + `","name":"Anna","roles":["client"]}`}
 	made := creation.by(h.admin()).want(201, "")
 	creation.repeats(h, made)
@@ -168,9 +168,9 @@ func TestWritesOfUsersTakeAKey(t *testing.T) {
 
 func TestAPartnersPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	login := func(pass string) *answer {
-		return h.in(h.seed.First.Org.String(), `{"login":"demo","pass":"`+pass+`"}`)
+		return h.logIn(h.seed.First.Org.String(), `{"login":"demo","pass":"`+pass+`"}`)
 	}
 	old := login(string(h.seed.First.Pass)).want(201, "").at("data.token")
 	if a := h.admin().patch("/api/v1/partners/1", `{"pass":""}`).want(422, ""); a.at("errors.0.field") != "pass" {
@@ -188,7 +188,7 @@ func TestAPartnersPasswordIsReplaced(t *testing.T) {
 
 func TestAnAdministrationTokenIsRotated(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const path = "/api/v1/admin_tokens/rotate"
 	old := h.admin()
 	a := old.post(path, "").want(201, "")
@@ -207,7 +207,7 @@ func TestAnAdministrationTokenIsRotated(t *testing.T) {
 	first := next.keyed("k").post(path, "{}").want(201, "")
 	last := h.bearer(first.at("data.token"), h.seed.First.Org)
 	next.keyed("k").post(path, "{}").want(401, unauthorized)
-	if again := last.keyed("k").post(path, "{}").want(201, first.body); !again.replays() {
+	if again := last.keyed("k").post(path, "{}").want(201, first.body); !again.isReplay() {
 		t.Error("no replay")
 	}
 	last.get("/api/v1/partners").want(200, "")
@@ -216,13 +216,13 @@ func TestAnAdministrationTokenIsRotated(t *testing.T) {
 	next.get("/api/v1/partners").want(401, unauthorized)
 	h.halt()
 	h.stop()
-	h.nowhere(first.at("data.token"))
+	h.wantSecretsAbsent(first.at("data.token"))
 }
 
 // A body that is no JSON object says that something else was meant.
 func TestARotationWithAnotherBodyDoesNothing(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const path = "/api/v1/admin_tokens/rotate"
 	for _, body := range []string{"x", `{"a":1`, `[]`, `"token"`, `null`, `7`, ` `, `{} {}`, `{"a":1,"a":2}`} {
 		h.admin().keyed("k").post(path, body).want(400, "")
@@ -231,8 +231,8 @@ func TestARotationWithAnotherBodyDoesNothing(t *testing.T) {
 	h.admin().keyed("k").post(path, `{"reason":"a leak"}`).want(201, "")
 }
 
-// nowhere checks that no file of the stopped house holds one of the secrets.
-func (h *house) nowhere(secrets ...string) {
+// wantSecretsAbsent checks that no file of the stopped server holds one of the secrets.
+func (h *fixture) wantSecretsAbsent(secrets ...string) {
 	h.t.Helper()
 	files := 0
 	must(h.t, filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {

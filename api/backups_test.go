@@ -12,23 +12,24 @@ import (
 	"testing"
 
 	"mizan/api"
+	"mizan/api/admin"
 	"mizan/ledger"
 	"mizan/snapshots/backup"
 )
 
 const backupsPath = "/api/v1/backups"
 
-// backups takes backups of the house, as the program does.
-func (h *house) backups() func(*api.BackupBase) (io.ReadCloser, error) {
+// backups takes backups of the server, as the program does.
+func (h *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
 	quiet := backup.Options{Journal: h.journal, Keyring: h.keyring, Clock: h.clock, Data: h.dir}
 	service := backup.New(quiet)
-	return func(since *api.BackupBase) (io.ReadCloser, error) {
+	return func(since *admin.BackupBase) (io.ReadCloser, error) {
 		return service.Stream((*backup.Base)(since))
 	}
 }
 
 // taken is a backup's file.
-func (h *house) taken(body string) string {
+func (h *fixture) takeBackup(body string) string {
 	h.t.Helper()
 	a := h.admin().post(backupsPath, body)
 	if a.status != http.StatusOK || a.header.Get("content-type") != "application/octet-stream" {
@@ -40,8 +41,8 @@ func (h *house) taken(body string) string {
 }
 
 func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
-	h := open(t)
-	full := h.taken(`{}`)
+	h := newFixture(t)
+	full := h.takeBackup(`{}`)
 	header, err := backup.CheckTransfer(t.Context(), full)
 	must(t, err)
 	if header.Kind() != "full" {
@@ -53,7 +54,7 @@ func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
 	base, err := json.Marshal(map[string]any{"since": header.Base()})
 	must(t, err)
 	h.list("country", "KP").want(http.StatusCreated, "")
-	next := h.taken(string(base))
+	next := h.takeBackup(string(base))
 	grown, err := backup.CheckTransfer(t.Context(), next)
 	must(t, err)
 	if grown.Kind() != "incremental" || grown.Since.ID != header.ID || grown.Group <= header.Group {
@@ -69,7 +70,7 @@ func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
 }
 
 func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
-	h := open(t)
+	h := newFixture(t)
 	const id = `"id":"3d560634-e283-41f4-8987-8974726a90a5"`
 	zeros := string(bytes.Repeat([]byte{'0'}, 64))
 	for name, since := range map[string]string{
@@ -90,21 +91,21 @@ func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
 
 // A misspelt since has no full backup taken instead of an increment.
 func TestABackupRefusesFieldsThatItDoesNotKnow(t *testing.T) {
-	h := open(t)
+	h := newFixture(t)
 	for field, body := range map[string]string{"sinse": `{"sinse":{}}`, "params": `{"params":{"since":null}}`} {
 		a := h.admin().post(backupsPath, body)
 		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"field":"`+field+`"`) {
 			t.Errorf("%s: %d %.200s", body, a.status, a.body)
 		}
 	}
-	h.taken(`{"since":null}`)
+	h.takeBackup(`{"since":null}`)
 }
 
 // A backup that breaks off is not a whole answer.
 func TestABackupThatBreaksOffBreaksTheConnection(t *testing.T) {
 	broken := errors.New("broken")
-	h := open(t, func(cfg *api.Config) {
-		cfg.Backup = func(*api.BackupBase) (io.ReadCloser, error) {
+	h := newFixture(t, func(cfg *api.Config) {
+		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
 			return io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 10_000)), failing{broken})), nil
 		}
 	})
@@ -127,8 +128,8 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestABackupBesideAnotherIsAConflict(t *testing.T) {
-	h := open(t, func(cfg *api.Config) {
-		cfg.Backup = func(*api.BackupBase) (io.ReadCloser, error) {
+	h := newFixture(t, func(cfg *api.Config) {
+		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
 			return nil, ledger.Refuse("test", ledger.Conflict, "another backup is under way")
 		}
 	})

@@ -14,7 +14,7 @@ import (
 const balancesPath = "/api/v1/balances"
 
 // moves posts one entry of two lines in the first organization.
-func (h *house) moves(phase ledger.Phase, debit, credit ledger.Path, asset money.Asset, amount string) {
+func (h *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, asset money.Asset, amount string) {
 	h.t.Helper()
 	a := money.MustParse(amount)
 	h.enter(&ledger.Entry{Phase: phase, Postings: []ledger.Posting{
@@ -22,7 +22,7 @@ func (h *house) moves(phase ledger.Phase, debit, credit ledger.Path, asset money
 	}})
 }
 
-func (h *house) enter(entry *ledger.Entry) {
+func (h *fixture) enter(entry *ledger.Entry) {
 	h.t.Helper()
 	done := make(chan posting.Receipt, 1)
 	h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
@@ -34,7 +34,7 @@ func (h *house) enter(entry *ledger.Entry) {
 
 func TestBalancesAreWhatCanBePaidOutAndWhatComes(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	// The sandbox begins with a million of everything; a payout takes from it.
 	h.partner().get(balancesPath+"?currency=KZT").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"prod","scale":2,"available":"100000000","pending":"0"},`+
@@ -45,21 +45,21 @@ func TestBalancesAreWhatCanBePaidOutAndWhatComes(t *testing.T) {
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999907","pending":"0"}]}`)
 	// What is held on either side, and a balance below zero.
 	kzt, available := money.Asset{Currency: "KZT", Env: money.Test}, ledger.PartnerAvailable(1)
-	h.moves(ledger.Pending, available, ledger.Bank, kzt, "7")
-	h.moves(ledger.Pending, ledger.Bank, available, kzt, "5000")
+	h.bookTransfer(ledger.Pending, available, ledger.Bank, kzt, "7")
+	h.bookTransfer(ledger.Pending, ledger.Bank, available, kzt, "5000")
 	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999900","pending":"5000"}]}`)
-	h.moves(ledger.Posted, available, ledger.Bank, kzt, "100000000")
+	h.bookTransfer(ledger.Posted, available, ledger.Bank, kzt, "100000000")
 	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"-100","pending":"5000"}]}`)
 }
 
 func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDT", Env: money.Prod}, "3")
-	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerReceivable(1), money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
-	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1)+"2", money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
+	h := newFixture(t)
+	h.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDT", Env: money.Prod}, "3")
+	h.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerReceivable(1), money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
+	h.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1)+"2", money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
 	rows := func(query string) (names []string) {
 		a := h.partner().get(balancesPath+query).want(200, "")
 		for i := range a.rows() {
@@ -96,7 +96,7 @@ func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 
 func TestBalancesRefuseWhatTheyDoNotKnow(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for query, want := range map[string]string{
 		"?limit=5":                 `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"limit"}]}`,
 		"?partner_id=1":            `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"partner_id"}]}`,
@@ -113,7 +113,7 @@ func TestBalancesRefuseWhatTheyDoNotKnow(t *testing.T) {
 
 func TestAPartnersBalancesAreItsOwn(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.neighbour().get(balancesPath).want(200, `{"data":[]}`)
 	h.partner().post(transactions, payment(`"amount":"7","currency":"KZT"`)).want(201, "")
 	h.second().get(balancesPath+"?currency=KZT&env=test").want(200,
@@ -123,7 +123,7 @@ func TestAPartnersBalancesAreItsOwn(t *testing.T) {
 // Networks are open names, so that a partner's assets have no end of their own.
 func TestBalancesHaveABound(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const bound = 1_000
 	for n := h.partner().get(balancesPath).want(200, "").rows(); n < bound; {
 		entry := &ledger.Entry{Phase: ledger.Posted}
@@ -139,7 +139,7 @@ func TestBalancesHaveABound(t *testing.T) {
 	if n := h.partner().get(balancesPath).want(200, "").rows(); n != bound {
 		t.Errorf("%d rows", n)
 	}
-	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDC", Env: money.Prod}, "1")
+	h.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDC", Env: money.Prod}, "1")
 	if a := h.partner().get(balancesPath).want(422, ""); a.at("errors.0.field") != "currency" {
 		t.Errorf("%s", a.body)
 	}

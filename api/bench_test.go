@@ -9,14 +9,18 @@ import (
 	"github.com/valyala/fasthttp"
 
 	paymentactor "mizan/actors/payment"
+	"mizan/api/payments"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
 )
 
 // instant answers every create at once.
 type instant struct {
-	Payments
+	payments.Transactions
 	result paymentactor.Result
 }
 
@@ -46,7 +50,7 @@ func (d *one) Organization(ledger.ID) (*directory.Organization, bool) { return &
 // everything but the transport, the key's lookup and the payment itself.
 func BenchmarkCreate(b *testing.B) {
 	s := New(Config{
-		Payments:  instant{result: paymentactor.Result{Record: charged(), Stamp: stamp}},
+		Payments:  instant{result: paymentactor.Result{Record: benchRecord(), Stamp: benchStamp}},
 		Directory: &one{partner: directory.Partner{Active: true}, org: directory.Organization{Status: directory.Active}},
 		Clock:     clock.NewManual(time.Unix(0, 0)), Enter: func() func() { return func() {} },
 		Fingerprint: func([]byte) string { return "0123456789abcdef0123456789abcdef" },
@@ -54,7 +58,7 @@ func BenchmarkCreate(b *testing.B) {
 	})
 	s.app.Handler() // builds the router
 	handler := s.app.Server().Handler
-	body := `{"params":{"type":"payment","amount":"12345","currency":"USD","txid":"order-000000123456","env":"test","returnUrl":"https://shop.example/return","failUrl":"https://shop.example/fail",` + card + `,"description":"Order 123456","merchant_meta":{"order":"123456"}}}`
+	body := `{"params":{"type":"payment","amount":"12345","currency":"USD","txid":"order-000000123456","env":"test","returnUrl":"https://shop.example/return","failUrl":"https://shop.example/fail",` + benchCard + `,"description":"Order 123456","merchant_meta":{"order":"123456"}}}`
 	raw := "POST /api/v1/transactions HTTP/1.1\r\nHost: 127.0.0.1:8443\r\nUser-Agent: bench\r\nContent-Type: application/json\r\nX-Api-Key: mzk_" + strings.Repeat("k", 43) +
 		"\r\nX-Organization-Id: 3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d01\r\nAccept-Encoding: gzip\r\n\r\n"
 	ctx := new(fasthttp.RequestCtx)
@@ -70,5 +74,23 @@ func BenchmarkCreate(b *testing.B) {
 		if handler(ctx); ctx.Response.StatusCode() != 201 {
 			b.Fatalf("%d %s", ctx.Response.StatusCode(), ctx.Response.Body())
 		}
+	}
+}
+
+const benchCard = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
+
+var benchStamp = posting.Stamp{Version: 3, LastSeq: 9, Started: 1788430530123456, Updated: 1788430531123456, Due: 1788432330123456}
+
+func benchRecord() *payment.Record {
+	return &payment.Record{
+		ID: ledger.ID{1}, Partner: 1, Status: payment.Charged,
+		Request: payment.Request{
+			Type: payment.Payment, TxID: "order \"1\"", Amount: money.FromUint64(10_000), Asset: money.Asset{Currency: "USD", Env: money.Test},
+			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
+			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "p",
+		},
+		Fee: money.FromUint64(250), WithFee: money.FromUint64(10_000), Dest: money.FromUint64(9_750),
+		Merchant: money.Signed{Abs: money.FromUint64(9_750)},
+		Terminal: ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: benchStamp.Updated,
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Before the caller is known a body may have 64 KiB.
 func TestOpenRoutesTakeSmallBodiesOnly(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const bound = 64 << 10
 	const refused = `{"error":"payload_too_large","message":"the body is larger than 65536 bytes"}`
 	login := `{"login":"demo","pass":"x"`
@@ -44,7 +44,7 @@ func TestOpenRoutesTakeSmallBodiesOnly(t *testing.T) {
 // A body that nobody reads is never taken for the next request.
 func TestBodiesOfTheRefusedAreNotRead(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const next = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 	post := func(path string, length int, body string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, length, body)
@@ -68,7 +68,7 @@ func TestBodiesOfTheRefusedAreNotRead(t *testing.T) {
 // be one.
 func TestBodyThatBreaksOffDoesNothing(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := payment(`"amount":"5","txid":"broken off"`)
 	for _, how := range []string{
 		fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body)+1, body),
@@ -98,7 +98,7 @@ func TestBodyThatBreaksOffDoesNothing(t *testing.T) {
 // after asking first.
 func TestLargeBodiesOfKnownCallers(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := payment(`"amount":"5"`)
 	body += strings.Repeat(" ", 1<<20-len(body))
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n",

@@ -14,7 +14,7 @@ const mostOfAnError = 64 << 10
 // short, and is one of the specification's shapes.
 func TestAnswersToBadInputAreBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const whole = 1_000_000
 	part := func(element string, size int) string {
 		return strings.Repeat(element+",", size/(len(element)+1)) + element
@@ -50,7 +50,7 @@ func TestAnswersToBadInputAreBounded(t *testing.T) {
 	}
 	a := h.admin().patch("/api/v1/partners/1", `{"overdraft_limit":[{},{"amount":1}]}`).want(422, "")
 	if !strings.Contains(a.body, `"overdraft_limit.0.amount"`) || !strings.Contains(a.body, `"overdraft_limit.1.currency"`) {
-		t.Errorf("few problems are all told: %s", a.body)
+		t.Errorf("few problems are not all listed: %s", a.body)
 	}
 }
 

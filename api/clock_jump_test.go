@@ -8,7 +8,7 @@ import (
 
 // Each of many moves at once counts from where the one before it ended.
 func TestParallelAdvancesOfTheClockAddUp(t *testing.T) {
-	h := open(t)
+	h := newFixture(t)
 	before := h.clock.Now()
 	var all sync.WaitGroup
 	for range 20 {
@@ -26,7 +26,7 @@ func TestParallelAdvancesOfTheClockAddUp(t *testing.T) {
 
 // What is booked at the clock's last instant still has a date that can be written.
 func TestTheClockEndsAYearBeforeItsDatesDo(t *testing.T) {
-	h := open(t)
+	h := newFixture(t)
 	const path, last = "/api/v1/sandbox/clock", `{"now":"9998-12-31T23:59:59.999999+00:00"}`
 	for _, beyond := range []string{`{"now":"9999-01-01T00:00:00Z"}`, `{"now":"9998-12-31T23:00:00-01:00"}`, `{"now":"9999-12-31T23:59:59.999999Z"}`} {
 		h.admin().do("PUT", path, beyond).want(422, "")

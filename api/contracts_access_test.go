@@ -14,12 +14,12 @@ import (
 // told.
 func TestWithoutTheModuleNoContractIsReached(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("leases").follows(`acquire ownership_documents ["deed"]`)
+	h := newFixture(t)
+	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
 	org := "/api/v1/organizations/" + h.seed.First.Org.String()
 	h.admin().patch(org, `{"modules":["islamic_finance"]}`).want(200, "")
 	away := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org) // it never had one
-	h.storesNothing(t, func() {
+	h.wantNothingStored(t, func() {
 		for _, r := range h.server.Routes() {
 			if !strings.HasPrefix(r.Path, pfp) {
 				continue
@@ -36,20 +36,20 @@ func TestWithoutTheModuleNoContractIsReached(t *testing.T) {
 	})
 	// What comes due does so all the same: the contract is there.
 	h.admin().patch(org, `{"modules":["participatory_finance"]}`).want(200, "")
-	d.does("activate")
+	d.mustAct("activate")
 	h.admin().patch(org, `{"modules":[]}`).want(200, "")
-	h.passes(30)
+	h.advanceDays(30)
 	h.admin().patch(org, `{"modules":["participatory_finance"]}`).want(200, "")
-	d.says().tells("rent_receivable", "100")
+	d.read().wantData("rent_receivable", "100")
 }
 
 // Admin and client make and move contracts, an auditor reads them, and a session of
 // role partner gets 403, as a partner's key does: a session token, not an API key.
 func TestRolesOfContracts(t *testing.T) {
 	t.Parallel()
-	q := openQuarter(t)
-	d := &pact{q.as(asClient), pfp + "leases/" + q.as(asClient).post(pfp+"leases", forms["leases"].json()).want(201, "").at("data.id")}
-	d.does("acquire", "ownership_documents", `["deed"]`)
+	q := newAccessFixture(t)
+	d := &contractFixture{q.as(asClient), pfp + "leases/" + q.as(asClient).post(pfp+"leases", forms["leases"].json()).want(201, "").at("data.id")}
+	d.mustAct("acquire", "ownership_documents", `["deed"]`)
 	auditor := q.as(asAuditor)
 	for _, path := range []string{d.path, d.path + "/entries", d.path + "/schedule.csv", pfp + "leases"} {
 		auditor.get(path).want(200, d.get(path).body)
@@ -75,12 +75,12 @@ func TestRolesOfContracts(t *testing.T) {
 // so it is with another product's address, and with another organization's contract.
 func TestAContractIsFoundAtItsOwnAddressOnly(t *testing.T) {
 	t.Parallel()
-	q := openQuarter(t)
+	q := newAccessFixture(t)
 	religious := map[string]string{
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
 		"instalment-sales": "murabaha", "safekeeping-deposits": "wadiah", "investment-deposits": "mudaraba",
 	}
-	me, stranger := q.as(asAdmin), q.as(asForeignAdmin)
+	me, foreign := q.as(asAdmin), q.as(asForeignAdmin)
 	for _, product := range products {
 		id := me.post(pfp+product, forms[product].json()).want(201, "").at("data.id")
 		baas := "/api/v1/baas/islamic-banking/" + religious[product]
@@ -90,20 +90,20 @@ func TestAContractIsFoundAtItsOwnAddressOnly(t *testing.T) {
 				if other != product {
 					me.get(pfp+other+"/"+id+end).want(404, random.body)
 				}
-				stranger.get(pfp+other+"/"+id+end).want(404, random.body)
+				foreign.get(pfp+other+"/"+id+end).want(404, random.body)
 			}
 			if other != product {
 				me.post(pfp+other+"/"+id+"/activate", "").want(404, random.body)
 				me.post(pfp+other+"/"+id+"/fly", "").want(404, random.body)
 			}
-			stranger.post(pfp+other+"/"+id+"/activate", "").want(404, random.body)
+			foreign.post(pfp+other+"/"+id+"/activate", "").want(404, random.body)
 		}
 		me.get(baas+"/"+id).want(404, "")
 		me.post(baas+"/"+id+"/approve", `{"approved_by":"a","fatwa_reference":"b"}`).want(404, "")
 		if a := me.get(baas); a.at("meta.total") != "0" || a.rows() != 0 {
 			t.Errorf("%s: %s", baas, a.body)
 		}
-		if a := stranger.get(pfp + product + "?env=prod"); a.rows() != 0 {
+		if a := foreign.get(pfp + product + "?env=prod"); a.rows() != 0 {
 			t.Errorf("another organization's list of %s: %s", product, a.body)
 		}
 	}
@@ -116,7 +116,7 @@ func TestAContractIsFoundAtItsOwnAddressOnly(t *testing.T) {
 		t.Errorf("the secular list has %d leases, want the secular one", a.rows())
 	}
 	// Numbers are sequences of their own.
-	me.get(pfp+"leases").tells("0.contract_number", "LS-2026-000001")
+	me.get(pfp+"leases").wantData("0.contract_number", "LS-2026-000001")
 	for _, id := range []string{"x", "1", strings.ToUpper(uuid.NewString())[:35], "%00", uuid.NewString() + "0"} {
 		me.get(pfp+"leases/"+id).want(404, "")
 	}
@@ -125,41 +125,41 @@ func TestAContractIsFoundAtItsOwnAddressOnly(t *testing.T) {
 // An organization works in its allowed_regions, and in all where none is named.
 func TestAnOrganizationsRegionsBoundItsContracts(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	org := "/api/v1/organizations/" + h.seed.First.Org.String()
-	kept := h.strikes("leases", "region", `"MY"`)
+	kept := h.createSecular("leases", "region", `"MY"`)
 	h.admin().patch(org, `{"allowed_regions":["AE","SA"]}`).want(200, "")
 	for _, product := range products {
-		h.strikes(product, "region", `"SA"`)
-		a := h.session().post(pfp+product, forms[product].with("region", `"MY"`).json()).faults("region")
+		h.createSecular(product, "region", `"SA"`)
+		a := h.session().post(pfp+product, forms[product].with("region", `"MY"`).json()).wantFaults("region")
 		if got := a.at("details.region.0"); got != "is not one in which the organization works" {
 			t.Errorf("%s: %s", product, got)
 		}
 	}
-	kept.does("submit") // what is there goes on
+	kept.mustAct("submit") // what is there goes on
 	h.admin().patch(org, `{"allowed_regions":[]}`).want(200, "")
-	h.strikes("leases", "region", `"MY"`)
+	h.createSecular("leases", "region", `"MY"`)
 }
 
 // "`env` (`test` or `prod`)": prod unless sent; nothing else is one.
 func TestAContractsEnvironmentIsKeptApart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, env := range []string{`"live"`, `"PROD"`, `""`, `1`, `[]`, `true`} {
-		h.session().post(pfp+"leases", forms["leases"].with("env", env).json()).faults("env")
+		h.session().post(pfp+"leases", forms["leases"].with("env", env).json()).wantFaults("env")
 	}
-	d := h.strikes("leases", "env", `"test"`).follows(`acquire ownership_documents ["deed"]`)
-	d.says().tells("env", "test")
-	h.strikes("leases", "env", `null`).says().tells("env", "prod")
-	d.hasMoved("acquire 2026-09-03: Dr A:ijara_asset:{c} 1200, Cr A:cash:AE 1200")
-	h.auditor().get("/api/v1/ledger/accounts/A:ijara_asset:"+d.id()+"?env=test").want(200, "").tells("0.asset.env", "test", "0.balance", "1200")
+	d := h.createSecular("leases", "env", `"test"`).mustActAll(`acquire ownership_documents ["deed"]`)
+	d.read().wantData("env", "test")
+	h.createSecular("leases", "env", `null`).read().wantData("env", "prod")
+	d.wantEntries("acquire 2026-09-03: Dr A:ijara_asset:{c} 1200, Cr A:cash:AE 1200")
+	h.auditor().get("/api/v1/ledger/accounts/A:ijara_asset:"+d.id()+"?env=test").want(200, "").wantData("0.asset.env", "test", "0.balance", "1200")
 	h.auditor().get("/api/v1/ledger/accounts/A:ijara_asset:"+d.id()+"?env=prod").want(404, "")
 }
 
 // A session whose organization is not active, or that has ended, is nobody's.
 func TestContractsNeedALiveSession(t *testing.T) {
 	t.Parallel()
-	q := openQuarter(t)
+	q := newAccessFixture(t)
 	client := q.as(asClient)
 	client.get(pfp+"leases").want(200, "")
 	client.do("DELETE", "/api/v1/sessions/current", "").want(204, "")
@@ -171,7 +171,7 @@ func TestContractsNeedALiveSession(t *testing.T) {
 }
 
 // logInAgain is the token of another session of the matrix's user of the role.
-func (q *quarter) logInAgain(role directory.Role) string {
+func (q *accessFixture) logInAgain(role directory.Role) string {
 	return q.anyone().with("x-organization-id", q.first.org.String()).
 		post("/api/v1/sessions", `{"login":"user-`+string(role)+`","pass":"correct-horse-battery-9"}`).want(201, "").at("data.token")
 }

@@ -13,14 +13,14 @@ import (
 // "Bodies are flat JSON objects": whatever is none is refused, and stores nothing.
 func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("leases")
+	h := newFixture(t)
+	d := h.createSecular("leases")
 	deep := strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)
 	type bad struct {
 		body   string
 		status int
 	}
-	h.storesNothing(t, func() {
+	h.wantNothingStored(t, func() {
 		for _, path := range []string{pfp + "leases", d.path + "/acquire"} {
 			for name, c := range map[string]bad{
 				"no JSON":        {`{`, 400},
@@ -40,7 +40,7 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 					t.Errorf("%s to %s: %d %s", name, path, a.status, a.body)
 				}
 				if c.status == 422 {
-					a.faults("body")
+					a.wantFaults("body")
 				}
 			}
 			for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonp", ""} {
@@ -57,63 +57,63 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 // there.
 func TestActionsThatTakeNothingNeedNoBody(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	bodies := []string{"", "{}", `{"anything":"else","approved_by":1}`}
 	for _, body := range bodies {
 		for product, actions := range map[string]string{
 			"managed-investments": "submit", "leases": "submit", "partnerships": "submit", "certificate-issues": "submit", "instalment-sales": "submit order_asset",
 		} {
-			d := h.strikes(product)
+			d := h.createSecular(product)
 			for _, action := range strings.Fields(actions) {
 				if action == "order_asset" {
-					d = h.strikes(product)
+					d = h.createSecular(product)
 				}
 				d.post(d.path+"/"+action, body).want(200, "")
 			}
 		}
-		d := h.strikes("partnerships")
+		d := h.createSecular("partnerships")
 		for _, action := range []string{"fund", "activate"} {
 			d.post(d.path+"/"+action, body).want(200, "")
 		}
 	}
 	// Where everything may be left out, no body is as good as an empty one.
-	d := h.strikes("leases").follows(`acquire ownership_documents ["deed"]`)
-	d.does("activate").tells("start_date", "2026-09-03")
-	b := h.strikes("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).follows("fund", "activate")
-	b.does("buyout").tells("units_bought", "1")
+	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
+	d.mustAct("activate").wantData("start_date", "2026-09-03")
+	b := h.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
+	b.mustAct("buyout").wantData("units_bought", "1")
 }
 
 // DECISIONS, 6: the order of refusals: no such contract, no such action, wrong state,
 // bad input, a condition that is not met.
 func TestAnActionIsRefusedInItsOrder(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("leases")
-	h.storesNothing(t, func() {
+	h := newFixture(t)
+	d := h.createSecular("leases")
+	h.wantNothingStored(t, func() {
 		nobody := pfp + "leases/" + uuid.NewString()
 		for _, action := range []string{"activate", "fly", "payment", "rent_due"} {
 			if a := h.session().post(nobody+"/"+action, `{"amount":1}`); a.status != 404 || a.at("error") != "not_found" {
 				t.Errorf("%s of nothing: %d %s", action, a.status, a.body)
 			}
 		}
-		h.session().post(d.path+"/payment", `{"amount":1}`).conflicts()
-		h.session().post(d.path+"/payment", `{"amount":"1"}`).conflicts()
-		h.session().post(d.path+"/transfer", ``).conflicts()
-		h.session().post(d.path+"/acquire", `{}`).faults("ownership_documents")
+		h.session().post(d.path+"/payment", `{"amount":1}`).wantConflict()
+		h.session().post(d.path+"/payment", `{"amount":"1"}`).wantConflict()
+		h.session().post(d.path+"/transfer", ``).wantConflict()
+		h.session().post(d.path+"/acquire", `{}`).wantFaults("ownership_documents")
 	})
-	d.follows(`acquire ownership_documents ["deed"]`, "activate")
-	h.storesNothing(t, func() {
-		h.session().post(d.path+"/payment", `{"amount":1}`).faults("amount")
-		h.session().post(d.path+"/payment", `{"amount":"1201"}`).faults("amount")
-		h.session().post(d.path+"/transfer", ``).faults("lease_type")
-		h.session().post(d.path+"/terminate", `{"reason":" "}`).faults("reason")
+	d.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
+	h.wantNothingStored(t, func() {
+		h.session().post(d.path+"/payment", `{"amount":1}`).wantFaults("amount")
+		h.session().post(d.path+"/payment", `{"amount":"1201"}`).wantFaults("amount")
+		h.session().post(d.path+"/transfer", ``).wantFaults("lease_type")
+		h.session().post(d.path+"/terminate", `{"reason":" "}`).wantFaults("reason")
 	})
 }
 
 // "422: Unknown action, message `Unsupported action: {name}`".
 func TestAnUnknownActionIsNamed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for product, unknown := range map[string][]string{
 		"certificate-issues":   {"fund", "cancel", "continue"},
 		"managed-investments":  {"liquidate", "liquidation", "dissolve"},
@@ -123,7 +123,7 @@ func TestAnUnknownActionIsNamed(t *testing.T) {
 		"instalment-sales":     {"pay_off", "payment"},
 		"safekeeping-deposits": {"submit", "review", "hibah"},
 	} {
-		d := h.strikes(product)
+		d := h.createSecular(product)
 		for _, action := range append(unknown, "fly", "x%2Fy") {
 			name := strings.ReplaceAll(action, "%2F", "/")
 			d.post(d.path+"/"+action, "{}").want(422, `{"error":"unprocessable_entity","message":"Unsupported action: `+name+`","details":{"action":["Unsupported action: `+name+`"]}}`)
@@ -131,17 +131,17 @@ func TestAnUnknownActionIsNamed(t *testing.T) {
 	}
 }
 
-// Whatever stands where an action's name stands is told as text, and not as a whole
+// Whatever stands where an action's name stands is answered as text, and not as a whole
 // where it is long.
 func TestAnUnknownActionIsToldAsText(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("leases")
+	h := newFixture(t)
+	d := h.createSecular("leases")
 	for escaped, want := range map[string]string{
 		"%22%7D": `"}`, "%0A": "\n", "%FF": "\ufffd", "%00": "\x00", "%F0%9F%92%A5": "\U0001f4a5",
 		strings.Repeat("a", 500): strings.Repeat("a", 64), "%25s": "%s", ".": ".", "activate%20": "activate ",
 	} {
-		a := d.post(d.path+"/"+escaped, "").faults("action")
+		a := d.post(d.path+"/"+escaped, "").wantFaults("action")
 		if got := a.at("message"); !strings.HasPrefix(got, "Unsupported action: "+want) || len(got) > 100 {
 			t.Errorf("%s: %q", escaped, got)
 		}
@@ -151,7 +151,7 @@ func TestAnUnknownActionIsToldAsText(t *testing.T) {
 // "metadata object returned untouched": its bytes are those that were sent.
 func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const odd = `{ "b" : 1.0,  "a":[ 1e2 ,-0, 12345678901234567890.10],"ü":"\u00e9\/\n", "status":"x", "losses":{"n":null} }`
 	for _, product := range products {
 		body := forms[product].with("metadata", odd).json()
@@ -174,21 +174,21 @@ func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
 // them stays what was sent, and theirs win.
 func TestTheServicesKeysOfMetadataStandBesideTheSentOnes(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const sent = `{"mine":{ "a" : [1.0] },"rejection_reason":"mine too","\u0061b":"x"}`
-	d := h.strikes("partnerships", "metadata", sent).follows("submit", `reject reason "no"`)
-	if a := d.says(); !strings.Contains(a.body, `"metadata":{"mine":{ "a" : [1.0] },"ab":"x","rejection_reason":"no"}`) {
+	d := h.createSecular("partnerships", "metadata", sent).mustActAll("submit", `reject reason "no"`)
+	if a := d.read(); !strings.Contains(a.body, `"metadata":{"mine":{ "a" : [1.0] },"ab":"x","rejection_reason":"no"}`) {
 		t.Errorf("%s", a.body)
 	}
-	loss := h.strikes("partnerships", "metadata", `{"mine":1}`).follows("fund", "activate", `loss amount "10"`)
-	loss.says().tells("metadata", `{"last_loss":{"amount":"10","bank_share":"6","customer_share":"4","date":"2026-09-03"},"mine":1}`)
+	loss := h.createSecular("partnerships", "metadata", `{"mine":1}`).mustActAll("fund", "activate", `loss amount "10"`)
+	loss.read().wantData("metadata", `{"last_loss":{"amount":"10","bank_share":"6","customer_share":"4","date":"2026-09-03"},"mine":1}`)
 }
 
 // Every text, date and amount of an action's body has its bounds too: refused by the
 // field's name, and nothing is stored.
 func TestActionsOfContractsTakeTheirFieldsInTheirForms(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	amount, zero, date, text := noAmount, noSum, noDate, append([]string{`""`, "", "null"}, noNote...)
 	integer, sums := among(`0`), append([]string{"", "null"}, amount...)
 	issue := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
@@ -242,9 +242,9 @@ func TestActionsOfContractsTakeTheirFieldsInTheirForms(t *testing.T) {
 		{"safekeeping-deposits", nil, []string{"activate"}, "withdraw", []string{"amount", `"1000"`}, map[string][]string{"amount": append([]string{`"1001"`}, sums...)}},
 		{"safekeeping-deposits", nil, []string{"activate"}, "grant_hibah", []string{"amount", `"1"`, "granted_by", `"board"`}, map[string][]string{"amount": sums, "granted_by": append([]string{`""`, "", "null"}, noText...), "note": noNote}},
 	} {
-		d := h.strikes(c.product, c.more...).follows(c.before...)
+		d := h.createSecular(c.product, c.more...).mustActAll(c.before...)
 		good := members{}.with(c.good...)
-		h.storesNothing(t, func() {
+		h.wantNothingStored(t, func() {
 			for _, name := range slices.Sorted(maps.Keys(c.bad)) {
 				for _, value := range c.bad[name] {
 					a := d.post(d.path+"/"+c.action, good.with(name, value).json())

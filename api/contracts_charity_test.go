@@ -13,16 +13,16 @@ import (
 )
 
 // charities drives issues that leave something: of each a penalty, and a remainder.
-func (h *house) charities() (first, second *pact) {
+func (h *fixture) charityContracts() (first, second *contractFixture) {
 	h.t.Helper()
 	const early = "early_redemption_allowed"
 	first = h.issued(early, "true", "early_redemption_penalty", "15")
-	first.follows("distribute_profit total_profit 31")
+	first.mustActAll("distribute_profit total_profit 31")
 	second = h.issued(early, "true", "early_redemption_penalty", "9007199254740993", "region", `"MY"`, "certificate_value", "6004799503160662",
 		"total_value", "60047995031606620", "underlying_asset_value", "60047995031606620")
-	first.follows(`redeem_early redemption_date "2026-09-04"`)
-	h.passes(2)
-	second.follows(`redeem_early redemption_date "2026-09-05"`)
+	first.mustActAll(`redeem_early redemption_date "2026-09-04"`)
+	h.advanceDays(2)
+	second.mustActAll(`redeem_early redemption_date "2026-09-05"`)
 	return first, second
 }
 
@@ -30,11 +30,11 @@ func (h *house) charities() (first, second *pact) {
 // and the totals of each asset.
 func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
-	first, second := h.charities()
+	first, second := h.charityContracts()
 	a := h.session().get(islamic+"charity").want(200, "")
-	row := func(i int, d *pact, number, date, amount, currency, from string) string {
+	row := func(i int, d *contractFixture, number, date, amount, currency, from string) string {
 		return fmt.Sprintf(`{"seq":%s,"source":"%s","product_type":"sukuk","contract_number":"%s","event":"redeem_early","date":"%s","booked_at":"%s",`+
 			`"side":"credit","amount":%s,"asset":{"currency":"%s","network":"","env":"prod"},"from":["%s"]}`,
 			a.at(fmt.Sprintf("data.%d.seq", i)), d.id(), number, date, a.at(fmt.Sprintf("data.%d.booked_at", i)), amount, currency, from)
@@ -67,8 +67,8 @@ func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
 // environment; the totals are of what was asked for, on all pages.
 func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.charities()
+	h := newFixture(t)
+	h.charityContracts()
 	totals := func(a *answer) (said string) {
 		for i := 0; a.at(fmt.Sprintf("meta.totals.%d", i)) != "(absent)"; i++ {
 			said += a.at(fmt.Sprintf("meta.totals.%d.asset.currency", i)) + a.at(fmt.Sprintf("meta.totals.%d.postings", i)) + " "
@@ -111,12 +111,12 @@ func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 	for parameters, field := range map[string]string{
 		"from=x": "from", "from=2026-02-30": "from", "to=": "to", "env=x": "env", "limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor", "page=1": "page",
 	} {
-		h.session().get(islamic + "charity?" + parameters).faults(field)
+		h.session().get(islamic + "charity?" + parameters).wantFaults(field)
 	}
 	for _, name := range []string{"from", "to"} {
-		a := h.session().get(islamic + "charity?" + name + "=yesterday").faults(name)
+		a := h.session().get(islamic + "charity?" + name + "=yesterday").wantFaults(name)
 		if got, want := a.at("details."+name+".0"), name+" must be a day, YYYY-MM-DD, or an RFC 3339 time"; got != want {
-			t.Errorf("told %q, want %q", got, want)
+			t.Errorf("reported %q, want %q", got, want)
 		}
 	}
 }
@@ -126,15 +126,15 @@ func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 // two entries of one action take it.
 func TestALineOfCharitySaysWhatItCameFrom(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("sukuk", "early_redemption_allowed", "true", "early_redemption_penalty", `"200"`,
+	h := newFixture(t)
+	d := h.createReligious("sukuk", "early_redemption_allowed", "true", "early_redemption_penalty", `"200"`,
 		"total_value", `"10000"`, "underlying_asset_value", `"10000"`).approved()
-	d.follows(`start_offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	d.mustActAll(`start_offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
 	who := func(i int) string { return fmt.Sprintf("%s%03d", someone[:33], i) }
 	for i := range 100 {
-		d.follows(fmt.Sprintf(`subscribe investor_id "%s" certificates 1`, who(i)))
+		d.mustActAll(fmt.Sprintf(`subscribe investor_id "%s" certificates 1`, who(i)))
 	}
-	d.follows("close_subscription", "activate", "distribute_profit total_profit 107", `redeem_early redemption_date "2026-09-04"`)
+	d.mustActAll("close_subscription", "activate", "distribute_profit total_profit 107", `redeem_early redemption_date "2026-09-04"`)
 	a := h.session().get(islamic+"charity").want(200, "")
 	holders := ` ["Q:holders:` + d.id() + `"]`
 	for i, want := range []string{`7 ["L:undistributed:` + d.id() + `"]`, "72" + holders, "128" + holders} {
@@ -147,21 +147,21 @@ func TestALineOfCharitySaysWhatItCameFrom(t *testing.T) {
 // What contracts of the secular reading leave is on the account, and unseen here.
 func TestTheReportOnCharityIsOfTheReligiousReading(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("certificate-issues")
-	d.does("offering", "subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`)
-	d.does("subscribe", "investor_id", `"`+someone+`"`, "certificates", "3")
-	d.follows("activate", `profit total_profit "31"`, `default reason "gone"`)
-	h.auditor().get(ledgerPath+"/accounts/L:charity").want(200, "").has(`"balance":"1"`)
+	h := newFixture(t)
+	d := h.createSecular("certificate-issues")
+	d.mustAct("offering", "subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`)
+	d.mustAct("subscribe", "investor_id", `"`+someone+`"`, "certificates", "3")
+	d.mustActAll("activate", `profit total_profit "31"`, `default reason "gone"`)
+	h.auditor().get(ledgerPath+"/accounts/L:charity").want(200, "").wantTexts(`"balance":"1"`)
 	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
 }
 
 // A report reads so many events and no more: a longer one is asked for in parts.
 func TestAReportOnCharityIsBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const most, each = 5_000, 250
-	d := h.vows("wadiah")
+	d := h.createReligious("wadiah")
 	source := ledger.Source{Kind: ledger.Contract, ID: uuid.MustParse(d.id())}
 	give := func(n int) {
 		view := h.journal.View()
@@ -182,10 +182,10 @@ func TestAReportOnCharityIsBounded(t *testing.T) {
 	for range most / each {
 		give(each)
 	}
-	h.session().get(islamic+"charity?limit=1").want(200, "").has(`"amount":5000,"postings":5000}]`)
-	h.passes(1)
+	h.session().get(islamic+"charity?limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
+	h.advanceDays(1)
 	give(1)
-	h.session().get(islamic + "charity?limit=1").faults("from")
-	h.session().get(islamic+"charity?from=2026-09-04").want(200, "").has(`"amount":1,"postings":1}]`)
-	h.session().get(islamic+"charity?to=2026-09-03&limit=1").want(200, "").has(`"amount":5000,"postings":5000}]`)
+	h.session().get(islamic + "charity?limit=1").wantFaults("from")
+	h.session().get(islamic+"charity?from=2026-09-04").want(200, "").wantTexts(`"amount":1,"postings":1}]`)
+	h.session().get(islamic+"charity?to=2026-09-03&limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
 }

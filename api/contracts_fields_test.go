@@ -51,11 +51,11 @@ func words(list string) (all []string) {
 var lots = `"1` + strings.Repeat("0", 72) + `"`
 
 var (
-	whoField       = column{required: true, takes: []string{`"` + stranger + `"`}, refuses: noUUID}
+	whoField       = column{required: true, takes: []string{`"` + someoneElse + `"`}, refuses: noUUID}
 	regionField    = column{required: true, takes: words("AE SA BH QA KW OM MY ID PK BD EG JO TR KZ UZ AZ KG RU GB"), refuses: []string{`"US"`, `"ae"`, `"A"`, `"ARE"`, `""`, `1`, `"XX"`}}
 	currencyField  = column{takes: words("AED SAR BHD QAR KWD OMR MYR IDR PKR BDT EGP JOD TRY KZT UZS AZN KGS RUB GBP USD EUR"), refuses: []string{`"JPY"`, `"usd"`, `"USDT"`, `1`, `" "`}}
 	metadataField  = column{takes: []string{`{}`, `{"a":1}`}, refuses: noObject}
-	productIDField = column{takes: []string{`"` + stranger + `"`}, refuses: noUUID}
+	productIDField = column{takes: []string{`"` + someoneElse + `"`}, refuses: noUUID}
 	frequencyField = column{takes: words("monthly quarterly semi_annually annually"), refuses: append([]string{`"weekly"`, `"at_maturity"`}, noWord...)}
 	ratioField     = column{required: true, takes: []string{`{"bank":0,"customer":100}`, `{"bank":100,"customer":0}`, `{"bank":33,"customer":67}`}, refuses: noRatio}
 )
@@ -159,8 +159,8 @@ var contractFields = map[string]map[string]column{
 // missing or null.
 func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.storesNothing(t, func() {
+	h := newFixture(t)
+	h.wantNothingStored(t, func() {
 		for _, product := range products {
 			var all []string
 			for _, name := range slices.Sorted(maps.Keys(contractFields[product])) {
@@ -169,14 +169,14 @@ func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
 				}
 				all = append(all, name)
 				for _, left := range []string{"", "null"} {
-					a := h.session().post(pfp+product, forms[product].with(name, left).json()).faults(name)
+					a := h.session().post(pfp+product, forms[product].with(name, left).json()).wantFaults(name)
 					if got := a.at("details." + name + ".0"); got != "is required" {
 						t.Errorf("%s without %s: %s", product, name, got)
 					}
 				}
 			}
 			for _, body := range []string{"{}", ""} {
-				h.session().post(pfp+product, body).faults(all...)
+				h.session().post(pfp+product, body).wantFaults(all...)
 			}
 		}
 	})
@@ -186,8 +186,8 @@ func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
 // shape of the specification, and nothing is stored.
 func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.storesNothing(t, func() {
+	h := newFixture(t)
+	h.wantNothingStored(t, func() {
 		for _, product := range products {
 			for name, c := range contractFields[product] {
 				for _, value := range c.refuses {
@@ -204,7 +204,7 @@ func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
 // Fields inside their bounds are kept, and shown as they were sent.
 func TestFieldsOfAContractInsideTheirBoundsAreShownAsSent(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, product := range products {
 		for name, c := range contractFields[product] {
 			for _, value := range c.takes {
@@ -233,7 +233,7 @@ func besides(product, name, value string) []string {
 // A field that was not sent has its default, and one that has none is null.
 func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	defaults := map[string]members{
 		"certificate-issues":   {"early_redemption_allowed": "false"},
 		"managed-investments":  {"mandate_type": "restricted"},
@@ -245,7 +245,7 @@ func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 	}
 	for _, product := range products {
 		a := h.session().post(pfp+product, forms[product].json()).want(201, "")
-		a.tells("currency", "AED", "env", "prod", "region", "AE")
+		a.wantData("currency", "AED", "env", "prod", "region", "AE")
 		for name := range contractFields[product] {
 			want, known := defaults[product][name]
 			switch {
@@ -265,16 +265,16 @@ func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 // "Contracts carry a region, a currency": without one it is the region's.
 func TestAContractsCurrencyIsItsRegionsUnlessSent(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for code, want := range map[string]string{"BH": "BHD", "RU": "RUB", "GB": "GBP", "ID": "IDR", "TR": "TRY"} {
 		for _, product := range []string{"certificate-issues", "leases", "partnerships"} {
-			h.session().post(pfp+product, forms[product].with("region", `"`+code+`"`).json()).want(201, "").tells("currency", want)
-			h.session().post(pfp+product, forms[product].with("region", `"`+code+`"`, "currency", `"EUR"`).json()).want(201, "").tells("currency", "EUR")
+			h.session().post(pfp+product, forms[product].with("region", `"`+code+`"`).json()).want(201, "").wantData("currency", want)
+			h.session().post(pfp+product, forms[product].with("region", `"`+code+`"`, "currency", `"EUR"`).json()).want(201, "").wantData("currency", "EUR")
 		}
 	}
 	for _, blank := range []string{`""`, "null", ""} {
 		for _, product := range []string{"managed-investments", "investment-deposits", "instalment-sales"} {
-			h.session().post(pfp+product, forms[product].with("currency", blank).json()).faults("currency")
+			h.session().post(pfp+product, forms[product].with("currency", blank).json()).wantFaults("currency")
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestAContractsCurrencyIsItsRegionsUnlessSent(t *testing.T) {
 // "Derived": what follows from other fields cannot be set, whatever is sent for it.
 func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	common := []string{"id", "contract_number", "status", "inserted_at", "updated_at", "compliance_review"}
 	for product, derived := range map[string]string{
 		"certificate-issues":   "certificates_total certificates_outstanding profit_distributions total_profit_distributed actual_yield next_distribution_date isin subscriptions maturity_date",
@@ -312,7 +312,7 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 // numbers are gap-free for each organization and prefix.
 func TestEveryContractHasANumberOfItsProduct(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for product, want := range map[string]string{
 		"certificate-issues": "CI", "managed-investments": "MI", "leases": "LS", "partnerships": "PN", "investment-deposits": "ID",
 		"instalment-sales": "IS", "safekeeping-deposits": "SD",
@@ -321,8 +321,8 @@ func TestEveryContractHasANumberOfItsProduct(t *testing.T) {
 			if i == 1 {
 				h.session().post(pfp+product, `{}`).want(422, "") // a refusal takes no number
 			}
-			a := h.strikes(product).says()
-			a.tells("contract_number", want+"-2026-00000"+string(rune('1'+i)), "status", a.at("data.status"))
+			a := h.createSecular(product).read()
+			a.wantData("contract_number", want+"-2026-00000"+string(rune('1'+i)), "status", a.at("data.status"))
 			if a.at("data.inserted_at") != a.at("data.updated_at") || !strings.HasPrefix(a.at("data.inserted_at"), "2026-09-03T10:15:30.") {
 				t.Errorf("%s", a.body)
 			}
@@ -333,11 +333,11 @@ func TestEveryContractHasANumberOfItsProduct(t *testing.T) {
 // "indicative_rate: informational only, not used in any calculation".
 func TestAnIndicativeRateIsNotCalculatedWith(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var ends []string
 	for _, rate := range []string{"", `0`, `50`} {
-		d := h.strikes("investment-deposits", "indicative_rate", rate, "early_withdrawal_allowed", "true").follows("activate", `profit gross_profit "100"`, `withdraw closed_by "teller"`)
-		ends = append(ends, d.says().at("data.metadata")+strings.Join(d.moved(), "\n"))
+		d := h.createSecular("investment-deposits", "indicative_rate", rate, "early_withdrawal_allowed", "true").mustActAll("activate", `profit gross_profit "100"`, `withdraw closed_by "teller"`)
+		ends = append(ends, d.read().at("data.metadata")+strings.Join(d.entries(), "\n"))
 	}
 	if ends[0] != ends[1] || ends[0] != ends[2] {
 		t.Errorf("by their rates deposits ended as\n%s", strings.Join(ends, "\n"))
@@ -348,32 +348,32 @@ func TestAnIndicativeRateIsNotCalculatedWith(t *testing.T) {
 // term; total_value is the sum of the two contributions.
 func TestWhatAKindOfContractRequiresBesides(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	ask := func(product string, pairs ...string) *answer {
 		return h.session().post(pfp+product, forms[product].with(pairs...).json())
 	}
-	ask("leases", "lease_type", `"finance"`).faults("purchase_option_price")
-	ask("leases", "lease_type", `"finance"`, "purchase_option_price", `"1"`).want(201, "").tells("purchase_option", "true")
-	ask("partnerships", "partnership_type", `"diminishing"`).faults("term_months")
-	ask("partnerships", "total_value", `"1001"`).faults("total_value")
-	ask("certificate-issues", "min_subscription", `5`, "max_subscription", `4`).faults("max_subscription")
-	ask("certificate-issues", "subscription_start", `"2026-09-05"`, "subscription_end", `"2026-09-04"`).faults("subscription_end")
+	ask("leases", "lease_type", `"finance"`).wantFaults("purchase_option_price")
+	ask("leases", "lease_type", `"finance"`, "purchase_option_price", `"1"`).want(201, "").wantData("purchase_option", "true")
+	ask("partnerships", "partnership_type", `"diminishing"`).wantFaults("term_months")
+	ask("partnerships", "total_value", `"1001"`).wantFaults("total_value")
+	ask("certificate-issues", "min_subscription", `5`, "max_subscription", `4`).wantFaults("max_subscription")
+	ask("certificate-issues", "subscription_start", `"2026-09-05"`, "subscription_end", `"2026-09-04"`).wantFaults("subscription_end")
 	several := members{"partnership_type": `"both"`, "total_value": `1`, "profit_sharing_ratio": `{"bank":-10,"customer":110}`}
 	h.session().post(pfp+"partnerships", several.json()).
-		faults("bank_contribution", "customer_contribution", "customer_id", "partnership_type", "profit_sharing_ratio", "region", "total_value")
+		wantFaults("bank_contribution", "customer_contribution", "customer_id", "partnership_type", "profit_sharing_ratio", "region", "total_value")
 }
 
 // A contract may name the screening that it rests on, which has to be one of the
 // organization's.
 func TestAContractRestsOnAScreeningThatIsThere(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	found := h.session().get("/api/v1/baas/islamic-banking/screen?subject=asset&region=AE&description=lorry").want(200, "").at("data.screening_id")
 	for _, product := range products {
-		h.strikes(product, "screening_id", `"`+found+`"`).says().tells("screening_id", found)
-		h.storesNothing(t, func() {
+		h.createSecular(product, "screening_id", `"`+found+`"`).read().wantData("screening_id", found)
+		h.wantNothingStored(t, func() {
 			for _, none := range append([]string{`"` + someone + `"`, `""`}, noUUID...) {
-				h.session().post(pfp+product, forms[product].with("screening_id", none).json()).faults("screening_id")
+				h.session().post(pfp+product, forms[product].with("screening_id", none).json()).wantFaults("screening_id")
 			}
 		})
 	}

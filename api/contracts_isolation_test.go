@@ -11,14 +11,14 @@ import (
 // other reading, or of another product, is answered as one that nobody has.
 func TestAContractOfOneReadingIsUnknownToTheOther(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	actions := map[string]string{ // one that the other address has
 		"murabaha": "cancel", "mudaraba": "fund", "musharaka": "dissolve", "ijara": "acquire", "sukuk": "offering", "wadiah": "close",
 	}
 	for religious, secular := range counterparts {
-		theirs, ours := h.strikes(secular), h.vows(religious)
-		idOf := func(d *pact) string { return d.path[strings.LastIndex(d.path, "/")+1:] }
-		h.storesNothing(t, func() {
+		theirs, ours := h.createSecular(secular), h.createReligious(religious)
+		idOf := func(d *contractFixture) string { return d.path[strings.LastIndex(d.path, "/")+1:] }
+		h.wantNothingStored(t, func() {
 			for _, at := range []struct{ base, id, action string }{
 				{pfp + secular, idOf(ours), actions[religious]},
 				{islamic + religious, idOf(theirs), "approve"},
@@ -40,7 +40,7 @@ func TestAContractOfOneReadingIsUnknownToTheOther(t *testing.T) {
 			}
 		})
 	}
-	other := h.vows("mudaraba")
+	other := h.createReligious("mudaraba")
 	id := other.path[strings.LastIndex(other.path, "/")+1:]
 	h.session().get(islamic+"ijara/"+id).want(404, `{"error":"not_found","message":"no such contract"}`)
 }
@@ -48,9 +48,9 @@ func TestAContractOfOneReadingIsUnknownToTheOther(t *testing.T) {
 // The same in lists, filters, statistics and numbers.
 func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for religious, secular := range counterparts {
-		theirs, ours := h.strikes(secular), h.vows(religious)
+		theirs, ours := h.createSecular(secular), h.createReligious(religious)
 		for _, c := range []struct{ path, want string }{
 			{pfp + secular, theirs.path}, {islamic + religious, ours.path},
 			{pfp + secular + "?region=AE", theirs.path}, {islamic + religious + "?env=prod", ours.path},
@@ -60,8 +60,8 @@ func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
 				t.Errorf("%s: %s", c.path, a.body)
 			}
 		}
-		for d, number := range map[*pact]string{theirs: "-2026-000001", ours: "-2026-000001"} {
-			if got := d.says().at("data.contract_number"); !strings.HasSuffix(got, number) {
+		for d, number := range map[*contractFixture]string{theirs: "-2026-000001", ours: "-2026-000001"} {
+			if got := d.read().at("data.contract_number"); !strings.HasSuffix(got, number) {
 				t.Errorf("%s has the number %s", d.path, got)
 			}
 		}
@@ -76,10 +76,10 @@ func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
 		t.Errorf("a holder of sukuk is shown %s", a.body)
 	}
 	for range 3 {
-		h.strikes("investment-deposits") // have no address there
+		h.createSecular("investment-deposits") // have no address there
 	}
 	stats := h.session().get(islamic+"stats").want(200, "")
-	stats.tells("total", "7")
+	stats.wantData("total", "7")
 	for i, productType := range []string{"sukuk", "musharaka", "ijara", "mudaraba", "murabaha", "wadiah"} {
 		want := `{"count":1,"product_type":"` + productType + `"}`
 		if productType == "sukuk" {
@@ -94,7 +94,7 @@ func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
 // A key that was used at one address is another request at the other.
 func TestAKeyUsedInOneReadingIsAnotherRequestInTheOther(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	keyed := h.session().with("idempotency-key", "k-1")
 	body := forms["managed-investments"].json()
 	first := keyed.post(islamic+"mudaraba", body).want(201, "")
@@ -111,14 +111,14 @@ func TestAKeyUsedInOneReadingIsAnotherRequestInTheOther(t *testing.T) {
 // An action with a key is done once: its repetition is given the answer of then.
 func TestAnActionOfTheReligiousFamilyIsDoneOnceAKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("mudaraba")
+	h := newFixture(t)
+	d := h.createReligious("mudaraba")
 	keyed := d.with("idempotency-key", "approve-1")
 	first := keyed.post(d.path+"/approve", fatwa.json()).want(200, "")
-	d.follows("fund")
+	d.mustActAll("fund")
 	if again := keyed.post(d.path+"/approve", fatwa.json()).want(200, first.body); again.header.Get("x-idempotent-replay") != "true" {
 		t.Error("the repetition does not say that it is one")
 	}
 	keyed.post(d.path+"/approve", fatwa.with("note", `"other"`).json()).want(409, "")
-	d.says().tells("status", "funded")
+	d.read().wantData("status", "funded")
 }

@@ -10,7 +10,7 @@ import (
 // with another body, 409.
 func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	keyed := func(key string) caller { return h.session().with("idempotency-key", key) }
 	for _, product := range products {
 		body := forms[product].with("metadata", `{ "n" :1}`).json()
@@ -19,12 +19,12 @@ func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
 		if again.header.Get("x-idempotent-replay") != "true" || first.header.Get("x-idempotent-replay") != "" {
 			t.Errorf("%s: first %q, again %q", product, first.header, again.header)
 		}
-		keyed("create "+product).post(pfp+product, forms[product].with("metadata", `{"n":1}`).json()).conflicts()
+		keyed("create "+product).post(pfp+product, forms[product].with("metadata", `{"n":1}`).json()).wantConflict()
 		if rows := h.session().get(pfp + product + "?env=prod").rows(); rows != 1 {
 			t.Errorf("%d %s", rows, product)
 		}
 	}
-	other, d := h.strikes("partnerships"), h.strikes("partnerships")
+	other, d := h.createSecular("partnerships"), h.createSecular("partnerships")
 	path := d.path
 	steps := []struct{ action, body string }{
 		{"submit", ""}, {"review", `{"approved_by":"board"}`}, {"fund", ""}, {"activate", ""},
@@ -33,17 +33,17 @@ func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
 	var answers []*answer
 	for _, step := range steps {
 		answers = append(answers, keyed(step.action).post(path+"/"+step.action, step.body).want(200, ""))
-		h.passes(1)
+		h.advanceDays(1)
 	}
-	end := d.says()
-	h.storesNothing(t, func() {
+	end := d.read()
+	h.wantNothingStored(t, func() {
 		for i, step := range steps {
 			again := keyed(step.action).post(path+"/"+step.action, step.body).want(200, answers[i].body)
 			if again.header.Get("x-idempotent-replay") != "true" {
 				t.Errorf("%s is not marked as a replay", step.action)
 			}
-			keyed(step.action).post(path+"/"+step.action, `{"other":1}`).conflicts()
-			keyed(step.action).post(other.path+"/"+step.action, step.body).conflicts()
+			keyed(step.action).post(path+"/"+step.action, `{"other":1}`).wantConflict()
+			keyed(step.action).post(other.path+"/"+step.action, step.body).wantConflict()
 		}
 		d.get(path).want(200, end.body)
 	})
@@ -52,37 +52,37 @@ func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
 // An answer that goes over several entries is the same when it is repeated.
 func TestAReplayOfAnActionWithSeveralEntriesIsTheSame(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("certificate-issues", "total_value", `"14000"`, "underlying_asset_value", `"14000"`).follows(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	h := newFixture(t)
+	d := h.createSecular("certificate-issues", "total_value", `"14000"`, "underlying_asset_value", `"14000"`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
 	for i := range 140 {
 		who := fmt.Sprintf("%s%03d", someone[:33], i)
-		d.follows(`subscribe investor_id "` + who + `" certificates 1`)
+		d.mustActAll(`subscribe investor_id "` + who + `" certificates 1`)
 	}
 	c := h.session().with("idempotency-key", "activate")
 	first := c.post(d.path+"/activate", "").want(200, "")
-	if n := len(d.moved()); n != 142 {
+	if n := len(d.entries()); n != 142 {
 		t.Errorf("%d entries, want 140 subscriptions and 2 of the activation", n)
 	}
-	d.follows(`profit total_profit "1400"`)
+	d.mustActAll(`profit total_profit "1400"`)
 	c.post(d.path+"/activate", "").want(200, first.body)
 }
 
 // A refusal claims nothing: the key is free for the request that is mended.
 func TestARefusedWriteOfAContractLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	c := h.session().with("idempotency-key", "k")
 	c.post(pfp+"leases", "{}").want(422, "")
-	c.post(pfp+"leases", forms["leases"].with("region", `"XX"`).json()).faults("region")
+	c.post(pfp+"leases", forms["leases"].with("region", `"XX"`).json()).wantFaults("region")
 	made := c.post(pfp+"leases", forms["leases"].json()).want(201, "")
-	d := &pact{h.session().with("idempotency-key", "a"), pfp + "leases/" + made.at("data.id")}
-	d.asks("payment", "amount", `"1"`).conflicts()
-	d.asks("acquire").faults("ownership_documents")
-	d.does("acquire", "ownership_documents", `["deed"]`)
-	d.asks("acquire", "ownership_documents", `["other"]`).conflicts()
-	h.session().post(d.path+"/acquire", `{"ownership_documents":["deed"]}`).conflicts() // without the key: the state is another
+	d := &contractFixture{h.session().with("idempotency-key", "a"), pfp + "leases/" + made.at("data.id")}
+	d.act("payment", "amount", `"1"`).wantConflict()
+	d.act("acquire").wantFaults("ownership_documents")
+	d.mustAct("acquire", "ownership_documents", `["deed"]`)
+	d.act("acquire", "ownership_documents", `["other"]`).wantConflict()
+	h.session().post(d.path+"/acquire", `{"ownership_documents":["deed"]}`).wantConflict() // without the key: the state is another
 	for _, key := range []string{strings.Repeat("k", 256), "a\tb"} {
-		h.session().with("idempotency-key", key).post(pfp+"leases", forms["leases"].json()).faults("Idempotency-Key")
+		h.session().with("idempotency-key", key).post(pfp+"leases", forms["leases"].json()).wantFaults("Idempotency-Key")
 	}
 }
 
@@ -90,7 +90,7 @@ func TestARefusedWriteOfAContractLeavesItsKeyFree(t *testing.T) {
 // partner's or the administration's key is none of theirs.
 func TestKeysOfContractsAreTheOrganizationsPeoples(t *testing.T) {
 	t.Parallel()
-	q := openQuarter(t)
+	q := newAccessFixture(t)
 	body := forms["leases"].json()
 	first := q.as(asAdmin).with("idempotency-key", "k").post(pfp+"leases", body).want(201, "")
 	q.as(asClient).with("idempotency-key", "k").post(pfp+"leases", body).want(201, first.body)

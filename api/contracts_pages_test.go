@@ -12,12 +12,12 @@ import (
 
 // DECISIONS, 6: `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200.
 // A cursor goes on where its page ended, whatever is created meanwhile.
-func TestPagesOfContractsGoOnWhileOthersAreCreated(t *testing.T) {
+func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var all []string
 	for range 205 {
-		all = append(all, h.strikes("investment-deposits").id())
+		all = append(all, h.createSecular("investment-deposits").id())
 	}
 	slices.Reverse(all)
 	page := func(query string) *answer {
@@ -41,7 +41,7 @@ func TestPagesOfContractsGoOnWhileOthersAreCreated(t *testing.T) {
 			t.Errorf("the cursor is %s after a row of %s", next, last)
 		}
 		cursor = "&cursor=" + url.QueryEscape(next)
-		h.strikes("investment-deposits")
+		h.createSecular("investment-deposits")
 		h.session().post(pfp+"investment-deposits/"+a.ids()[0]+"/activate", "").want(200, "") // what is moved keeps its place
 	}
 	if !slices.Equal(walked, all) {
@@ -56,11 +56,11 @@ func TestPagesOfContractsGoOnWhileOthersAreCreated(t *testing.T) {
 // A page of few among many goes on where it stopped.
 func TestAFilteredPageOfContractsGoesOn(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var wanted []string
 	for i := range 12 {
 		env := []string{"prod", "test", "test"}[i%3]
-		if d := h.strikes("leases", "env", `"`+env+`"`); env == "prod" {
+		if d := h.createSecular("leases", "env", `"`+env+`"`); env == "prod" {
 			wanted = append(wanted, d.id())
 		}
 	}
@@ -84,14 +84,14 @@ func TestAFilteredPageOfContractsGoesOn(t *testing.T) {
 // percentages); profit shares, buyout history and review are in the detail only."
 func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("partnerships", "metadata", `{"a":1}`)
+	h := newFixture(t)
+	d := h.createSecular("partnerships", "metadata", `{"a":1}`)
 	row, _ := h.session().get(pfp + "partnerships").object()["data"].([]any)[0].(map[string]any)
 	want := strings.Fields("bank_contribution bank_ownership_percent contract_number currency customer_contribution customer_id customer_ownership_percent env id inserted_at partnership_type region status total_value updated_at")
 	if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
 		t.Errorf("listed with %q, want %q", got, want)
 	}
-	whole, _ := d.says().object()["data"].(map[string]any)
+	whole, _ := d.read().object()["data"].(map[string]any)
 	for _, name := range strings.Fields("profit_sharing_ratio bank_profit_share customer_profit_share buyout_history compliance_review metadata total_profit total_loss rental_paid_total") {
 		if _, there := whole[name]; !there {
 			t.Errorf("the detail has no %s", name)
@@ -107,11 +107,11 @@ func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 // DECISIONS, 6: certificate detail has `subscriptions` [{investor_id, certificates, date}].
 func TestAnIssuesDetailHasItsSubscriptions(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`,
-		`subscribe investor_id "`+someone+`" certificates 2`, `subscribe investor_id "`+stranger+`" certificates 1`)
-	want := `[{"certificates":2,"date":"2026-09-03","investor_id":"` + someone + `"},{"certificates":1,"date":"2026-09-03","investor_id":"` + stranger + `"}]`
-	d.says().tells("subscriptions", want)
+	h := newFixture(t)
+	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`,
+		`subscribe investor_id "`+someone+`" certificates 2`, `subscribe investor_id "`+someoneElse+`" certificates 1`)
+	want := `[{"certificates":2,"date":"2026-09-03","investor_id":"` + someone + `"},{"certificates":1,"date":"2026-09-03","investor_id":"` + someoneElse + `"}]`
+	d.read().wantData("subscriptions", want)
 	if a := h.session().get(pfp + "certificate-issues"); a.at("data.0.id") != d.id() || a.at("data.0.subscriptions") != "(absent)" {
 		t.Errorf("listed %s", a.body)
 	}
@@ -120,14 +120,14 @@ func TestAnIssuesDetailHasItsSubscriptions(t *testing.T) {
 // DECISIONS, 6: the entries of a contract, and only its own, newest first, by page.
 func TestTheEntriesOfAContractAreShown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d, other := h.strikes("partnerships"), h.strikes("partnerships")
+	h := newFixture(t)
+	d, other := h.createSecular("partnerships"), h.createSecular("partnerships")
 	if a := d.get(d.path + "/entries"); a.rows() != 0 || a.at("cursor.cursor_value") != "null" {
 		t.Errorf("a draft has %s", a.body)
 	}
-	other.follows("fund")
-	d.follows("fund", "activate", `profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "10"`)
-	d.hasMoved(
+	other.mustActAll("fund")
+	d.mustActAll("fund", "activate", `profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "10"`)
+	d.wantEntries(
 		"fund 2026-09-03: Dr A:musharaka:{c} 600, Cr A:cash:AE 600, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400",
 		"profit 2026-09-03: Dr A:venture_due:{c} 101, Cr I:musharaka 50, Cr L:partner_profit:{c} 51, Dr A:cash:AE 50, Dr L:partner_profit:{c} 51, Cr A:venture_due:{c} 101",
 		"loss 2026-09-03: Dr E:musharaka_loss 6, Cr A:musharaka:{c} 6, Dr M:partner_capital:{c} 4, Cr M:venture_assets:{c} 4",
@@ -143,18 +143,18 @@ func TestTheEntriesOfAContractAreShown(t *testing.T) {
 		t.Errorf("shown as\n%s\nthe ledger's are\n%s", page.body, ledger.body)
 	}
 	for query, field := range map[string]string{"limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "source=" + d.id(): "source"} {
-		d.get(d.path + "/entries?" + query).faults(field)
+		d.get(d.path + "/entries?" + query).wantFaults(field)
 	}
 }
 
 // The schedule as CSV for people: dates, and amounts in minor units.
 func TestTheScheduleOfALeaseIsACSVFile(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("leases", "lease_term_months", `3`, "monthly_rental", `"100"`)
+	h := newFixture(t)
+	d := h.createSecular("leases", "lease_term_months", `3`, "monthly_rental", `"100"`)
 	const header = "payment_number,due_date,amount,status\n"
 	d.get(d.path+"/schedule.csv").want(200, header)
-	d.follows(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-09-10"`, `payment amount "150"`)
+	d.mustActAll(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-09-10"`, `payment amount "150"`)
 	a := d.get(d.path+"/schedule.csv").want(200, header+"1,2026-10-10,100,paid\n2,2026-11-09,100,pending\n3,2026-12-09,100,pending\n")
 	if a.header.Get("content-type") != "text/csv; charset=utf-8" || a.header.Get("content-disposition") != `attachment; filename="LS-2026-000001.csv"` {
 		t.Errorf("headers %v", a.header)
@@ -163,13 +163,13 @@ func TestTheScheduleOfALeaseIsACSVFile(t *testing.T) {
 
 func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("instalment-sales", "instalments", `3`, "asset_cost", `"1000"`, "markup_rate", `10`)
-	d.follows("order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", `activate start_date "2026-09-10"`)
+	h := newFixture(t)
+	d := h.createSecular("instalment-sales", "instalments", `3`, "asset_cost", `"1000"`, "markup_rate", `10`)
+	d.mustActAll("order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", `activate start_date "2026-09-10"`)
 	d.get(d.path+"/schedule.csv").want(200, "payment_number,due_date,amount,cost_part,profit_part,status\n"+
 		"1,2026-10-10,366,333,33,pending\n2,2026-11-09,366,333,33,pending\n3,2026-12-09,368,334,34,pending\n")
 	for _, product := range []string{"partnerships", "certificate-issues", "managed-investments", "investment-deposits", "safekeeping-deposits"} {
-		other := h.strikes(product)
+		other := h.createSecular(product)
 		other.get(other.path+"/schedule.csv").want(404, "")
 	}
 }
@@ -179,9 +179,9 @@ func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
 // one lease in arrears although all others are newer.
 func TestAPageOfContractsLooksAtSoManyAndNoMore(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const bound = 400
-	oldest := h.strikes("leases", "region", `"MY"`).follows(`acquire ownership_documents ["deed"]`, "activate", `arrears amount "5"`)
+	oldest := h.createSecular("leases", "region", `"MY"`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `arrears amount "5"`)
 	body := forms["leases"].json()
 	var all sync.WaitGroup
 	for range crowd {
@@ -206,7 +206,7 @@ func TestAPageOfContractsLooksAtSoManyAndNoMore(t *testing.T) {
 		}
 	}
 	// An environment has a list of its own, in which nothing is looked at in vain.
-	rare := h.strikes("leases", "env", `"test"`)
+	rare := h.createSecular("leases", "env", `"test"`)
 	for range crowd {
 		all.Go(func() {
 			for range bound/crowd + 1 {

@@ -45,56 +45,56 @@ func wantCount(t *testing.T, count map[int]int, want map[int]int) {
 
 func TestManySubscribersAtOnceNeverOversubscribe(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	h := newFixture(t)
+	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
 	_, count := rush(func(i int) *answer { // ten certificates, three at a time
-		return d.asks("subscribe", "investor_id", fmt.Sprintf(`"%s%02d"`, someone[:34], i), "certificates", `3`)
+		return d.act("subscribe", "investor_id", fmt.Sprintf(`"%s%02d"`, someone[:34], i), "certificates", `3`)
 	})
 	wantCount(t, count, map[int]int{200: 3, 422: crowd - 3})
-	if entries := d.moved(); len(entries) != 3 {
+	if entries := d.entries(); len(entries) != 3 {
 		t.Errorf("booked %q", entries)
 	}
-	d.asks("subscribe", "investor_id", `"`+stranger+`"`, "certificates", `2`).faults("certificates")
-	d.does("subscribe", "investor_id", `"`+stranger+`"`, "certificates", `1`)
-	d.does("activate").tells("certificates_outstanding", "10")
+	d.act("subscribe", "investor_id", `"`+someoneElse+`"`, "certificates", `2`).wantFaults("certificates")
+	d.mustAct("subscribe", "investor_id", `"`+someoneElse+`"`, "certificates", `1`)
+	d.mustAct("activate").wantData("certificates_outstanding", "10")
 }
 
 func TestAHolderAtOnceNeverGoesBeyondTheCeiling(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("certificate-issues", "max_subscription", `5`).follows(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
-	_, count := rush(func(int) *answer { return d.asks("subscribe", "investor_id", `"`+someone+`"`, "certificates", `2`) })
+	h := newFixture(t)
+	d := h.createSecular("certificate-issues", "max_subscription", `5`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	_, count := rush(func(int) *answer { return d.act("subscribe", "investor_id", `"`+someone+`"`, "certificates", `2`) })
 	wantCount(t, count, map[int]int{200: 2, 422: crowd - 2})
 }
 
 func TestOfManyLastBuyoutsOneBuys(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).follows("fund", "activate", "buyout units 10")
-	answers, count := rush(func(int) *answer { return d.asks("buyout", "units", `2`) })
+	h := newFixture(t)
+	d := h.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate", "buyout units 10")
+	answers, count := rush(func(int) *answer { return d.act("buyout", "units", `2`) })
 	wantCount(t, count, map[int]int{200: 1, 409: crowd - 1})
 	for _, a := range answers {
 		if a.status == 200 {
-			a.tells("status", "completed", "units_bought", "12", "bank_ownership_percent", "0", "customer_ownership_percent", "100")
+			a.wantData("status", "completed", "units_bought", "12", "bank_ownership_percent", "0", "customer_ownership_percent", "100")
 		}
 	}
-	both := h.strikes("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).follows("fund", "activate")
-	_, count = rush(func(int) *answer { return both.asks("buyout") })
+	both := h.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
+	_, count = rush(func(int) *answer { return both.act("buyout") })
 	wantCount(t, count, map[int]int{200: 12, 409: crowd - 12})
-	if entries := both.moved(); len(entries) != 13 {
+	if entries := both.entries(); len(entries) != 13 {
 		t.Errorf("%d entries, want the funding and 12 buyouts", len(entries))
 	}
 }
 
 func TestOfManyActivationsOneActivates(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for product, before := range map[string][]string{
 		"investment-deposits": nil, "safekeeping-deposits": nil, "leases": {`acquire ownership_documents ["deed"]`},
 		"partnerships": {"fund"}, "managed-investments": {"fund"},
 	} {
-		d := h.strikes(product, "env", `"test"`).follows(before...)
-		_, count := rush(func(int) *answer { return d.asks("activate") })
+		d := h.createSecular(product, "env", `"test"`).mustActAll(before...)
+		_, count := rush(func(int) *answer { return d.act("activate") })
 		wantCount(t, count, map[int]int{200: 1, 409: crowd - 1})
 	}
 }
@@ -103,48 +103,48 @@ func TestOfManyActivationsOneActivates(t *testing.T) {
 // it is, and the books say what the record says.
 func TestProfitAgainstTheLossOfAllIsSettledInSomeOrder(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("managed-investments", "profit_sharing_ratio", `{"bank":100,"customer":0}`).follows("fund", "activate")
+	h := newFixture(t)
+	d := h.createSecular("managed-investments", "profit_sharing_ratio", `{"bank":100,"customer":0}`).mustActAll("fund", "activate")
 	_, count := rush(func(i int) *answer {
 		if i == crowd/2 {
-			return d.asks("loss", "amount", `"1000000"`)
+			return d.act("loss", "amount", `"1000000"`)
 		}
-		return d.asks("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-03"`)
+		return d.act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-03"`)
 	})
 	if count[200]+count[409] != crowd || count[200] < 1 {
 		t.Fatalf("answered %v", count)
 	}
 	kept := count[200] - 1
-	a := d.says().tells("status", "liquidated", "current_value", "0", "bank_profit_share", fmt.Sprint(10*kept), "total_loss", fmt.Sprint(1000+10*kept))
-	if entries := d.moved(); len(entries) != kept+2 || a.at("data.actual_end_date") != "2026-09-03" {
+	a := d.read().wantData("status", "liquidated", "current_value", "0", "bank_profit_share", fmt.Sprint(10*kept), "total_loss", fmt.Sprint(1000+10*kept))
+	if entries := d.entries(); len(entries) != kept+2 || a.at("data.actual_end_date") != "2026-09-03" {
 		t.Errorf("%d entries, %s", len(entries), a.body)
 	}
-	h.auditor().get("/api/v1/ledger/accounts/A:mudaraba:"+d.id()+"?currency=AED").want(200, "").tells("0.balance", "0")
+	h.auditor().get("/api/v1/ledger/accounts/A:mudaraba:"+d.id()+"?currency=AED").want(200, "").wantData("0.balance", "0")
 }
 
 func TestOfManyEndsOneEnds(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("investment-deposits", "early_withdrawal_allowed", "true").follows("activate", `profit gross_profit "100"`)
-	_, count := rush(func(i int) *answer { return d.asks("withdraw", "closed_by", fmt.Sprintf(`"teller %d"`, i)) })
+	h := newFixture(t)
+	d := h.createSecular("investment-deposits", "early_withdrawal_allowed", "true").mustActAll("activate", `profit gross_profit "100"`)
+	_, count := rush(func(i int) *answer { return d.act("withdraw", "closed_by", fmt.Sprintf(`"teller %d"`, i)) })
 	wantCount(t, count, map[int]int{200: 1, 409: crowd - 1})
-	h.auditor().get("/api/v1/ledger/accounts/L:customer:"+someone+":current?currency=AED").want(200, "").tells("0.balance", "1050")
+	h.auditor().get("/api/v1/ledger/accounts/L:customer:"+someone+":current?currency=AED").want(200, "").wantData("0.balance", "1050")
 }
 
 // The same key from everybody at once: one write, and its answer for all.
 func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	create := h.session().with("idempotency-key", "create")
 	answers, count := rush(func(int) *answer { return create.post(pfp+"leases", forms["leases"].json()) })
 	wantCount(t, count, map[int]int{201: crowd})
-	d := &pact{h.session(), pfp + "leases/" + answers[0].at("data.id")}
-	h.lists("leases", "", d)
-	d.follows(`acquire ownership_documents ["deed"]`, "activate")
+	d := &contractFixture{h.session(), pfp + "leases/" + answers[0].at("data.id")}
+	h.wantList("leases", "", d)
+	d.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
 	pay := h.session().with("idempotency-key", "pay")
 	answers2, count := rush(func(int) *answer { return pay.post(d.path+"/payment", `{"amount":"30"}`) })
 	wantCount(t, count, map[int]int{200: crowd})
-	d.says().tells("total_rentals_paid", "30")
+	d.read().wantData("total_rentals_paid", "30")
 	for name, all := range map[string][crowd]*answer{"create": answers, "payment": answers2} {
 		fresh := 0
 		for _, a := range all {
@@ -178,7 +178,7 @@ func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
 // Numbers are gap-free however many are created at once.
 func TestContractsAtOnceAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	answers, _ := rush(func(i int) *answer {
 		if i%4 == 0 {
 			return h.session().post(pfp+"partnerships", "{}")

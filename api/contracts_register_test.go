@@ -23,7 +23,7 @@ type registerPage struct {
 	}
 }
 
-func (d *pact) register(rest string) (p registerPage) {
+func (d *contractFixture) register(rest string) (p registerPage) {
 	d.h.t.Helper()
 	must(d.h.t, json.Unmarshal([]byte(d.get(d.path+rest).want(200, "").body), &p))
 	return p
@@ -33,10 +33,10 @@ func (d *pact) register(rest string) (p registerPage) {
 // there are; all of them, and the holders' positions, are read in pages.
 func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("certificate-issues", "total_value", `"30000"`, "underlying_asset_value", `"30000"`, "certificate_value", `"10"`,
+	h := newFixture(t)
+	d := h.createSecular("certificate-issues", "total_value", `"30000"`, "underlying_asset_value", `"30000"`, "certificate_value", `"10"`,
 		"subscription_start", `"2020-01-01"`, "subscription_end", `"2099-12-31"`)
-	d.does("offering")
+	d.mustAct("offering")
 	if p := d.register("/subscriptions"); len(p.Data) != 0 || p.Cursor.Field != "number" || p.Cursor.Value != nil {
 		t.Errorf("nobody has subscribed: %+v", p)
 	}
@@ -47,7 +47,7 @@ func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 			who = people[i-200] // three of them once more
 		}
 		people = append(people, who)
-		d.does("subscribe", "investor_id", fmt.Sprintf("%q", who), "certificates", fmt.Sprint(i%7+1))
+		d.mustAct("subscribe", "investor_id", fmt.Sprintf("%q", who), "certificates", fmt.Sprint(i%7+1))
 	}
 	var shown struct {
 		Data struct {
@@ -95,18 +95,18 @@ func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 	if p := d.register("/holders?investor_id=" + uuid.NewString()); len(p.Data) != 0 {
 		t.Errorf("%+v", p)
 	}
-	h.lists("certificate-issues", "?investor_id="+people[7], d)
-	h.lists("certificate-issues", "?investor_id="+uuid.NewString())
+	h.wantList("certificate-issues", "?investor_id="+people[7], d)
+	h.wantList("certificate-issues", "?investor_id="+uuid.NewString())
 	for rest, field := range map[string]string{
 		"/holders?investor_id=5": "investor_id", "/holders?limit=1001": "limit", "/subscriptions?limit=0": "limit", "/subscriptions?cursor=x": "cursor",
 		"/subscriptions?investor_id=" + someone: "investor_id", "/holders?offset=1": "offset",
 	} {
-		d.get(d.path + rest).faults(field)
+		d.get(d.path + rest).wantFaults(field)
 	}
 	if p := d.register("/subscriptions?cursor=18446744073709551615"); len(p.Data) != 0 {
 		t.Errorf("%+v", p)
 	}
-	other := h.strikes("leases")
+	other := h.createSecular("leases")
 	other.get(other.path+"/holders").want(405, "") // it has only actions there
 	d.get(pfp+"certificate-issues/"+someone+"/holders").want(404, "")
 }

@@ -7,7 +7,7 @@ import (
 
 // religiousRequests are requests of every route of the family: of a contract that is
 // there, and of what is not.
-func (h *house) religiousRequests(d *pact) (requests [][3]string) {
+func (h *fixture) religiousRequests(d *contractFixture) (requests [][3]string) {
 	const get, post = "GET", "POST"
 	for _, path := range []string{
 		islamic + "stats", islamic + "stats?env=nowhere", islamic + "regions", islamic + "charity", islamic + "charity?from=x",
@@ -26,7 +26,7 @@ func (h *house) religiousRequests(d *pact) (requests [][3]string) {
 }
 
 // refuses has somebody ask all of it, and checks that it is refused alike.
-func (d *pact) refuses(who caller, status int, begins string) {
+func (d *contractFixture) wantRefused(who caller, status int, begins string) {
 	d.h.t.Helper()
 	for _, r := range d.h.religiousRequests(d) {
 		if a := who.do(r[0], r[1], r[2]); a.status != status || !strings.HasPrefix(a.body, begins) {
@@ -39,18 +39,18 @@ func (d *pact) refuses(who caller, status int, begins string) {
 // module_not_active; DECISIONS, 6: that is checked first.
 func TestWithoutTheModuleTheReligiousFamilyIsNotThere(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("mudaraba")
+	h := newFixture(t)
+	d := h.createReligious("mudaraba")
 	organization := "/api/v1/organizations/" + h.seed.First.Org.String()
 	second := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
 	const missing = `{"error":"module_not_active","message":"`
-	h.storesNothing(t, func() { d.refuses(second, 403, missing) }) // it is no bank either
+	h.wantNothingStored(t, func() { d.wantRefused(second, 403, missing) }) // it is no bank either
 	for _, modules := range []string{`[]`, `["participatory_finance"]`} {
 		h.admin().patch(organization, `{"modules":`+modules+`}`).want(200, "")
-		h.storesNothing(t, func() { d.refuses(h.session(), 403, missing) })
+		h.wantNothingStored(t, func() { d.wantRefused(h.session(), 403, missing) })
 	}
 	h.admin().patch(organization, `{"modules":["islamic_finance"]}`).want(200, "")
-	d.says().tells("status", "draft")
+	d.read().wantData("status", "draft")
 	h.session().get(pfp+"managed-investments").want(403, "") // which has a module of its own
 }
 
@@ -58,23 +58,23 @@ func TestWithoutTheModuleTheReligiousFamilyIsNotThere(t *testing.T) {
 // banks; who is not known hears nothing of it.
 func TestTheModuleComesBeforeTheRoles(t *testing.T) {
 	t.Parallel()
-	q := openQuarter(t)
-	d := q.vows("mudaraba")
+	q := newAccessFixture(t)
+	d := q.createReligious("mudaraba")
 	known := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin}
 	const organization = "/api/v1/organizations/"
 	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
-	before := q.stock()
+	before := q.storedCounts()
 	for _, k := range known {
-		d.refuses(q.as(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
+		d.wantRefused(q.as(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
 		if a := q.as(k).do("HEAD", islamic+"stats", ""); a.status != 403 {
 			t.Errorf("HEAD as %s: %d", k, a.status)
 		}
 	}
-	if after := q.stock(); after != before {
+	if after := q.storedCounts(); after != before {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
-	before = q.stock()
+	before = q.storedCounts()
 	for _, k := range known {
 		for _, r := range q.server.Routes() {
 			if !strings.HasPrefix(r.Path, pfp) {
@@ -86,14 +86,14 @@ func TestTheModuleComesBeforeTheRoles(t *testing.T) {
 		}
 	}
 	for _, k := range []kind{nobody, byStrayKey, asStray} {
-		d.refuses(q.as(k), 401, unauthorized)
+		d.wantRefused(q.as(k), 401, unauthorized)
 		q.as(k).get(pfp+"leases").want(401, unauthorized)
 	}
 	// The operator's token names no organization that there is: nothing is missing there.
 	for _, org := range []string{"", someone, "x"} {
 		q.anyone().with("authorization", "Bearer "+string(q.seed.AdminToken)).with("x-organization-id", org).get(pfp+"leases").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
 	}
-	if after := q.stock(); after != before {
+	if after := q.storedCounts(); after != before {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 }
@@ -101,32 +101,32 @@ func TestTheModuleComesBeforeTheRoles(t *testing.T) {
 // The organization has to be a bank.
 func TestTheReligiousFamilyIsOfBanks(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("mudaraba")
+	h := newFixture(t)
+	d := h.createReligious("mudaraba")
 	h.admin().patch("/api/v1/organizations/"+h.seed.First.Org.String(), `{"type":"merchant"}`).want(200, "")
-	h.storesNothing(t, func() { d.refuses(h.session(), 403, `{"error":"forbidden","message":"`) })
+	h.wantNothingStored(t, func() { d.wantRefused(h.session(), 403, `{"error":"forbidden","message":"`) })
 	h.session().get(pfp+"managed-investments").want(200, "")
 }
 
 // It needs an admin or client role; auditors and partners, their keys and the
-// operator's token are refused, and whoever is not known is not told why.
+// operator's token are refused, and an unknown caller is not told why.
 func TestTheReligiousFamilyIsForAdminsAndClients(t *testing.T) {
 	t.Parallel()
-	q := openQuarter(t)
-	d := q.vows("mudaraba")
-	before := q.stock()
+	q := newAccessFixture(t)
+	d := q.createReligious("mudaraba")
+	before := q.storedCounts()
 	for _, k := range []kind{asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin} {
-		d.refuses(q.as(k), 403, `{"error":"forbidden","message":"`)
+		d.wantRefused(q.as(k), 403, `{"error":"forbidden","message":"`)
 	}
 	for _, k := range []kind{nobody, byStrayKey, asStray} {
-		d.refuses(q.as(k), 401, unauthorized)
+		d.wantRefused(q.as(k), 401, unauthorized)
 	}
-	if after := q.stock(); after != before {
+	if after := q.storedCounts(); after != before {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 	for _, k := range []kind{asAdmin, asClient} {
-		own := &pact{q.as(k), d.path}
-		own.says().tells("product_type", "mudaraba")
+		own := &contractFixture{q.as(k), d.path}
+		own.read().wantData("product_type", "mudaraba")
 		q.as(k).post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
 		for _, path := range []string{"stats", "regions", "charity", "screen?subject=asset", "ijara"} {
 			q.as(k).get(islamic+path).want(200, "")
@@ -145,8 +145,8 @@ func TestTheReligiousFamilyIsForAdminsAndClients(t *testing.T) {
 // An organization's contracts are its own: another bank's id is answered as a random one.
 func TestAnotherBanksContractsAreUnknown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("mudaraba")
+	h := newFixture(t)
+	d := h.createReligious("mudaraba")
 	screening := h.session().get(islamic+"screen?subject=asset").want(200, "").at("data.screening_id")
 	h.admin().patch("/api/v1/organizations/"+h.seed.Second.Org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
 	second := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
@@ -156,8 +156,8 @@ func TestAnotherBanksContractsAreUnknown(t *testing.T) {
 	}
 	second.post(d.path+"/approve", fatwa.json()).want(404, "")
 	second.get(islamic+"screen/"+screening).want(404, second.get(islamic+"screen/"+someone).body)
-	second.post(islamic+"mudaraba", religiousForm("mudaraba").with("screening_id", `"`+screening+`"`).json()).faults("screening_id")
-	second.get(islamic+"stats").want(200, "").tells("total", "0")
+	second.post(islamic+"mudaraba", religiousForm("mudaraba").with("screening_id", `"`+screening+`"`).json()).wantFaults("screening_id")
+	second.get(islamic+"stats").want(200, "").wantData("total", "0")
 	if a := second.post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, ""); a.at("data.contract_number") != "MDR-2026-000001" || a.at("data.organization_id") != h.seed.Second.Org.String() {
 		t.Errorf("made %s", a.body)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // has checks that the answer's body has these texts, exactly as they are written.
-func (a *answer) has(texts ...string) *answer {
+func (a *answer) wantTexts(texts ...string) *answer {
 	a.t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(a.body, text) {
@@ -21,15 +21,15 @@ func (a *answer) has(texts ...string) *answer {
 // to be read with arbitrary precision. 2^53 + 1 is the first that a float would change.
 func TestAmountsOfTheReligiousFamilyAreExactIntegers(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	most := "1" + strings.Repeat("0", 71)
 	for _, capital := range []string{"1", "9007199254740993", "18446744073709551617", most} {
 		for _, sent := range []string{capital, `"` + capital + `"`} {
 			a := h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("capital_amount", sent).json()).want(201, "")
-			a.has(`"capital_amount":`+capital+`,`, `"current_value":0,`)
+			a.wantTexts(`"capital_amount":`+capital+`,`, `"current_value":0,`)
 			path := islamic + "mudaraba/" + a.at("data.id")
 			h.session().get(path).want(200, a.body)
-			h.session().get(islamic + "mudaraba?per_page=1").has(`"capital_amount":` + capital + `,`)
+			h.session().get(islamic + "mudaraba?per_page=1").wantTexts(`"capital_amount":` + capital + `,`)
 		}
 	}
 }
@@ -37,15 +37,15 @@ func TestAmountsOfTheReligiousFamilyAreExactIntegers(t *testing.T) {
 // The same of actions, in lists and in what the service puts into metadata.
 func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("mudaraba", "capital_amount", "9007199254740993", "profit_sharing_ratio", `{"bank":0,"customer":100}`).approved().follows("fund", "activate")
+	h := newFixture(t)
+	d := h.createReligious("mudaraba", "capital_amount", "9007199254740993", "profit_sharing_ratio", `{"bank":0,"customer":100}`).approved().mustActAll("fund", "activate")
 	const profit = "9007199254740995"
 	for _, gross := range []string{profit, `"` + profit + `"`} {
-		d.does("distribute_profit", "gross_profit", gross, "period_end_date", `"2026-09-03"`)
+		d.mustAct("distribute_profit", "gross_profit", gross, "period_end_date", `"2026-09-03"`)
 	}
-	d.does("record_loss", "amount", "1")
-	d.does("complete", "final_value", "9007199254740997")
-	d.says().has(
+	d.mustAct("record_loss", "amount", "1")
+	d.mustAct("complete", "final_value", "9007199254740997")
+	d.read().wantTexts(
 		`"profit_distributions":[{"date":"2026-09-03","gross_profit":9007199254740995,"bank_share":0,"customer_share":9007199254740995},`,
 		`"customer_profit_share":18014398509481990,`, `"profit_sharing_ratio":{"bank":0,"customer":100}`,
 		`"losses":[{"date":"2026-09-03","loss_amount":1,"new_value":9007199254740992}]`,
@@ -56,31 +56,31 @@ func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 // DECISIONS, 6: amounts may be JSON integers or decimal strings; anything else is 422.
 func TestAmountsOfAnotherFormAreRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("mudaraba").approved().follows("fund", "activate")
+	h := newFixture(t)
+	d := h.createReligious("mudaraba").approved().mustActAll("fund", "activate")
 	wrong := []string{
 		"1.0", "1e3", "-1", "-0", `"01"`, `"-1"`, `"1.0"`, `" 1"`, `""`, `"x"`, `"0x10"`, "true", "[]", "{}", `["1"]`,
 		"1" + strings.Repeat("0", 72) + "1", "1" + strings.Repeat("0", 200), `"` + strings.Repeat("9", 79) + `"`,
 	}
-	h.storesNothing(t, func() {
+	h.wantNothingStored(t, func() {
 		for _, said := range append(wrong, "0", `"0"`) {
-			h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("capital_amount", said).json()).faults("capital_amount")
-			d.asks("record_loss", "amount", said).faults("amount")
+			h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("capital_amount", said).json()).wantFaults("capital_amount")
+			d.act("record_loss", "amount", said).wantFaults("amount")
 		}
 		for _, said := range wrong {
-			d.asks("distribute_profit", "gross_profit", said, "period_end_date", `"2026-09-03"`).faults("gross_profit")
+			d.act("distribute_profit", "gross_profit", said, "period_end_date", `"2026-09-03"`).wantFaults("gross_profit")
 		}
 	})
-	d.does("distribute_profit", "gross_profit", "0", "period_end_date", `"2026-09-03"`)
+	d.mustAct("distribute_profit", "gross_profit", "0", "period_end_date", `"2026-09-03"`)
 }
 
 // Integers that are no amounts stay within their bounds, also here.
 func TestOnlyAmountsAreOfAnySize(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for field, productType := range map[string]string{"term_months": "mudaraba", "instalments": "murabaha", "maturity_months": "sukuk", "lease_term_months": "ijara"} {
 		for _, said := range []string{"9223372036854775808", "9223372036854775807", "0", "-1", "1.0", "1e1", `"12"`} {
-			h.session().post(islamic+productType, religiousForm(productType).with(field, said).json()).faults(field)
+			h.session().post(islamic+productType, religiousForm(productType).with(field, said).json()).wantFaults(field)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestOnlyAmountsAreOfAnySize(t *testing.T) {
 // specification's tables.
 func TestEmptyFieldsAreLeftOut(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for productType, want := range map[string]string{
 		"murabaha": `"region":"AE","currency":"AED","customer_id":"SOMEONE","asset_description":"A milling machine","asset_cost":1000,"markup_rate":10,` +
 			`"instalments":4,"markup_amount":100,"sale_price":1100,"instalment_amount":275,"total_paid":0,"outstanding":0,"profit_recognised":0,` +
@@ -125,32 +125,32 @@ func TestEmptyFieldsAreLeftOut(t *testing.T) {
 // metadata comes back untouched: what is empty in it is not the service's.
 func TestMetadataOfTheReligiousFamilyIsUntouched(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const sent = `{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]}`
-	d := h.vows("mudaraba", "metadata", sent)
-	d.says().has(`"metadata":` + sent + `,`)
-	d.asksOf("reject", refusal).want(200, "").has(`"metadata":{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]},"rejection_reason":"not permitted"`)
+	d := h.createReligious("mudaraba", "metadata", sent)
+	d.read().wantTexts(`"metadata":` + sent + `,`)
+	d.actWith("reject", refusal).want(200, "").wantTexts(`"metadata":{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]},"rejection_reason":"not permitted"`)
 }
 
 // What is missing or wrong of a creation is refused by its fields, as at the secular
 // address.
 func TestCreationsOfTheReligiousFamilyAreValidated(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.storesNothing(t, func() {
+	h := newFixture(t)
+	h.wantNothingStored(t, func() {
 		for _, productType := range productTypes {
 			form := religiousForm(productType)
 			for name := range form {
 				if name == "currency" && productType == "wadiah" {
 					continue // its region's, where none is named
 				}
-				h.session().post(islamic+productType, form.with(name, "").json()).faults(name)
+				h.session().post(islamic+productType, form.with(name, "").json()).wantFaults(name)
 			}
-			h.session().post(islamic+productType, form.with("region", `"FR"`).json()).faults("region")
-			h.session().post(islamic+productType, form.with("env", `"staging"`).json()).faults("env")
-			h.session().post(islamic+productType, form.with("screening_id", `"`+someone+`"`).json()).faults("screening_id")
-			h.session().post(islamic+productType, form.with("screening_id", `"x"`).json()).faults("screening_id")
-			h.session().post(islamic+productType, "[]").faults("body")
+			h.session().post(islamic+productType, form.with("region", `"FR"`).json()).wantFaults("region")
+			h.session().post(islamic+productType, form.with("env", `"staging"`).json()).wantFaults("env")
+			h.session().post(islamic+productType, form.with("screening_id", `"`+someone+`"`).json()).wantFaults("screening_id")
+			h.session().post(islamic+productType, form.with("screening_id", `"x"`).json()).wantFaults("screening_id")
+			h.session().post(islamic+productType, "[]").wantFaults("body")
 			h.session().post(islamic+productType, `{"a":1,"a":2}`).want(400, "")
 		}
 	})

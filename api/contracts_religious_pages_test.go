@@ -9,9 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"pgregory.net/rapid"
 
-	"mizan/api"
+	"mizan/api/contracts"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -21,7 +20,7 @@ import (
 // per_page (default 50); DECISIONS, 6: both environments unless one is named.
 func TestPagesOfTheReligiousFamily(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const n = 60
 	var all, live []string // newest first
 	for i := range n {
@@ -35,7 +34,7 @@ func TestPagesOfTheReligiousFamily(t *testing.T) {
 			live = append([]string{a.at("data.id")}, live...)
 		}
 	}
-	h.vows("ijara")
+	h.createReligious("ijara")
 	first := h.session().get(islamic+"mudaraba").want(200, "")
 	if first.rows() != 50 || first.at("meta") != `{"page":1,"per_page":50,"product_type":"mudaraba","total":60}` {
 		t.Errorf("%d rows, %s", first.rows(), first.at("meta"))
@@ -67,16 +66,16 @@ func TestPagesOfTheReligiousFamily(t *testing.T) {
 // Every page is found, wherever it begins and whatever else was made in between.
 func TestAPageIsFoundByItsContractsNumbers(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const n = 40
 	for i := range n {
-		h.vows("murabaha")
+		h.createReligious("murabaha")
 		if i%3 == 0 {
-			h.vows("ijara")
-			h.strikes("instalment-sales")
+			h.createReligious("ijara")
+			h.createSecular("instalment-sales")
 		}
 		if i%10 == 0 {
-			h.passes(1 + i)
+			h.advanceDays(1 + i)
 		}
 	}
 	for page := 1; page <= n; page++ {
@@ -90,36 +89,36 @@ func TestAPageIsFoundByItsContractsNumbers(t *testing.T) {
 // Parameters that are out of bounds, malformed or unknown are 422 by their names.
 func TestParametersOfThePagesAreChecked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for parameters, field := range map[string]string{
 		"page=0": "page", "page=-1": "page", "page=1.0": "page", "page=x": "page", "page=": "page", "page=%2B1": "page", "page=01": "page",
 		"page=1000001": "page", "page=9223372036854775808": "page", "page=1&page=2": "page",
 		"per_page=0": "per_page", "per_page=201": "per_page", "per_page=-5": "per_page", "per_page=": "per_page", "per_page=ten": "per_page",
 		"env=staging": "env", "env=": "env", "status=draft": "status", "limit=5": "limit", "cursor=x": "cursor",
 	} {
-		h.session().get(islamic + "mudaraba?" + parameters).faults(field)
+		h.session().get(islamic + "mudaraba?" + parameters).wantFaults(field)
 	}
-	h.session().get(islamic+"mudaraba?per_page=0&page=0").faults("page", "per_page")
+	h.session().get(islamic+"mudaraba?per_page=0&page=0").wantFaults("page", "per_page")
 	h.session().get(islamic+"mudaraba?per_page=200&page=1&env=test").want(200, "")
 	for _, path := range []string{"stats?env=x", "stats?env="} {
-		h.session().get(islamic + path).faults("env")
+		h.session().get(islamic + path).wantFaults("env")
 	}
-	h.session().get(islamic + "stats?page=1").faults("page")
-	h.session().get(islamic + "regions?env=prod").faults("env")
+	h.session().get(islamic + "stats?page=1").wantFaults("page")
+	h.session().get(islamic + "regions?env=prod").wantFaults("env")
 }
 
 // Specification: `{data: {products: [{product_type, count}], total}}`.
 func TestStatisticsCountTheContracts(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	stats := func(mudaraba, ijara int) string {
 		return fmt.Sprintf(`{"data":{"products":[{"product_type":"sukuk","count":0},{"product_type":"musharaka","count":0},{"product_type":"ijara","count":%d},`+
 			`{"product_type":"mudaraba","count":%d},{"product_type":"murabaha","count":0},{"product_type":"wadiah","count":0}],"total":%d}}`, ijara, mudaraba, mudaraba+ijara)
 	}
 	h.session().get(islamic+"stats").want(200, stats(0, 0))
-	h.vows("mudaraba").asksOf("reject", refusal).want(200, "") // whatever becomes of them
-	h.vows("mudaraba", "env", `"test"`)
-	h.vows("ijara").approved()
+	h.createReligious("mudaraba").actWith("reject", refusal).want(200, "") // whatever becomes of them
+	h.createReligious("mudaraba", "env", `"test"`)
+	h.createReligious("ijara").approved()
 	h.session().post(islamic+"ijara", "{}").want(422, "")
 	h.session().get(islamic+"stats").want(200, stats(2, 1))
 	h.session().get(islamic+"stats?env=prod").want(200, stats(1, 1))
@@ -131,7 +130,7 @@ func TestStatisticsCountTheContracts(t *testing.T) {
 // DECISIONS, 6: the regions with a chart of accounts, and those of dual banking.
 func TestRegionsOfTheReligiousFamily(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	a := h.session().get(islamic+"regions").want(200, "")
 	const want = "AE AED,SA SAR,BH BHD,QA QAR,KW KWD,OM OMR,MY MYR,ID IDR,PK PKR,BD BDT,EG EGP,JO JOD,TR TRY,KZ KZT,UZ UZS,AZ AZN,KG KGS,RU RUB,GB GBP"
 	types := map[string]bool{}
@@ -161,7 +160,7 @@ func TestRegionsOfTheReligiousFamily(t *testing.T) {
 // They are those in which the organization works.
 func TestRegionsAreThoseOfTheOrganization(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	organization := "/api/v1/organizations/" + h.seed.First.Org.String()
 	for allowed, want := range map[string][2]string{
 		`["SA","MY"]`: {"SA MY", `["MY"]`},
@@ -188,15 +187,15 @@ func TestRegionsAreThoseOfTheOrganization(t *testing.T) {
 // the detail only": in this family too.
 func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("musharaka", "metadata", `{"a":1}`)
+	h := newFixture(t)
+	d := h.createReligious("musharaka", "metadata", `{"a":1}`)
 	row, _ := h.session().get(islamic + "musharaka").object()["data"].([]any)[0].(map[string]any)
 	want := strings.Fields("bank_contribution bank_ownership_percent contract_number currency customer_contribution customer_id customer_ownership_percent env id inserted_at organization_id partnership_type product_type region status total_value updated_at")
 	if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
 		t.Errorf("listed with %q, want %q", got, want)
 	}
-	h.session().get(islamic+"musharaka").want(200, "").has(`"total_value":1000`)
-	whole, _ := d.says().object()["data"].(map[string]any)
+	h.session().get(islamic+"musharaka").want(200, "").wantTexts(`"total_value":1000`)
+	whole, _ := d.read().object()["data"].(map[string]any)
 	for name, value := range row {
 		if fmt.Sprint(whole[name]) != fmt.Sprint(value) {
 			t.Errorf("%s is %v in the list and %v in the detail", name, value, whole[name])
@@ -211,7 +210,7 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 // other one it is searched for: no more are passed over than the bound.
 func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const n, every = 40, 5
 	lists := map[money.Env][]ledger.ID{}
 	for i := range n {
@@ -219,11 +218,11 @@ func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
 		if i%every == 2 {
 			env = money.Test
 		}
-		id := uuid.MustParse(h.vows("wadiah", "env", `"`+env.String()+`"`).id())
+		id := uuid.MustParse(h.createReligious("wadiah", "env", `"`+env.String()+`"`).id())
 		lists[env] = append([]ledger.ID{id}, lists[env]...)
 		if i%7 == 0 {
-			h.vows("mudaraba")
-			h.passes(1 + i)
+			h.createReligious("mudaraba")
+			h.advanceDays(1 + i)
 		}
 	}
 	view := h.journal.View()
@@ -232,48 +231,20 @@ func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
 	for env, want := range lists {
 		for _, near := range []uint64{0, 3, n / every, n} {
 			for skip := range want {
-				got, passed, err := api.ContractPage(view, h.seed.First.Org, product, contract.Religious, uint64(skip), 3, near, env)
+				page := contracts.Page{Org: h.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, Near: near}
+				found, err := page.Find(view, []money.Env{env})
 				must(t, err)
+				var got []ledger.ID
+				for i := range found {
+					got = append(got, found[i].Record.ID)
+				}
 				if !slices.Equal(got, want[skip:min(skip+3, len(want))]) {
 					t.Errorf("%v behind %d, near %d: %v", env, skip, near, got)
 				}
-				if others := uint64(n - len(want)); others <= near && passed > near {
-					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, passed, near)
+				if others := uint64(n - len(want)); others <= near && page.Passed > near {
+					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, page.Passed, near)
 				}
 			}
 		}
 	}
-}
-
-// A page far behind is found with few looks at the list, however its contracts lie in
-// time, and what has to be passed over on the way is bounded.
-func TestAPageFarBehindIsFoundWithFewLooks(t *testing.T) {
-	t.Parallel()
-	const looks = 70 // halves of all time, and the steps back
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 400).Draw(t, "contracts")
-		near := rapid.Uint64Range(0, 50).Draw(t, "near")
-		number := rapid.Uint64Range(1, uint64(n)).Draw(t, "number")
-		gap := rapid.SampledFrom([]int64{1, 1000, 60_000_000, 86_400_000_000}).Draw(t, "longest gap")
-		booked := make([]ledger.Micros, n+1) // by number
-		for i := 1; i <= n; i++ {
-			booked[i] = booked[i-1] + ledger.Micros(rapid.Int64Range(1, gap).Draw(t, "gap"))
-		}
-		asked := 0
-		before, skip, err := api.SearchBack(number, near, func(before ledger.Micros) (ledger.Micros, uint64, error) {
-			asked++
-			last := n
-			for before != 0 && last > 0 && booked[last] >= before {
-				last--
-			}
-			return booked[last], uint64(last), nil
-		})
-		newest := uint64(n)
-		for newest > 0 && booked[newest] >= before {
-			newest--
-		}
-		if err != nil || newest-skip != number || skip > near || asked > looks {
-			t.Fatalf("found %d behind %d, passing over %d, in %d looks (%v)", newest-skip, newest, skip, asked, err)
-		}
-	})
 }

@@ -14,24 +14,24 @@ var untouched = []string{"murabaha", "mudaraba", "ijara", "sukuk"}
 // draft, with a body that it would take, and nothing is posted.
 func TestNoActionOfTheReligiousFamilyGoesBeforeTheReview(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, productType := range untouched {
-		d := h.vows(productType)
-		h.storesNothing(t, func() {
+		d := h.createReligious(productType)
+		h.wantNothingStored(t, func() {
 			for name, body := range religiousActions[productType] {
-				switch a := d.asksOf(name, withoutConclusion(name, body)); {
+				switch a := d.actWith(name, withoutConclusion(name, body)); {
 				case name == "approve", name == "reject":
 					a.want(422, "")
 				case name == "subscribe": // it has its own order of checks
-					a.faults("status")
+					a.wantFaults("status")
 				default:
-					a.conflicts()
+					a.wantConflict()
 				}
 			}
 		})
-		d.hasMoved()
-		d.says().tells("status", "draft", "compliance_review", "(absent)")
-		d.get(d.path+"/review").want(200, "").tells("conclusion", "null", "reviewed_at", "(absent)")
+		d.wantEntries()
+		d.read().wantData("status", "draft", "compliance_review", "(absent)")
+		d.get(d.path+"/review").want(200, "").wantData("conclusion", "null", "reviewed_at", "(absent)")
 	}
 }
 
@@ -46,20 +46,20 @@ func withoutConclusion(name string, body members) members {
 // The same after a refusal: nothing leads out of it.
 func TestNothingMovesAfterTheReviewHasRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} { // murabaha has no reject
-		d := h.vows(productType)
-		d.asksOf("reject", refusal).want(200, "").tells("status", "rejected", "rejection_reason", "not permitted")
-		h.storesNothing(t, func() {
+		d := h.createReligious(productType)
+		d.actWith("reject", refusal).want(200, "").wantData("status", "rejected", "rejection_reason", "not permitted")
+		h.wantNothingStored(t, func() {
 			for name, body := range religiousActions[productType] {
-				if a := d.asksOf(name, body); name == "subscribe" {
-					a.faults("status")
+				if a := d.actWith(name, body); name == "subscribe" {
+					a.wantFaults("status")
 				} else {
-					a.conflicts()
+					a.wantConflict()
 				}
 			}
 		})
-		d.hasMoved()
+		d.wantEntries()
 	}
 }
 
@@ -67,12 +67,12 @@ func TestNothingMovesAfterTheReviewHasRefused(t *testing.T) {
 // posts, or leads to what does, only once the review has passed.
 func TestTheReviewOpensTheWay(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for productType, first := range map[string]string{"murabaha": "order_asset", "mudaraba": "fund", "ijara": "acquire_asset", "sukuk": "start_offering"} {
-		d := h.vows(productType)
-		d.asksOf(first, religiousActions[productType][first]).conflicts()
-		d.approved().says().tells("status", "review_passed")
-		d.asksOf(first, religiousActions[productType][first]).want(200, "")
+		d := h.createReligious(productType)
+		d.actWith(first, religiousActions[productType][first]).wantConflict()
+		d.approved().read().wantData("status", "review_passed")
+		d.actWith(first, religiousActions[productType][first]).want(200, "")
 	}
 }
 
@@ -80,54 +80,54 @@ func TestTheReviewOpensTheWay(t *testing.T) {
 // be blank; an approval without a real reference is refused, and nothing is filled in.
 func TestAnApprovalWithoutARealReferenceIsRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, productType := range untouched {
-		d := h.vows(productType)
-		h.storesNothing(t, func() {
-			d.asks("approve").faults("approved_by", "fatwa_reference")
+		d := h.createReligious(productType)
+		h.wantNothingStored(t, func() {
+			d.act("approve").wantFaults("approved_by", "fatwa_reference")
 			for _, name := range []string{"approved_by", "fatwa_reference"} {
 				for _, said := range []string{"", "null", `""`, `" "`, `"\t\n"`, "7", "true", "{}", `["F-7"]`, `"` + strings.Repeat("F", 2001) + `"`} {
-					d.asksOf("approve", fatwa.with(name, said)).faults(name)
+					d.actWith("approve", fatwa.with(name, said)).wantFaults(name)
 				}
 			}
 		})
-		d.says().tells("status", "draft")
-		d.asksOf("approve", fatwa.with("signed_at", `"2026-09-01"`, "document_ref", `"minutes 12"`, "note", `"with one condition"`)).want(200, "").
-			tells("compliance_review", `{"approved_by":"Dr. Amin","document_ref":"minutes 12","fatwa_reference":"F-7/2026","note":"with one condition","signed_at":"2026-09-01"}`)
+		d.read().wantData("status", "draft")
+		d.actWith("approve", fatwa.with("signed_at", `"2026-09-01"`, "document_ref", `"minutes 12"`, "note", `"with one condition"`)).want(200, "").
+			wantData("compliance_review", `{"approved_by":"Dr. Amin","document_ref":"minutes 12","fatwa_reference":"F-7/2026","note":"with one condition","signed_at":"2026-09-01"}`)
 	}
 }
 
 // The service never fills a review in: what was not sent is not there.
 func TestNothingOfAReviewIsFilledIn(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, productType := range untouched {
-		d := h.vows(productType, "compliance_review", reviewed) // a creation is no review where the type has an approve
-		d.says().tells("status", "draft", "compliance_review", "(absent)")
-		d.asksOf("approve", fatwa).want(200, "").tells("compliance_review", reviewed)
+		d := h.createReligious(productType, "compliance_review", reviewed) // a creation is no review where the type has an approve
+		d.read().wantData("status", "draft", "compliance_review", "(absent)")
+		d.actWith("approve", fatwa).want(200, "").wantData("compliance_review", reviewed)
 	}
 	for _, productType := range []string{"musharaka", "wadiah"} {
-		h.vows(productType).says().tells("compliance_review", reviewed)
+		h.createReligious(productType).read().wantData("compliance_review", reviewed)
 	}
 }
 
 // DECISIONS, 6: creations of musharaka and wadiah carry their review, or are refused.
 func TestMusharakaAndWadiahAreNotMadeWithoutAReview(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, productType := range []string{"musharaka", "wadiah"} {
 		form := religiousForm(productType)
-		h.storesNothing(t, func() {
+		h.wantNothingStored(t, func() {
 			create := func(review string) *answer {
 				return h.session().post(islamic+productType, form.with("compliance_review", review).json())
 			}
 			for _, review := range []string{"", "null", `"yes"`, "[]", "7"} {
-				create(review).faults("compliance_review")
+				create(review).wantFaults("compliance_review")
 			}
-			create("{}").faults("compliance_review.approved_by", "compliance_review.fatwa_reference")
+			create("{}").wantFaults("compliance_review.approved_by", "compliance_review.fatwa_reference")
 			for _, name := range []string{"approved_by", "fatwa_reference"} {
 				for _, said := range []string{"", "null", `""`, `"  "`, "7"} {
-					create(fatwa.with(name, said).json()).faults("compliance_review." + name)
+					create(fatwa.with(name, said).json()).wantFaults("compliance_review." + name)
 				}
 			}
 		})
@@ -140,9 +140,9 @@ func TestMusharakaAndWadiahAreNotMadeWithoutAReview(t *testing.T) {
 // A creation that is reviewed, funded and active is one durable step, in that order.
 func TestACreationWithItsReviewIsOneStep(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for productType, want := range map[string][]string{"musharaka": {"create", "review", "fund", "activate"}, "wadiah": {"create", "review", "activate"}} {
-		d := h.vows(productType)
+		d := h.createReligious(productType)
 		id := d.path[strings.LastIndex(d.path, "/")+1:]
 		events := h.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
 		if events.rows() != len(want) {
@@ -159,14 +159,14 @@ func TestACreationWithItsReviewIsOneStep(t *testing.T) {
 // Specification: sukuk also accepts board_id. Elsewhere it is a field that nobody knows.
 func TestOnlySukukNamesItsBoard(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, productType := range untouched {
-		d := h.vows(productType)
+		d := h.createReligious(productType)
 		if productType == "sukuk" {
-			d.asksOf("approve", fatwa.with("board_id", `" "`)).faults("board_id")
-			d.asksOf("approve", fatwa.with("board_id", "7")).faults("board_id")
+			d.actWith("approve", fatwa.with("board_id", `" "`)).wantFaults("board_id")
+			d.actWith("approve", fatwa.with("board_id", "7")).wantFaults("board_id")
 		}
-		a := d.asksOf("approve", fatwa.with("board_id", `"SB-1"`)).want(200, "")
+		a := d.actWith("approve", fatwa.with("board_id", `"SB-1"`)).want(200, "")
 		want := "(absent)"
 		if productType == "sukuk" {
 			want = "SB-1"
@@ -183,34 +183,34 @@ func TestOnlySukukNamesItsBoard(t *testing.T) {
 // Specification, "Errors": approving twice is 409, and so is any conclusion after one.
 func TestAReviewIsConcludedOnce(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, productType := range untouched {
-		d := h.vows(productType).approved()
-		h.storesNothing(t, func() {
-			d.asksOf("approve", fatwa).conflicts()
-			d.asksOf("approve", nil).conflicts() // the state comes before the body
+		d := h.createReligious(productType).approved()
+		h.wantNothingStored(t, func() {
+			d.actWith("approve", fatwa).wantConflict()
+			d.actWith("approve", nil).wantConflict() // the state comes before the body
 			if productType != "murabaha" {
-				d.asksOf("reject", refusal).conflicts()
+				d.actWith("reject", refusal).wantConflict()
 			}
 		})
 	}
 }
 
-// Of 64 who conclude at once one is heard.
+// Of 64 conclusions at once, one counts.
 func TestOneOfManyReviewsIsTheConclusion(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for range 4 {
-		d := h.vows("mudaraba")
+		d := h.createReligious("mudaraba")
 		const n = 64
 		statuses := make([]int, n)
 		var all sync.WaitGroup
 		for i := range n {
 			all.Go(func() {
 				if i%2 == 0 {
-					statuses[i] = d.asksOf("approve", fatwa).status
+					statuses[i] = d.actWith("approve", fatwa).status
 				} else {
-					statuses[i] = d.asksOf("reject", refusal).status
+					statuses[i] = d.actWith("reject", refusal).status
 				}
 			})
 		}
@@ -224,8 +224,8 @@ func TestOneOfManyReviewsIsTheConclusion(t *testing.T) {
 				t.Errorf("request %d was answered %d beside %d", i, status, won)
 			}
 		}
-		if want := []string{"review_passed", "rejected"}; won < 0 || d.says().at("data.status") != want[won%2] {
-			t.Errorf("request %d has won, and it is %s", won, d.says().at("data.status"))
+		if want := []string{"review_passed", "rejected"}; won < 0 || d.read().at("data.status") != want[won%2] {
+			t.Errorf("request %d has won, and it is %s", won, d.read().at("data.status"))
 		}
 	}
 }
@@ -233,46 +233,46 @@ func TestOneOfManyReviewsIsTheConclusion(t *testing.T) {
 // A refusal says why: a reason that is missing or blank is refused.
 func TestARefusalNeedsAReason(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} {
-		d := h.vows(productType)
+		d := h.createReligious(productType)
 		for _, said := range []string{"", "null", `""`, `"  "`, "7"} {
-			d.asksOf("reject", members{"x": "1"}.with("reason", said)).faults("reason")
+			d.actWith("reject", members{"x": "1"}.with("reason", said)).wantFaults("reason")
 		}
-		d.says().tells("status", "draft")
+		d.read().wantData("status", "draft")
 	}
 }
 
 // The report that a board asks for: who approved what, when, on which reference.
 func TestTheReviewOfAContractIsReported(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	screening := h.session().get(islamic+"screen?subject=asset&region=AE&asset_type=tower").want(200, "").at("data.screening_id")
-	d := h.vows("sukuk", "screening_id", `"`+screening+`"`)
+	d := h.createReligious("sukuk", "screening_id", `"`+screening+`"`)
 	id := d.path[strings.LastIndex(d.path, "/")+1:]
 	const screened = `"screening":{"screening_id":"SCREENING","decision":"pass","ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}}`
 	report := func(rest string) string {
 		return strings.NewReplacer("SCREENING", screening).Replace(`{"data":{"id":"` + id + `","contract_number":"SUK-2026-000001","product_type":"sukuk",` + rest)
 	}
 	d.get(d.path+"/review").want(200, report(`"status":"draft","conclusion":null,`+screened))
-	h.passes(1)
-	d.asksOf("approve", fatwa.with("board_id", `"SB-1"`, "signed_at", `"2026-09-02"`)).want(200, "")
-	h.passes(1)
-	d.asksOf("start_offering", religiousActions["sukuk"]["start_offering"]).want(200, "")
+	h.advanceDays(1)
+	d.actWith("approve", fatwa.with("board_id", `"SB-1"`, "signed_at", `"2026-09-02"`)).want(200, "")
+	h.advanceDays(1)
+	d.actWith("start_offering", religiousActions["sukuk"]["start_offering"]).want(200, "")
 	d.get(d.path+"/review").want(200, report(`"status":"offering","conclusion":"approved","approved_by":"Dr. Amin","signed_at":"2026-09-02",`+
 		`"fatwa_reference":"F-7/2026","board_id":"SB-1","reviewed_at":"2026-09-04T10:15:30.123456+00:00",`+screened))
 
-	refused := h.vows("ijara")
-	h.passes(1)
-	refused.asksOf("reject", refusal).want(200, "")
-	h.passes(1)
+	refused := h.createReligious("ijara")
+	h.advanceDays(1)
+	refused.actWith("reject", refusal).want(200, "")
+	h.advanceDays(1)
 	a := refused.get(refused.path+"/review").want(200, "")
-	a.tells("conclusion", "rejected", "reason", "not permitted", "status", "rejected", "approved_by", "(absent)", "screening", "(absent)")
+	a.wantData("conclusion", "rejected", "reason", "not permitted", "status", "rejected", "approved_by", "(absent)", "screening", "(absent)")
 	if at := a.at("data.reviewed_at"); !strings.HasPrefix(at, "2026-09-06T10:15:30.") {
 		t.Errorf("refused at %s", at)
 	}
 	for _, productType := range []string{"musharaka", "wadiah"} {
-		opened := h.vows(productType)
-		opened.get(opened.path+"/review").want(200, "").tells("conclusion", "approved", "approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026", "status", "active")
+		opened := h.createReligious(productType)
+		opened.get(opened.path+"/review").want(200, "").wantData("conclusion", "approved", "approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026", "status", "active")
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // screens asks for a screening, with parameters as name, value pairs.
-func (h *house) screens(pairs ...string) *answer {
+func (h *fixture) screen(pairs ...string) *answer {
 	h.t.Helper()
 	parameters := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -24,8 +24,8 @@ func (h *house) screens(pairs ...string) *answer {
 // DECISIONS, 6, "Screen": the shape of the answer.
 func TestAScreeningIsAnsweredWithItsRules(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	a := h.screens("subject", "asset", "region", "AE", "asset_type", "Pork products", "debt_percent", "31", "impure_income_percent", "5").want(200, "")
+	h := newFixture(t)
+	a := h.screen("subject", "asset", "region", "AE", "asset_type", "Pork products", "debt_percent", "31", "impure_income_percent", "5").want(200, "")
 	a.want(200, `{"data":{"screening_id":"`+a.at("data.screening_id")+`","decision":"fail","rules":[`+
 		`{"code":"sector","outcome":"fail","detail":"the sector pork is excluded"},`+
 		`{"code":"debt_ratio","outcome":"fail","detail":"is more than 30 percent"},`+
@@ -37,7 +37,7 @@ func TestAScreeningIsAnsweredWithItsRules(t *testing.T) {
 // Rule set 1, with its edges.
 func TestScreeningsFollowTheRules(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct {
 		decision string
 		given    string // parameters beside region=AE
@@ -102,7 +102,7 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 // A word is a word although nobody sees what is written in it, or it is written wide.
 func TestScreeningsReadWhatPeopleRead(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for said, decision := range map[string]string{
 		"alco\u200bhol":                    "fail", // zero-width space
 		"\ufeffgam\u2060b\u00adling\u200d": "fail", // byte order mark, word joiner, soft hyphen, joiner
@@ -119,22 +119,22 @@ func TestScreeningsReadWhatPeopleRead(t *testing.T) {
 		"\u3164":                           "review",
 		"\u2800 \u00ad":                    "review",
 	} {
-		a := h.screens("subject", "asset", "region", "AE", "asset_type", said).want(200, "")
+		a := h.screen("subject", "asset", "region", "AE", "asset_type", said).want(200, "")
 		if got := a.at("data.decision"); got != decision {
 			t.Errorf("%q: %s, want %s", said, got, decision)
 		}
 	}
 	for _, region := range []string{" ", "\u200b", "\t"} {
-		h.screens("subject", "asset", "region", region, "asset_type", "tower", "currency", region).want(200, "").tells("decision", "review")
+		h.screen("subject", "asset", "region", region, "asset_type", "tower", "currency", region).want(200, "").wantData("decision", "review")
 	}
 }
 
 // A screening is a write: HEAD makes none.
 func TestHeadMakesNoScreening(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.session().with("idempotency-key", "k").get(islamic+"screen?subject=asset").want(200, "")
-	h.storesNothing(t, func() {
+	h.wantNothingStored(t, func() {
 		for query, status := range map[string]int{"?subject=asset": 200, "?subject=company": 422, "": 422} {
 			a := h.session().with("idempotency-key", "head").do("HEAD", islamic+"screen"+query, "")
 			if a.status != status || a.body != "" {
@@ -152,23 +152,23 @@ func TestHeadMakesNoScreening(t *testing.T) {
 // it says is in its query.
 func TestAScreeningTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	keyed := h.session().with("idempotency-key", "k")
 	const query = islamic + "screen?subject=asset&region=AE&asset_type=tower"
 	first := keyed.get(query).want(200, "")
-	h.passes(1)
+	h.advanceDays(1)
 	h.restart()
 	keyed = h.session().with("idempotency-key", "k")
-	h.storesNothing(t, func() {
+	h.wantNothingStored(t, func() {
 		again := keyed.get(query).want(200, first.body)
 		if again.header.Get("x-idempotent-replay") != "true" || first.header.Get("x-idempotent-replay") != "" {
 			t.Errorf("first %q, again %q", first.header, again.header)
 		}
-		keyed.get(islamic + "screen?subject=asset&region=AE&asset_type=pork").conflicts()
-		keyed.get(islamic + "screen?subject=asset").conflicts()
-		keyed.post(islamic+"mudaraba", religiousForm("mudaraba").json()).conflicts()
+		keyed.get(islamic + "screen?subject=asset&region=AE&asset_type=pork").wantConflict()
+		keyed.get(islamic + "screen?subject=asset").wantConflict()
+		keyed.post(islamic+"mudaraba", religiousForm("mudaraba").json()).wantConflict()
 		for _, key := range []string{strings.Repeat("k", 256), "a\tb"} {
-			h.session().with("idempotency-key", key).get(query).faults("Idempotency-Key")
+			h.session().with("idempotency-key", key).get(query).wantFaults("Idempotency-Key")
 		}
 	})
 	if other := h.session().with("idempotency-key", "other").get(query).want(200, ""); other.at("data.screening_id") == first.at("data.screening_id") {
@@ -176,16 +176,16 @@ func TestAScreeningTakesAnIdempotencyKey(t *testing.T) {
 	}
 	// A contract's key is no screening's.
 	h.session().with("idempotency-key", "made").post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
-	h.session().with("idempotency-key", "made").get(query).conflicts()
+	h.session().with("idempotency-key", "made").get(query).wantConflict()
 	// What was refused has used no key.
-	h.session().with("idempotency-key", "free").get(islamic + "screen").faults("subject")
+	h.session().with("idempotency-key", "free").get(islamic + "screen").wantFaults("subject")
 	h.session().with("idempotency-key", "free").get(query).want(200, "")
 }
 
 // Of concurrent requests with one key one makes the screening, and all are given it.
 func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const asked = 16
 	bodies := make(chan string, asked)
 	var all sync.WaitGroup
@@ -207,8 +207,8 @@ func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
 // What is malformed is refused by its name, and is no screening.
 func TestAScreeningsParametersAreChecked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.storesNothing(t, func() {
+	h := newFixture(t)
+	h.wantNothingStored(t, func() {
 		for parameters, field := range map[string]string{
 			"": "subject", "subject=": "subject", "subject=company": "subject", "subject=asset&subject=asset": "subject",
 			"subject=asset&region=FR": "region", "subject=asset&region=ae": "region",
@@ -220,7 +220,7 @@ func TestAScreeningsParametersAreChecked(t *testing.T) {
 			"subject=asset&impure_income_percent=x": "impure_income_percent", "subject=asset&env=prod": "env",
 			"subject=asset&description=" + strings.Repeat("a", 1025): "description", "subject=asset&description=%ff": "description",
 		} {
-			h.session().get(islamic + "screen?" + parameters).faults(field)
+			h.session().get(islamic + "screen?" + parameters).wantFaults(field)
 		}
 	})
 }
@@ -228,16 +228,16 @@ func TestAScreeningsParametersAreChecked(t *testing.T) {
 // DECISIONS, 6: every screening is stored with its inputs and its id.
 func TestAScreeningIsStoredWithItsInputs(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	a := h.screens("subject", "transaction", "region", "MY", "activity", "palm oil", "amount", "9007199254740993", "currency", "MYR",
+	h := newFixture(t)
+	a := h.screen("subject", "transaction", "region", "MY", "activity", "palm oil", "amount", "9007199254740993", "currency", "MYR",
 		"asset_type", "mill", "description", `"raw" oil`, "debt_percent", "12.50", "impure_income_percent", "0").want(200, "")
 	id := a.at("data.screening_id")
-	h.passes(1)
+	h.advanceDays(1)
 	h.restart()
 	want := strings.TrimSuffix(a.body, "}}") + `,"given":{"subject":"transaction","region":"MY","asset_type":"mill","activity":"palm oil","description":"\"raw\" oil",` +
 		`"currency":"MYR","debt_percent":"12.50","impure_income_percent":"0","amount":9007199254740993}}}`
 	h.session().get(islamic+"screen/"+id).want(200, want)
-	again := h.screens("subject", "asset").want(200, "")
+	again := h.screen("subject", "asset").want(200, "")
 	if again.at("data.screening_id") == id {
 		t.Error("two screenings have one id")
 	}
@@ -253,25 +253,25 @@ func TestAScreeningIsStoredWithItsInputs(t *testing.T) {
 // A screening may be linked to a contract, and never takes the place of its review.
 func TestAScreeningIsNoReview(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	passed := h.screens("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
-	failed := h.screens("subject", "asset", "region", "AE", "asset_type", "pork").want(200, "").at("data.screening_id")
+	h := newFixture(t)
+	passed := h.screen("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
+	failed := h.screen("subject", "asset", "region", "AE", "asset_type", "pork").want(200, "").at("data.screening_id")
 	for _, productType := range untouched {
-		d := h.vows(productType, "screening_id", `"`+passed+`"`)
-		d.says().tells("screening_id", passed, "status", "draft", "compliance_review", "(absent)")
+		d := h.createReligious(productType, "screening_id", `"`+passed+`"`)
+		d.read().wantData("screening_id", passed, "status", "draft", "compliance_review", "(absent)")
 		for name, body := range religiousActions[productType] {
 			if name != "approve" && name != "reject" && name != "subscribe" {
-				d.asksOf(name, body).conflicts()
+				d.actWith(name, body).wantConflict()
 			}
 		}
-		d.approved().says().tells("screening_id", passed, "status", "review_passed")
+		d.approved().read().wantData("screening_id", passed, "status", "review_passed")
 	}
 	for _, productType := range []string{"musharaka", "wadiah"} {
-		h.session().post(islamic+productType, religiousForm(productType).with("screening_id", `"`+passed+`"`, "compliance_review", "").json()).faults("compliance_review")
+		h.session().post(islamic+productType, religiousForm(productType).with("screening_id", `"`+passed+`"`, "compliance_review", "").json()).wantFaults("compliance_review")
 	}
 	// The board decides, whatever the rules have found: the report shows both.
-	d := h.vows("sukuk", "screening_id", `"`+failed+`"`).approved()
-	d.get(d.path+"/review").want(200, "").tells("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
+	d := h.createReligious("sukuk", "screening_id", `"`+failed+`"`).approved()
+	d.get(d.path+"/review").want(200, "").wantData("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
 }
 
 // A screening is stored, so it is a command although it is a GET: a manual clock does
@@ -279,7 +279,7 @@ func TestAScreeningIsNoReview(t *testing.T) {
 func TestAScreeningIsACommand(t *testing.T) {
 	t.Parallel()
 	var entered atomic.Int64
-	h := open(t, func(cfg *api.Config) {
+	h := newFixture(t, func(cfg *api.Config) {
 		enter := cfg.Enter
 		cfg.Enter = func() func() {
 			entered.Add(1)

@@ -11,32 +11,32 @@ import (
 // its own day, and then no more.
 func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	lease := h.strikes("leases", "lease_term_months", `3`, "advance_rental", `"10"`).follows(`acquire ownership_documents ["deed"]`, "activate")
-	venture := h.strikes("partnerships", "rental_amount", `"7"`, "buyout_schedule", `"quarterly"`).follows("fund", "activate")
-	deposit := h.strikes("investment-deposits", "term_months", `1`, "auto_renewal", "true").follows("activate", `profit gross_profit "100"`)
-	h.passes(29)
-	lease.hasMoved(
+	h := newFixture(t)
+	lease := h.createSecular("leases", "lease_term_months", `3`, "advance_rental", `"10"`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
+	venture := h.createSecular("partnerships", "rental_amount", `"7"`, "buyout_schedule", `"quarterly"`).mustActAll("fund", "activate")
+	deposit := h.createSecular("investment-deposits", "term_months", `1`, "auto_renewal", "true").mustActAll("activate", `profit gross_profit "100"`)
+	h.advanceDays(29)
+	lease.wantEntries(
 		"acquire 2026-09-03: Dr A:ijara_asset:{c} 1200, Cr A:cash:AE 1200",
 		"activate 2026-09-03: Dr A:rent_receivable:{c} 10, Cr L:unearned_rent:{c} 10",
 	)
-	h.passes(7 * 30)
+	h.advanceDays(7 * 30)
 	due := func(day string, earned, worn int) string {
 		return fmt.Sprintf("rent_due %s: Dr A:rent_receivable:{c} 100, Cr I:rent 100, Dr L:unearned_rent:{c} %d, Cr I:rent %d, Dr E:depreciation %d, Cr A:accumulated_depreciation:{c} %d",
 			day, earned, earned, worn, worn)
 	}
-	if got, want := lease.moved()[2:], []string{due("2026-10-03", 3, 400), due("2026-11-02", 3, 400), due("2026-12-02", 4, 400)}; !slices.Equal(got, want) {
+	if got, want := lease.entries()[2:], []string{due("2026-10-03", 3, 400), due("2026-11-02", 3, 400), due("2026-12-02", 4, 400)}; !slices.Equal(got, want) {
 		t.Errorf("rent fell due as\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
-	lease.says().tells("status", "active", "rent_receivable", "310", "total_rentals_paid", "0", "end_date", "2026-12-02")
-	if got, want := venture.moved()[1:], []string{"rent 2026-12-02: Dr A:cash:AE 7, Cr I:musharaka_rent 7", "rent 2027-03-02: Dr A:cash:AE 7, Cr I:musharaka_rent 7"}; !slices.Equal(got, want) {
+	lease.read().wantData("status", "active", "rent_receivable", "310", "total_rentals_paid", "0", "end_date", "2026-12-02")
+	if got, want := venture.entries()[1:], []string{"rent 2026-12-02: Dr A:cash:AE 7, Cr I:musharaka_rent 7", "rent 2027-03-02: Dr A:cash:AE 7, Cr I:musharaka_rent 7"}; !slices.Equal(got, want) {
 		t.Errorf("rent was taken as %q", got)
 	}
-	venture.says().tells("rental_paid_total", "14")
-	deposit.says().tells("status", "active", "renewals", "7", "initial_amount", "1050", "customer_profit_share", "0", "last_renewal_date", "2027-04-01", "maturity_date", "2027-05-01")
-	h.storesNothing(t, func() { h.passes(0) })
-	h.passes(365)
-	if n := len(lease.moved()); n != 5 {
+	venture.read().wantData("rental_paid_total", "14")
+	deposit.read().wantData("status", "active", "renewals", "7", "initial_amount", "1050", "customer_profit_share", "0", "last_renewal_date", "2027-04-01", "maturity_date", "2027-05-01")
+	h.wantNothingStored(t, func() { h.advanceDays(0) })
+	h.advanceDays(365)
+	if n := len(lease.entries()); n != 5 {
 		t.Errorf("%d entries of a lease whose term is over", n)
 	}
 }
@@ -44,31 +44,31 @@ func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
 // What came due while nobody was there fires at the next start, and once.
 func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	lease := h.strikes("leases", "lease_term_months", `4`).follows(`acquire ownership_documents ["deed"]`, "activate", `payment amount "150"`)
-	h.passes(45)
+	h := newFixture(t)
+	lease := h.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `payment amount "150"`)
+	h.advanceDays(45)
 	h.halt()
 	h.stop()
 	must(t, h.clock.Set(h.clock.Now().AddDate(0, 0, 60)))
 	h.start()
-	h.passes(0) // it returns when nothing is due any more
-	lease.says().tells("rent_receivable", "150", "total_rentals_paid", "150")
+	h.advanceDays(0) // it returns when nothing is due any more
+	lease.read().wantData("rent_receivable", "150", "total_rentals_paid", "150")
 	days := h.auditor().get("/api/v1/ledger/entries?event=rent_due&source="+lease.id()).want(200, "")
 	if days.rows() != 3 || days.at("data.2.effective_date") != "2026-10-03" || days.at("data.1.effective_date") != "2026-11-02" || days.at("data.0.effective_date") != "2026-12-02" {
 		t.Errorf("%s", days.body)
 	}
 	h.restart()
-	h.storesNothing(t, func() { h.passes(0) })
-	lease.does("payment", "amount", `"250"`).tells("rent_receivable", "0", "total_rentals_paid", "400")
-	lease.asks("payment", "amount", `"1"`).faults("amount")
+	h.wantNothingStored(t, func() { h.advanceDays(0) })
+	lease.mustAct("payment", "amount", `"250"`).wantData("rent_receivable", "0", "total_rentals_paid", "400")
+	lease.act("payment", "amount", `"1"`).wantFaults("amount")
 }
 
 // A contract is what the store says of it: after a restart it answers the same bytes.
 func TestContractsAreTheSameAfterARestart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var before []string
-	var all []*pact
+	var all []*contractFixture
 	for product, actions := range map[string][]string{
 		"certificate-issues":   {`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`, `subscribe investor_id "` + someone + `" certificates 2`},
 		"managed-investments":  {"fund", "activate", `loss amount "10"`},
@@ -78,55 +78,55 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 		"instalment-sales":     {"order_asset"},
 		"safekeeping-deposits": {"activate", `grant_hibah amount "1" granted_by "board"`},
 	} {
-		d := h.strikes(product, "metadata", `{ "a" : "b" }`).follows(actions...)
-		all, before = append(all, d), append(before, d.says().body)
+		d := h.createSecular(product, "metadata", `{ "a" : "b" }`).mustActAll(actions...)
+		all, before = append(all, d), append(before, d.read().body)
 	}
 	h.restart()
 	for i, d := range all {
-		d.says().want(200, before[i])
+		d.read().want(200, before[i])
 	}
 }
 
 // Dates are UTC days of the clock: what is not there yet is refused until its day.
 func TestMaturitiesArriveWithTheClock(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	deposit := h.strikes("investment-deposits", "term_months", `1`).follows("activate")
-	issue := h.strikes("certificate-issues", "maturity_months", `1`).follows(`offering subscription_start "2026-09-03" subscription_end "2026-09-03"`,
+	h := newFixture(t)
+	deposit := h.createSecular("investment-deposits", "term_months", `1`).mustActAll("activate")
+	issue := h.createSecular("certificate-issues", "maturity_months", `1`).mustActAll(`offering subscription_start "2026-09-03" subscription_end "2026-09-03"`,
 		`subscribe investor_id "`+someone+`" certificates 1`, "activate")
-	closed := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
-	buy := func() *answer { return closed.asks("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`) }
-	buy().faults("subscription_start")
+	closed := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
+	buy := func() *answer { return closed.act("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`) }
+	buy().wantFaults("subscription_start")
 	for range 29 {
-		h.passes(1)
+		h.advanceDays(1)
 	}
-	for _, d := range []*pact{deposit, issue} {
-		d.asks("mature").faults("maturity_date")
+	for _, d := range []*contractFixture{deposit, issue} {
+		d.act("mature").wantFaults("maturity_date")
 	}
-	buy().faults("subscription_end")
+	buy().wantFaults("subscription_end")
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-02T23:59:59Z"}`).want(200, "")
-	deposit.asks("mature").faults("maturity_date")
+	deposit.act("mature").wantFaults("maturity_date")
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-03T00:00:00Z"}`).want(200, "")
-	for _, d := range []*pact{deposit, issue} {
-		d.does("mature").tells("status", "matured")
+	for _, d := range []*contractFixture{deposit, issue} {
+		d.mustAct("mature").wantData("status", "matured")
 	}
 }
 
 // The subscription window holds both its days.
 func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
+	h := newFixture(t)
+	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
 	for _, day := range []struct {
 		now     string
 		against string
 	}{{"2026-09-03T23:59:59Z", "subscription_start"}, {"2026-09-04T00:00:00Z", ""}, {"2026-09-05T23:59:59Z", ""}, {"2026-09-06T00:00:00Z", "subscription_end"}} {
 		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+day.now+`"}`).want(200, "")
-		a := d.asks("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`)
+		a := d.act("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`)
 		if day.against == "" {
 			a.want(200, "")
 		} else {
-			a.faults(day.against)
+			a.wantFaults(day.against)
 		}
 	}
 }
@@ -135,11 +135,11 @@ func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
 // once, and before whatever is asked next.
 func TestRowsOfABackdatedLeaseFallDueBeforeTheNextAction(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("leases").follows(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-06-01"`) // 94 days ago
-	d.does("payment", "amount", `"250"`).tells("rent_receivable", "50", "total_rentals_paid", "250", "end_date", "2027-05-27")
+	h := newFixture(t)
+	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-06-01"`) // 94 days ago
+	d.mustAct("payment", "amount", `"250"`).wantData("rent_receivable", "50", "total_rentals_paid", "250", "end_date", "2027-05-27")
 	var days []string
-	for _, entry := range d.moved() {
+	for _, entry := range d.entries() {
 		if day, due := strings.CutPrefix(entry, "rent_due "); due {
 			days = append(days, day[:len("2026-07-01")])
 		}

@@ -10,26 +10,26 @@ import (
 
 func TestAReplayIsAnAttemptAtOnce(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	id := h.toldOf(h.charge(good).at("id"))
-	h.settle()
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
+	id := h.firstDelivery(h.charge(good).at("id"))
+	h.waitForDeliveries()
 	a := h.admin().post(deliveries+"/"+id+"/replay", "").want(200, "")
 	if a.at("data.event_id") != id || a.at("data.state") != "pending" || a.at("data.attempts.0.status") != "200" {
 		t.Errorf("%s", a.body)
 	}
-	h.settle()
+	h.waitForDeliveries()
 	read := h.admin().get(deliveries+"/"+id).want(200, "")
-	if ids, _ := s.came(); !slices.Equal(ids, []string{id, id}) || read.at("data.state") != "delivered" || read.at("data.attempts.1.status") != "200" {
+	if ids, _ := s.received(); !slices.Equal(ids, []string{id, id}) || read.at("data.state") != "delivered" || read.at("data.attempts.1.status") != "200" {
 		t.Errorf("%v %s", ids, read.body)
 	}
 	// One that waits is not waited for any longer.
-	s.answers(500)
-	id = h.toldOf(h.charge(good).at("id"))
-	h.settle()
+	s.answerWith(500)
+	id = h.firstDelivery(h.charge(good).at("id"))
+	h.waitForDeliveries()
 	before := s.count()
 	h.admin().post(deliveries+"/"+id+"/replay", `{}`).want(200, "")
-	h.settle()
+	h.waitForDeliveries()
 	if s.count() != before+1 {
 		t.Errorf("%d attempts", s.count()-before)
 	}
@@ -38,10 +38,10 @@ func TestAReplayIsAnAttemptAtOnce(t *testing.T) {
 
 func TestAReplayedDeliveryIsRetriedAsANewOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	s.answers(500)
-	id := h.toldOf(h.charge(good).at("id"))
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
+	s.answerWith(500)
+	id := h.firstDelivery(h.charge(good).at("id"))
 	h.parkAll()
 	if s.count() != 6 || h.admin().get(deliveries+"/"+id).at("data.state") != "parked" {
 		t.Fatalf("%d attempts", s.count())
@@ -55,9 +55,9 @@ func TestAReplayedDeliveryIsRetriedAsANewOne(t *testing.T) {
 
 func TestWhatIsParkedOfATerminalIsReplayed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	s.answers(500)
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
+	s.answerWith(500)
 	for range 3 {
 		h.charge(good)
 		h.payout1250(`{"type":"bank_account"}`)
@@ -67,14 +67,14 @@ func TestWhatIsParkedOfATerminalIsReplayed(t *testing.T) {
 	if len(parked) != 6 {
 		t.Fatalf("%d parked", len(parked))
 	}
-	s.answers(200)
+	s.answerWith(200)
 	payment, payout := h.terminalOf("payment"), h.terminalOf("payout")
 	first := h.admin().get(deliveries + "/" + h.listed("state=parked&terminal_id=" + payment)[2])
 	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`","to":"`+first.at("data.booked_at")+`"}`).want(200, `{"data":{"replayed":1}}`)
 	h.admin().post(deliveries+"/replay", `{"params":{"terminal_id":"`+payment+`","from":"`+first.at("data.booked_at")+`"}}`).want(200, `{"data":{"replayed":2}}`)
 	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","to":"1960-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
 	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","from":"1960-01-01T00:00:00Z","to":"`+h.clock.Now().Format(time.RFC3339Nano)+`"}`).want(200, `{"data":{"replayed":3}}`)
-	h.settle()
+	h.waitForDeliveries()
 	if left := h.listed("state=parked"); len(left) != 0 || len(h.listed("state=delivered")) != 6 {
 		t.Errorf("still parked: %v", left)
 	}
@@ -83,7 +83,7 @@ func TestWhatIsParkedOfATerminalIsReplayed(t *testing.T) {
 
 func TestFieldsOfAReplayAreChecked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for body, field := range map[string]string{
 		`{}`: "terminal_id", `{"terminal_id":null}`: "terminal_id", `{"terminal_id":1}`: "terminal_id", `{"terminal_id":"x"}`: "terminal_id",
 	} {
@@ -99,19 +99,19 @@ func TestFieldsOfAReplayAreChecked(t *testing.T) {
 // Both replays take an Idempotency-Key, as every write of the administration.
 func TestReplaysTakeAKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	s.answers(500)
-	one, other := h.toldOf(h.charge(good).at("id")), h.toldOf(h.charge(good).at("id"))
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
+	s.answerWith(500)
+	one, other := h.firstDelivery(h.charge(good).at("id")), h.firstDelivery(h.charge(good).at("id"))
 	h.parkAll()
 	path, all := deliveries+"/"+one+"/replay", `{"terminal_id":"`+h.terminalOf("payment")+`"}`
 	first := h.admin().keyed("one").post(path, "").want(200, "")
 	rest := h.admin().keyed("rest").post(deliveries+"/replay", all).want(200, `{"data":{"replayed":1}}`)
-	h.settle()
+	h.waitForDeliveries()
 	before := s.count()
 	repeat := func() {
 		for _, a := range []*answer{h.admin().keyed("one").post(path, "").want(200, first.body), h.admin().keyed("rest").post(deliveries+"/replay", all).want(200, rest.body)} {
-			if !a.replays() {
+			if !a.isReplay() {
 				t.Errorf("no replay: %v", a.header)
 			}
 		}
@@ -120,7 +120,7 @@ func TestReplaysTakeAKey(t *testing.T) {
 	h.admin().keyed("one").post(deliveries+"/"+other+"/replay", "").want(409, keyConflict)
 	h.admin().keyed("rest").post(deliveries+"/replay", all+" ").want(409, keyConflict)
 	h.admin().keyed("one").post("/api/v1/organizations", `{"name":"O"}`).want(409, keyConflict)
-	h.settle()
+	h.waitForDeliveries()
 	if s.count() != before {
 		t.Errorf("a repeated replay was delivered")
 	}
@@ -135,10 +135,10 @@ func TestReplaysTakeAKey(t *testing.T) {
 // Of many with one key exactly one is done, and all get its answer.
 func TestOfManyReplaysWithOneKeyOneIsDone(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	id := h.toldOf(h.charge(good).at("id"))
-	h.settle()
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
+	id := h.firstDelivery(h.charge(good).at("id"))
+	h.waitForDeliveries()
 	answers := make(chan *answer, 16)
 	for range cap(answers) {
 		go func() { answers <- h.admin().keyed("k").post(deliveries+"/"+id+"/replay", "") }()
@@ -147,7 +147,7 @@ func TestOfManyReplaysWithOneKeyOneIsDone(t *testing.T) {
 	for range cap(answers) {
 		bodies[(<-answers).want(200, "").body]++
 	}
-	h.settle()
+	h.waitForDeliveries()
 	if len(bodies) != 1 || s.count() != 2 {
 		t.Errorf("%d answers, %d deliveries", len(bodies), s.count())
 	}
@@ -155,25 +155,25 @@ func TestOfManyReplaysWithOneKeyOneIsDone(t *testing.T) {
 
 func TestATestDeliveryTellsWhatBecameOfIt(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	terminal := h.terminalOf("payment")
 	path := "/api/v1/terminal/" + terminal + "/test-delivery"
 	h.admin().post(path, "").wantFieldsRefused("notify_url")
-	s := h.hook()
+	s := h.newWebhookReceiver()
 	before := h.events()
 	a := h.admin().post(path, "").want(200, "")
-	ids, types := s.came()
+	ids, types := s.received()
 	if a.at("data.delivered") != "true" || a.at("data.status") != "200" || a.at("data.error") != "null" || a.at("data.event_id") != ids[0] || types[0] != "transaction.test" {
 		t.Errorf("%s %v", a.body, types)
 	}
-	s.answers(302)
+	s.answerWith(302)
 	b := h.admin().keyed("k").post(path, `{}`).want(200, "")
 	if b.at("data.delivered") != "false" || b.at("data.status") != "302" || b.at("data.error") != "redirect" || b.at("data.event_id") == a.at("data.event_id") {
 		t.Errorf("%s", b.body)
 	}
 	s.Close()
 	c := h.admin().keyed("k").post(path, "").want(200, "") // it takes no key
-	if c.at("data.delivered") != "false" || c.at("data.status") != "null" || c.at("data.error") == "null" || c.replays() {
+	if c.at("data.delivered") != "false" || c.at("data.status") != "null" || c.at("data.error") == "null" || c.isReplay() {
 		t.Errorf("%s", c.body)
 	}
 	h.parkAll()
@@ -186,7 +186,7 @@ func TestATestDeliveryTellsWhatBecameOfIt(t *testing.T) {
 // Each may take as long as a receiver may, so their number is bounded.
 func TestTestDeliveriesUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.directory.AllowPrivateHooks(true)
 	arrived, leave := make(chan struct{}), make(chan struct{})
 	h.admin().patch("/api/v1/partners/1", `{"notify_url":"`+newSlow(t, arrived, leave)+`"}`).want(200, "")

@@ -12,13 +12,13 @@ import (
 
 func TestDeliveriesAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.hook()
+	h := newFixture(t)
+	h.newWebhookReceiver()
 	var want []string
 	for range 5 {
-		want = append([]string{h.toldOf(h.charge(good).at("id"))}, want...)
+		want = append([]string{h.firstDelivery(h.charge(good).at("id"))}, want...)
 	}
-	h.settle()
+	h.waitForDeliveries()
 	h.wantListed("", want...)
 	h.wantListed("limit=2", want...)
 	page := h.admin().get(deliveries+"?limit=5").want(200, "")
@@ -31,19 +31,19 @@ func TestDeliveriesAreListedNewestFirst(t *testing.T) {
 // attempts, next_at}.
 func TestARowOfDeliveriesHasItsFields(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
 	paid := h.charge(good)
 	terminal := h.terminalOf("payment")
-	h.settle()
-	told, _ := s.came()
+	h.waitForDeliveries()
+	id, _ := s.received()
 	row := h.admin().get(deliveries).want(200, "").object()["data"].([]any)[0].(map[string]any)
 	booked, _ := row["booked_at"].(string)
 	if _, err := time.Parse(time.RFC3339, booked); err != nil {
 		t.Errorf("booked_at: %v", err)
 	}
 	want := map[string]any{
-		"event_id": told[0], "transaction_id": paid.at("id"), "terminal_id": terminal, "channel": "webhook", "type": "transaction.charged",
+		"event_id": id[0], "transaction_id": paid.at("id"), "terminal_id": terminal, "channel": "webhook", "type": "transaction.charged",
 		"state": "delivered", "attempts": 1.0, "next_at": nil, "booked_at": booked,
 	}
 	if fmt.Sprint(row) != fmt.Sprint(want) {
@@ -53,14 +53,14 @@ func TestARowOfDeliveriesHasItsFields(t *testing.T) {
 
 func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	s.answers(503)
-	id := h.toldOf(h.charge(good).at("id"))
-	h.settle()
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
+	s.answerWith(503)
+	id := h.firstDelivery(h.charge(good).at("id"))
+	h.waitForDeliveries()
 	first := began.Format("2006-01-02T15:04:05.000000-07:00")
 	h.advance(29) // 30 s after the first failure
-	s.answers(204)
+	s.answerWith(204)
 	h.advance(120)
 	a := h.admin().get(deliveries+"/"+id).want(200, "")
 	second, third := began.Add(30*time.Second), began.Add(150*time.Second)
@@ -82,11 +82,11 @@ func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
 
 func TestAnAttemptWithoutAnAnswerHasAnErrorAndNoStatus(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
 	s.Close()
-	id := h.toldOf(h.charge(good).at("id"))
-	h.settle()
+	id := h.firstDelivery(h.charge(good).at("id"))
+	h.waitForDeliveries()
 	a := h.admin().get(deliveries+"/"+id).want(200, "")
 	if a.at("data.attempts.0.status") != "null" || a.at("data.attempts.0.error") == "null" || a.at("data.state") != "pending" {
 		t.Errorf("%s", a.body)
@@ -98,35 +98,35 @@ func TestAnAttemptWithoutAnAnswerHasAnErrorAndNoStatus(t *testing.T) {
 
 // mixed has deliveries in each state, of two terminals, and is what they are by
 // state, newest first.
-func (h *house) mixed(s *sink) (byState map[string][]string, all []string) {
+func (h *fixture) mixDeliveries(s *webhookReceiver) (byState map[string][]string, all []string) {
 	h.t.Helper()
 	byState = map[string][]string{}
 	add := func(state string, ids ...string) {
 		for _, id := range ids {
-			told := h.toldOf(id)
-			byState[state] = append([]string{told}, byState[state]...)
-			all = append([]string{told}, all...)
+			delivery := h.firstDelivery(id)
+			byState[state] = append([]string{delivery}, byState[state]...)
+			all = append([]string{delivery}, all...)
 		}
 	}
-	s.answers(500)
+	s.answerWith(500)
 	add("parked", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
 	h.parkAll()
-	s.answers(200)
+	s.answerWith(200)
 	add("delivered", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
-	h.settle()
-	s.answers(500)
+	h.waitForDeliveries()
+	s.answerWith(500)
 	add("delivered", h.charge(good).at("id")) // at the second attempt
-	h.settle()
-	s.answers(200)
+	h.waitForDeliveries()
+	s.answerWith(200)
 	h.advance(60)
-	s.answers(500)
+	s.answerWith(500)
 	add("pending", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
-	h.settle()
+	h.waitForDeliveries()
 	return byState, all
 }
 
 // terminalOf is the first partner's terminal for a kind of transaction in env test.
-func (h *house) terminalOf(kind string) string {
+func (h *fixture) terminalOf(kind string) string {
 	h.t.Helper()
 	list := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
 	for i := range list.rows() {
@@ -141,8 +141,8 @@ func (h *house) terminalOf(kind string) string {
 
 func TestDeliveriesAreFiltered(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	byState, all := h.mixed(h.hook())
+	h := newFixture(t)
+	byState, all := h.mixDeliveries(h.newWebhookReceiver())
 	h.wantListed("", all...)
 	for _, state := range []string{"pending", "delivered", "parked"} {
 		h.wantListed("state="+state, byState[state]...)
@@ -168,8 +168,8 @@ func TestDeliveriesAreFiltered(t *testing.T) {
 // Both bounds are included, and count for the time of the event.
 func TestDeliveriesAreFilteredByTime(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	_, all := h.mixed(h.hook())
+	h := newFixture(t)
+	_, all := h.mixDeliveries(h.newWebhookReceiver())
 	whole := h.admin().get(deliveries+"?limit=500").want(200, "")
 	at := func(i int) string { return url.QueryEscape(whole.at(fmt.Sprintf("data.%d.booked_at", i))) }
 	for query, want := range map[string][]string{
@@ -195,13 +195,13 @@ func TestDeliveriesAreFilteredByTime(t *testing.T) {
 
 func TestSeveralNoticesOfOneTransaction(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.hook()
+	h := newFixture(t)
+	h.newWebhookReceiver()
 	h.charge(good)
 	id := h.charge(good).at("id")
 	h.change(id, `"type":"refund","amount":"100"`).want(200, "")
 	h.change(id, `"type":"refund"`).want(200, "")
-	h.settle()
+	h.waitForDeliveries()
 	for _, page := range []string{"", "&limit=1", "&limit=2"} {
 		ids := h.listed("transaction_id=" + id + page)
 		if len(ids) != 3 {
@@ -210,7 +210,7 @@ func TestSeveralNoticesOfOneTransaction(t *testing.T) {
 	}
 	a := h.admin().get(deliveries+"?transaction_id="+id).want(200, "")
 	if got := a.at("data.0.type") + " " + a.at("data.1.type") + " " + a.at("data.2.type"); got != "transaction.refunded transaction.refunded transaction.charged" {
-		t.Errorf("told of %s", got)
+		t.Errorf("notified of %s", got)
 	}
 }
 
@@ -218,16 +218,16 @@ func TestSeveralNoticesOfOneTransaction(t *testing.T) {
 // each delivery is listed exactly once, whatever is asked for and however it is cut.
 func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	t.Parallel()
-	h, random := open(t), seeded(t)
-	s := h.hook()
+	h, random := newFixture(t), seeded(t)
+	s := h.newWebhookReceiver()
 	for range 80 { // each in a group, and so on a page, of its own
-		s.answers([]int{200, 200, 200, 500}[random.IntN(4)])
+		s.answerWith([]int{200, 200, 200, 500}[random.IntN(4)])
 		h.charge([]string{good, "4000000000000002"}[random.IntN(2)])
 		if random.IntN(8) == 0 {
 			h.advance([]int{1, 31, 3600, 30000}[random.IntN(4)])
 		}
 	}
-	h.settle()
+	h.waitForDeliveries()
 	all := h.listed("limit=500")
 	if len(all) != 80 {
 		t.Fatalf("%d deliveries", len(all))
@@ -259,18 +259,18 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 // Whatever was delivered since, what waits or was given up is on the first page.
 func TestWhatWaitsIsListedFirst(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	s.answers(500)
-	parked := h.toldOf(h.charge(good).at("id"))
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
+	s.answerWith(500)
+	parked := h.firstDelivery(h.charge(good).at("id"))
 	h.advance(30_000) // six attempts
-	waiting := []string{h.toldOf(h.charge(good).at("id")), h.toldOf(h.charge(good).at("id"))}
-	h.settle()
-	s.answers(200)
+	waiting := []string{h.firstDelivery(h.charge(good).at("id")), h.firstDelivery(h.charge(good).at("id"))}
+	h.waitForDeliveries()
+	s.answerWith(200)
 	for range 70 { // each in a group, and so on a page, of its own
 		h.charge(good)
 	}
-	h.settle()
+	h.waitForDeliveries()
 	for state, want := range map[string][]string{"pending": {waiting[1], waiting[0]}, "parked": {parked}} {
 		a := h.admin().get(deliveries+"?limit=10&state="+state).want(200, "")
 		for i, id := range want {
@@ -283,7 +283,7 @@ func TestWhatWaitsIsListedFirst(t *testing.T) {
 
 func TestParametersOfDeliveriesAreChecked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for query, field := range map[string]string{
 		"transaction_id=1": "transaction_id", "terminal_id=x": "terminal_id", "state=lost": "state", "state=": "state", "state=PENDING": "state",
 		"from=yesterday": "from", "to=2026-01-01": "to", "limit=0": "limit", "limit=501": "limit", "limit=x": "limit", "page=1": "page",
@@ -300,10 +300,10 @@ func TestParametersOfDeliveriesAreChecked(t *testing.T) {
 // An event_id of another organization is as unknown as one that nobody has.
 func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.hook()
-	id := h.toldOf(h.charge(good).at("id"))
-	h.settle()
+	h := newFixture(t)
+	h.newWebhookReceiver()
+	id := h.firstDelivery(h.charge(good).at("id"))
+	h.waitForDeliveries()
 	there := h.admin().with("x-organization-id", h.seed.Second.Org.String())
 	unknown := h.admin().get(deliveries+"/"+uuid.NewString()).want(404, "")
 	for _, path := range []string{id, strings.ToUpper(id), "x", uuid.Nil.String(), strings.ReplaceAll(id, "-", "")} {
@@ -314,7 +314,7 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	if rows := there.get(deliveries).want(200, "").rows(); rows != 0 {
 		t.Errorf("%d foreign rows", rows)
 	}
-	// One whose time and channel are plausible, and of which nothing was told.
+	// One whose time and channel are plausible, and of which there is no notification.
 	h.admin().get(deliveries+"/"+h.charge("4000000000000077").at("id")).want(404, unknown.body)
 }
 
@@ -322,7 +322,7 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 // its first attempt is over.
 func TestADeliveryUnderWayIsPending(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.directory.AllowPrivateHooks(true)
 	arrived, leave := make(chan struct{}), make(chan struct{})
 	slow := newSlow(t, arrived, leave)
@@ -335,22 +335,22 @@ func TestADeliveryUnderWayIsPending(t *testing.T) {
 	}
 	h.wantListed("state=delivered")
 	close(leave)
-	h.settle()
+	h.waitForDeliveries()
 	h.wantListed("state=pending")
 }
 
 // Messages to operators that tell of no event are listed too.
 func TestBulletinsAreListed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.hook()
+	h := newFixture(t)
+	h.newWebhookReceiver()
 	h.charge(good)
-	h.settle()
+	h.waitForDeliveries()
 	org, terminal := h.seed.First.Org, h.terminalOf("payment")
 	must(t, h.notifier.Post(org, uuid.MustParse(terminal), []byte(`{"kind":"daily_summary","subject":"s","text":"t"}`), "k"))
-	h.settle()
+	h.waitForDeliveries()
 	h.charge(good)
-	h.settle()
+	h.waitForDeliveries()
 	a := h.admin().get(deliveries).want(200, "")
 	got := fmt.Sprintf("%s %s %s %s, %s %s %s", a.at("data.0.channel"), a.at("data.1.channel"), a.at("data.2.channel"), a.at("data.3"),
 		a.at("data.1.type"), a.at("data.1.transaction_id"), a.at("data.1.terminal_id"))
@@ -365,15 +365,15 @@ func TestBulletinsAreListed(t *testing.T) {
 // What is older than the retention is not shown any more.
 func TestOldDeliveriesAreNotShown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	ok := h.toldOf(h.charge(good).at("id"))
-	h.settle()
-	s.answers(500)
-	failed := h.toldOf(h.charge(good).at("id"))
+	h := newFixture(t)
+	s := h.newWebhookReceiver()
+	ok := h.firstDelivery(h.charge(good).at("id"))
+	h.waitForDeliveries()
+	s.answerWith(500)
+	failed := h.firstDelivery(h.charge(good).at("id"))
 	h.advance(31 * 24 * 3600)
-	s.answers(200)
-	kept := h.toldOf(h.charge(good).at("id"))
+	s.answerWith(200)
+	kept := h.firstDelivery(h.charge(good).at("id"))
 	h.advance(24 * 3600)
 	h.wantListed("", kept)
 	h.wantListed("state=parked")

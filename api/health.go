@@ -6,13 +6,14 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"mizan/api/web"
 	"mizan/internal/jsonwalk"
 )
 
-// StatusOK is what each part of a Status says when nothing is wrong with it.
+// StatusOK is the state of a part of the service that works.
 const StatusOK = "ok"
 
-// Status is how the parts of the service are; StatusOK when ready.
+// Status is the state of the parts of the service.
 type Status struct {
 	Core string // ready means: all due work is scheduled
 	DB   string
@@ -28,27 +29,27 @@ const (
 // health answers the health check (specification, "Health"): 503 while the service
 // starts or stops, so that a load balancer which reads only the status code sends
 // nothing here. A nearly full disk is 200: reads and outcomes go on.
-func (s *Server) health(c *call) error {
+func (s *Server) health(req *web.Request) error {
 	status := s.cfg.Status()
-	writeJSON(c.RequestCtx, statusCode(status.Core), s.cfg.appendHealth(nil, status))
+	web.WriteJSON(req.RequestCtx, statusCode(status.Core), s.cfg.appendHealth(nil, status))
 	return nil
 }
 
 // liveness answers GET /livez: 200 for as long as requests are answered at all.
-func (s *Server) liveness(c *call) error {
-	writeJSON(c.RequestCtx, fiber.StatusOK, appendState(nil, StatusOK))
+func (s *Server) liveness(req *web.Request) error {
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, appendState(nil, StatusOK))
 	return nil
 }
 
 // readiness answers GET /readyz: 503 while the service starts, stops, or refuses
 // commands because the disk is nearly full.
-func (s *Server) readiness(c *call) error {
+func (s *Server) readiness(req *web.Request) error {
 	state := s.cfg.Status().state()
-	writeJSON(c.RequestCtx, statusCode(state), appendState(nil, state))
+	web.WriteJSON(req.RequestCtx, statusCode(state), appendState(nil, state))
 	return nil
 }
 
-// state is what keeps the service from taking commands; StatusOK: nothing does.
+// state is what keeps the service from taking commands, or StatusOK.
 func (s Status) state() string {
 	if s.Core != StatusOK {
 		return s.Core
@@ -64,23 +65,23 @@ func statusCode(state string) int {
 }
 
 func appendState(dst []byte, state string) []byte {
-	e := encoder{dst}
-	e.open('{')
-	e.text("status", state)
-	e.close('}')
-	return e.buf
+	e := web.Encoder{Buf: dst}
+	e.Open('{')
+	e.Text("status", state)
+	e.Close('}')
+	return e.Buf
 }
 
 func (cfg *Config) appendHealth(dst []byte, status Status) []byte {
-	e := encoder{dst}
-	e.open('{')
-	e.text("core_status", status.Core)
-	e.text("db_status", status.DB)
-	e.text("appversion", cfg.Version)
-	e.text("env", cfg.Env)
-	e.text("domain", cfg.Domain)
-	e.close('}')
-	return e.buf
+	e := web.Encoder{Buf: dst}
+	e.Open('{')
+	e.Text("core_status", status.Core)
+	e.Text("db_status", status.DB)
+	e.Text("appversion", cfg.Version)
+	e.Text("env", cfg.Env)
+	e.Text("domain", cfg.Domain)
+	e.Close('}')
+	return e.Buf
 }
 
 // Starting answers in place of a Server whose parts are still being opened: the
@@ -103,13 +104,13 @@ func Starting(cfg Config) http.Handler {
 			}
 		}
 		h := w.Header()
-		h.Set("Content-Type", string(valueJSON))
-		h.Set(string(headerCache), string(valueNoStore))
-		h.Set(string(headerNoSniff), string(valueNoSniff))
-		h.Set(string(headerRequestID), uuid.NewString())
+		h.Set("Content-Type", string(web.ValueJSON))
+		h.Set(string(web.HeaderCache), string(web.ValueNoStore))
+		h.Set(string(web.HeaderNoSniff), string(web.ValueNoSniff))
+		h.Set(string(web.HeaderRequestID), uuid.NewString())
 		h.Set("Connection", "close")
 		if code == http.StatusServiceUnavailable {
-			h.Set(string(headerRetryAfter), "1")
+			h.Set(string(web.HeaderRetryAfter), "1")
 		}
 		w.WriteHeader(code)
 		_, _ = w.Write(body) // a caller that has gone needs no answer

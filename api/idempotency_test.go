@@ -11,23 +11,23 @@ import (
 func (c caller) keyed(key string) caller { return c.with("idempotency-key", key) }
 
 // replays tells whether an answer repeats an earlier one.
-func (a *answer) replays() bool { return a.header.Get("x-idempotent-replay") == "true" }
+func (a *answer) isReplay() bool { return a.header.Get("x-idempotent-replay") == "true" }
 
 const keyConflict = `{"error":"conflict","message":"the idempotency key was used for another request"}`
 
 func TestKeyMakesACreateIdempotent(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := payment(`"amount":"100","currency":"USD"`)
 	first := h.partner().keyed("k-1").post(transactions, body).want(201, "")
 	again := h.partner().keyed("k-1").post(transactions, body).want(201, first.body)
-	if first.replays() || !again.replays() || again.header.Get("location") != transactions+"/"+first.at("id") || again.header.Get("x-idempotent-mismatch") != "" {
+	if first.isReplay() || !again.isReplay() || again.header.Get("location") != transactions+"/"+first.at("id") || again.header.Get("x-idempotent-mismatch") != "" {
 		t.Errorf("%v\n%v", first.header, again.header)
 	}
-	if other := h.partner().keyed("k-2").post(transactions, body).want(201, ""); other.replays() || other.at("id") == first.at("id") {
+	if other := h.partner().keyed("k-2").post(transactions, body).want(201, ""); other.isReplay() || other.at("id") == first.at("id") {
 		t.Errorf("another key is another create: %s", other.body)
 	}
-	if other := h.partner().keyed("K-1").post(transactions, body).want(201, ""); other.replays() {
+	if other := h.partner().keyed("K-1").post(transactions, body).want(201, ""); other.isReplay() {
 		t.Error("keys are case-sensitive")
 	}
 }
@@ -35,17 +35,17 @@ func TestKeyMakesACreateIdempotent(t *testing.T) {
 // A replay shows the transaction as it stands, in the form of its create.
 func TestKeyOfAHostedCreate(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const body = `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true}}`
 	first := h.partner().keyed("k").post(transactions, body).want(201, "")
-	if again := h.partner().keyed("k").post(transactions, body).want(201, withoutAddress(first)); !again.replays() {
+	if again := h.partner().keyed("k").post(transactions, body).want(201, withoutAddress(first)); !again.isReplay() {
 		t.Error("no replay")
 	}
 }
 
 func TestKeyBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.partner().keyed("k").post(transactions, payment(`"amount":"100","currency":"USD"`)).want(201, "")
 	for _, body := range []string{
 		payment(`"amount":"101","currency":"USD"`), payment(`"amount":"100", "currency":"USD"`), payment(`"amount":"100","currency":"USD","txid":"t"`),
@@ -54,18 +54,18 @@ func TestKeyBelongsToOneRequest(t *testing.T) {
 	}
 	// Another path, and another method on the same one.
 	h.partner().keyed("k").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(409, keyConflict)
-	h.stands(made.at("id")).want(200, made.body)
+	h.transaction(made.at("id")).want(200, made.body)
 }
 
 // Its scope is the partner, in its organization.
 func TestKeyBelongsToOnePartner(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	neighbour := h.neighbour()
 	ids := map[string]bool{}
 	for _, c := range []caller{h.partner(), neighbour, h.second()} {
 		made := c.keyed("k").post(transactions, payment(`"amount":"100","currency":"USD"`)).want(201, "")
-		if made.replays() {
+		if made.isReplay() {
 			t.Errorf("a replay: %s", made.body)
 		}
 		ids[made.at("id")] = true
@@ -81,17 +81,17 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 // What was refused has made nothing, so its key is free.
 func TestKeyOfARefusedRequestIsFree(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().keyed("k").post(transactions, payment(`"amount":"0","currency":"USD"`)).want(422, "")
 	made := h.partner().keyed("k").post(transactions, payment(`"amount":"1250","currency":"USD"`)).want(201, "")
 	path := transactions + "/" + made.at("id")
 	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1251"}}`).want(422, "")
-	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1250"}}`).want(200, "").is("refunded", "")
+	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1250"}}`).want(200, "").wantStatus("refunded", "")
 }
 
 func TestEveryOperationTakesAKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	charged, moving := h.charge(good), h.charge("4000000000000077")
 	waits, hosted := h.charge("4000002500003155"), h.hosted("")
 	payout := h.payout1250(`{"type":"sepa"}`)
@@ -107,20 +107,20 @@ func TestEveryOperationTakesAKey(t *testing.T) {
 	} {
 		first := h.partner().keyed(name).do(c.method, c.path, c.body).want(200, "")
 		again := h.partner().keyed(name).do(c.method, c.path, c.body).want(200, first.body)
-		if first.replays() || !again.replays() {
+		if first.isReplay() || !again.isReplay() {
 			t.Errorf("%s: %v\n%v", name, first.header, again.header)
 		}
 		h.partner().keyed(name).do(c.method, c.path, " "+c.body).want(409, keyConflict)
 		h.partner().keyed(strings.Repeat("k", 256)).do(c.method, c.path, c.body).want(422, "")
 	}
-	if got := h.stands(charged.at("id")).at("refunded_amount"); got != "400" {
+	if got := h.transaction(charged.at("id")).at("refunded_amount"); got != "400" {
 		t.Errorf("refunded %s, want 400 once", got)
 	}
 }
 
 func TestKeyIsBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const refusal = `{"errors":[{"code":"invalid","detail":"Idempotency-Key must be sent once, with 1 to 255 printable characters","field":"Idempotency-Key"}]}`
 	body := payment(`"amount":"100","currency":"USD"`)
 	before := h.auditor().get("/api/v1/ledger/head").at("data.tree_size")
@@ -139,7 +139,7 @@ func TestKeyIsBounded(t *testing.T) {
 	}
 	for _, key := range []string{"k", strings.Repeat("k", 255), strings.Repeat("ж", 255), "two words / ~!{}"} {
 		first := h.partner().keyed(key).post(transactions, body).want(201, "")
-		if again := h.partner().keyed(key).post(transactions, body).want(201, first.body); !again.replays() {
+		if again := h.partner().keyed(key).post(transactions, body).want(201, first.body); !again.isReplay() {
 			t.Errorf("%q: no replay", key)
 		}
 	}
@@ -147,7 +147,7 @@ func TestKeyIsBounded(t *testing.T) {
 
 func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	race := func(ask func() *answer) {
 		t.Helper()
 		answers := make([]*answer, 16)
@@ -158,7 +158,7 @@ func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 		all.Wait()
 		firsts := 0
 		for _, a := range answers {
-			if a.want(answers[0].status, answers[0].body); !a.replays() {
+			if a.want(answers[0].status, answers[0].body); !a.isReplay() {
 				firsts++
 			}
 		}
@@ -173,7 +173,7 @@ func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 	race(func() *answer {
 		return h.partner().keyed("refund").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
 	})
-	if got := h.stands(made.at("id")).at("refunded_amount"); got != "100" {
+	if got := h.transaction(made.at("id")).at("refunded_amount"); got != "100" {
 		t.Errorf("refunded %s, want 100 once", got)
 	}
 }
@@ -181,16 +181,16 @@ func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 // Either of them finds the transaction again.
 func TestKeyBesideATxid(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := payment(`"amount":"100","currency":"USD","txid":"t-1"`)
 	first := h.partner().keyed("k").post(transactions, body).want(201, "")
-	if again := h.partner().keyed("k").post(transactions, body).want(201, first.body); !again.replays() {
+	if again := h.partner().keyed("k").post(transactions, body).want(201, first.body); !again.isReplay() {
 		t.Error("by the key: no replay")
 	}
-	if again := h.partner().post(transactions, body).want(201, first.body); !again.replays() {
+	if again := h.partner().post(transactions, body).want(201, first.body); !again.isReplay() {
 		t.Error("by the txid: no replay")
 	}
-	if again := h.partner().keyed("k-2").post(transactions, body).want(201, first.body); !again.replays() {
+	if again := h.partner().keyed("k-2").post(transactions, body).want(201, first.body); !again.isReplay() {
 		t.Error("another key, the same txid: no replay")
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // checkpoints has those made of the days that are over.
-func (h *house) checkpoints() {
+func (h *fixture) checkpoints() {
 	h.t.Helper()
 	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: slog.New(slog.DiscardHandler)})
 	runtime.Start(func(posting.Item) bool { return false })
@@ -26,7 +26,7 @@ func (h *house) checkpoints() {
 // Whether there are checkpoints, and what has become of them, changes no answer.
 func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, amount := range []string{"100", "2000", "30000", "400000"} {
 		for range 20 {
 			h.partner().post(transactions, payment(`"amount":"`+amount+`","currency":"USD"`)).want(201, "")

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"mizan/api"
+	"mizan/api/web"
 	"mizan/posting"
 )
 
 // refusedExport is an answer that is none of an export.
-func (a *answer) refusedExport(status int, body string) {
+func (a *answer) wantExportRefused(status int, body string) {
 	a.t.Helper()
 	a.want(status, body)
 	if a.header.Get("content-disposition") != "" || a.header.Get("content-type") != "application/json" {
@@ -23,7 +24,7 @@ func (a *answer) refusedExport(status int, body string) {
 }
 
 // unreadable is a journal that has no views.
-type unreadable struct{ api.Journal }
+type unreadable struct{ web.Journal }
 
 // View implements api.Journal.
 func (unreadable) View() *posting.View { panic("no view") }
@@ -31,8 +32,8 @@ func (unreadable) View() *posting.View { panic("no view") }
 // What fails before the first of an export is there is answered as a failure.
 func TestAnExportThatFailsAtOnceIsAnError(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
-	h.auditor().get(exportPath+"?format=csv").refusedExport(500, `{"error":"internal","message":"something went wrong on our side"}`)
+	h := newFixture(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
+	h.auditor().get(exportPath+"?format=csv").wantExportRefused(500, `{"error":"internal","message":"something went wrong on our side"}`)
 }
 
 // So is an export that has not begun when the server stops.
@@ -48,7 +49,7 @@ func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
 		h.halt()
 		close(halted)
 	}()
-	(<-answered).refusedExport(503, `{"error":"unavailable","message":"the service is stopping"}`)
+	(<-answered).wantExportRefused(503, `{"error":"unavailable","message":"the service is stopping"}`)
 	close(j.open)
 	<-halted
 }
@@ -57,7 +58,7 @@ func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
 // connection for the end.
 func TestAStreamNeedsChunks(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	head := func(c caller, line string) string {
 		request := line + " HTTP/1.0\r\nHost: a\r\nContent-Type: application/json\r\n"
 		for name, value := range c.headers {
@@ -73,15 +74,15 @@ func TestAStreamNeedsChunks(t *testing.T) {
 		if len(answers) != 1 {
 			t.Fatalf("%s: %d answers", name, len(answers))
 		}
-		answers[0].refusedExport(505, `{"error":"http_version_not_supported","message":"this answer needs HTTP/1.1"}`)
+		answers[0].wantExportRefused(505, `{"error":"http_version_not_supported","message":"this answer needs HTTP/1.1"}`)
 	}
 }
 
 // Booked times run ahead of a clock that stands still; what is shown can be asked for.
 func TestAnExportMayBeOfATimeThatWasBooked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.passes(1)
+	h := newFixture(t)
+	h.advanceDays(1)
 	var seqs, times []string
 	for range 2 {
 		entry := h.auditor().get(ledgerPath+"/entries?env=test&source="+h.charge(good).at("id")).want(200, "")
@@ -119,7 +120,7 @@ var headed = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the las
 // again as it was, whatever was booked since.
 func TestAnExportNamesWhereItEnds(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.charge(good)
 	newest := h.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 	for _, format := range []string{"hledger", "beancount"} {

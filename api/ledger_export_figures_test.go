@@ -26,7 +26,7 @@ const (
 )
 
 // fillJournal books so many entries, or a few more.
-func fillJournal(t *testing.T, h *house, entries int) {
+func fillJournal(t *testing.T, h *fixture, entries int) {
 	t.Helper()
 	dollars := money.Asset{Currency: "USD", Env: money.Prod}
 	answers := make(chan posting.Receipt, 64)
@@ -80,7 +80,7 @@ func TestFiguresOfExports(t *testing.T) {
 	if os.Getenv("MIZAN_FIGURES") == "" {
 		t.Skip("MIZAN_FIGURES=1 measures")
 	}
-	h := open(t)
+	h := newFixture(t)
 	began := time.Now()
 	fillJournal(t, h, exportedEntries)
 	t.Logf("%d entries were booked in %v", exportedEntries, time.Since(began))

@@ -25,67 +25,67 @@ const exportPath = ledgerPath + "/export"
 
 // moveEverything makes payments that end in each way that moves money, and contracts
 // of every product in both readings, in both environments.
-func (h *house) moveEverything() {
+func (h *fixture) bookEveryKind() {
 	h.t.Helper()
 	card := `{"type":"bank_card","cardnumber":"` + good + `"}`
-	h.change(h.charge(good).is("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
-	h.payout1250(card).is("charged", "")
+	h.change(h.charge(good).wantStatus("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
+	h.payout1250(card).wantStatus("charged", "")
 	h.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
 	h.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
-	h.charge("4000000000000259").is("charged", "") // it comes back
+	h.charge("4000000000000259").wantStatus("charged", "") // it comes back
 	h.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
 	h.terminal("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
-	h.charge(good).is("charged", "")
+	h.charge(good).wantStatus("charged", "")
 	h.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
 	h.terminal("payout", `{"two_phase":true}`)
-	h.partner().post(operation("commit", h.charge(good).is("payment_suspended", "").at("id")), `{"params":{"amount":"400"}}`).want(200, "")
+	h.partner().post(operation("commit", h.charge(good).wantStatus("payment_suspended", "").at("id")), `{"params":{"amount":"400"}}`).want(200, "")
 	h.change(h.charge(good).at("id"), `"type":"cancel"`).want(200, "")
-	h.charge(good).is("payment_suspended", "")
-	h.payout1250(card).is("payout_suspended", "")
+	h.charge(good).wantStatus("payment_suspended", "")
+	h.payout1250(card).wantStatus("payout_suspended", "")
 	h.partner().post(operation("commit", h.payout1250(card).at("id")), "").want(200, "")
 	for _, env := range []string{`"prod"`, `"test"`} {
-		h.liveSecular(env)
+		h.runSecularContracts(env)
 	}
-	h.liveReligious()
-	h.passes(31) // rows fall due, the payment comes back, holds expire
-	h.charge(good).is("payment_suspended", "")
+	h.runReligiousContracts()
+	h.advanceDays(31) // rows fall due, the payment comes back, holds expire
+	h.charge(good).wantStatus("payment_suspended", "")
 }
 
-// liveSecular takes a contract of each product of the secular reading through its life.
-func (h *house) liveSecular(env string) {
+// runSecularContracts takes a contract of each product of the secular reading through its lifecycle.
+func (h *fixture) runSecularContracts(env string) {
 	h.t.Helper()
 	buy := func(who, n string) string { return `subscribe investor_id "` + who + `" certificates ` + n }
 	const deed = `ownership_documents ["deed"]`
-	h.strikes("certificate-issues", "env", env, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).follows(
-		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, buy(someone, "1"), buy(stranger, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
+	h.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(
+		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, buy(someone, "1"), buy(someoneElse, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
 		`profit total_profit "31"`, `redeem_early redemption_date "2026-09-04"`)
-	h.strikes("managed-investments", "env", env).follows("fund", "activate",
+	h.createSecular("managed-investments", "env", env).mustActAll("fund", "activate",
 		`profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "30"`, `complete final_value "1000"`)
-	h.strikes("leases", "env", env, "security_deposit", `"30"`).follows("acquire "+deed, "activate", `payment amount "150"`, `arrears amount "4"`, `expense amount "3" description "tyres"`)
-	h.strikes("leases", "env", env).follows("acquire "+deed, "activate", "return")
-	h.strikes("partnerships", "env", env, "partnership_type", `"diminishing"`, "term_months", `12`).follows("fund", "activate",
+	h.createSecular("leases", "env", env, "security_deposit", `"30"`).mustActAll("acquire "+deed, "activate", `payment amount "150"`, `arrears amount "4"`, `expense amount "3" description "tyres"`)
+	h.createSecular("leases", "env", env).mustActAll("acquire "+deed, "activate", "return")
+	h.createSecular("partnerships", "env", env, "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate",
 		`profit gross_profit "77" period_end_date "2026-09-03"`, `loss amount "11"`, "buyout")
-	h.strikes("investment-deposits", "env", env, "early_withdrawal_allowed", "true", "currency", `"BHD"`, "region", `"BH"`).follows("activate",
+	h.createSecular("investment-deposits", "env", env, "early_withdrawal_allowed", "true", "currency", `"BHD"`, "region", `"BH"`).mustActAll("activate",
 		`profit gross_profit "101"`, `loss amount "7"`, `withdraw closed_by "teller"`)
-	h.strikes("instalment-sales", "env", env, "currency", `"KWD"`, "region", `"KW"`).follows("order_asset", "purchase_asset "+deed, "deliver_asset", "activate",
+	h.createSecular("instalment-sales", "env", env, "currency", `"KWD"`, "region", `"KW"`).mustActAll("order_asset", "purchase_asset "+deed, "deliver_asset", "activate",
 		`record_payment amount "100"`, `record_delinquency amount "5"`, `settle_early rebate "3"`)
-	h.strikes("safekeeping-deposits", "env", env).follows("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
+	h.createSecular("safekeeping-deposits", "env", env).mustActAll("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
 }
 
 // liveReligious does the same in the other reading.
-func (h *house) liveReligious() {
+func (h *fixture) runReligiousContracts() {
 	h.t.Helper()
 	const deed = `ownership_documents ["deed"]`
-	h.issued("early_redemption_allowed", "true").follows("distribute_profit total_profit 31")
-	h.vows("mudaraba").approved().follows("fund", "activate", `distribute_profit gross_profit 10 period_end_date "2026-09-03"`)
-	h.vows("ijara").approved().follows("acquire_asset "+deed, "activate", "record_rental amount 50")
-	h.vows("musharaka", "partnership_type", `"diminishing"`, "term_months", `12`).follows("buyout_unit")
-	h.vows("murabaha").approved().follows("order_asset", "purchase_asset "+deed, "deliver_asset", "activate", "record_payment amount 100")
-	h.vows("wadiah").follows(`grant_hibah amount 3 granted_by "board"`)
+	h.issued("early_redemption_allowed", "true").mustActAll("distribute_profit total_profit 31")
+	h.createReligious("mudaraba").approved().mustActAll("fund", "activate", `distribute_profit gross_profit 10 period_end_date "2026-09-03"`)
+	h.createReligious("ijara").approved().mustActAll("acquire_asset "+deed, "activate", "record_rental amount 50")
+	h.createReligious("musharaka", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("buyout_unit")
+	h.createReligious("murabaha").approved().mustActAll("order_asset", "purchase_asset "+deed, "deliver_asset", "activate", "record_payment amount 100")
+	h.createReligious("wadiah").mustActAll(`grant_hibah amount 3 granted_by "board"`)
 }
 
 // standing is a row of the trial balance.
-type standing struct {
+type trialBalanceRow struct {
 	Account string
 	Asset   struct{ Currency, Network, Env string }
 	Debits  string `json:"debits_posted"`
@@ -95,12 +95,12 @@ type standing struct {
 }
 
 // trialBalance is all of it.
-func (h *house) trialBalance(query string) (rows []standing) {
+func (h *fixture) trialBalance(query string) (rows []trialBalanceRow) {
 	h.t.Helper()
 	cursor := ""
 	for {
 		var page struct {
-			Data   []standing
+			Data   []trialBalanceRow
 			Cursor struct {
 				Value *string `json:"cursor_value"`
 			}
@@ -116,7 +116,7 @@ func (h *house) trialBalance(query string) (rows []standing) {
 
 // standings are the rows' differences, "account commodity" → debits less credits in
 // minor units, without those that are zero.
-func standings(t *testing.T, rows []standing) map[string]string {
+func standings(t *testing.T, rows []trialBalanceRow) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	put := func(account, commodity, plus, minus string) {
@@ -209,7 +209,7 @@ func agree(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
-func (h *house) exported(query, extension string) string {
+func (h *fixture) exported(query, extension string) string {
 	h.t.Helper()
 	path := filepath.Join(h.t.TempDir(), "export."+extension)
 	must(h.t, os.WriteFile(path, []byte(h.auditor().get(exportPath+"?"+query).want(200, "").body), 0o600))
@@ -224,8 +224,8 @@ func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
 	if _, err := exec.LookPath("hledger"); err != nil {
 		t.Skip("hledger is not installed: nobody else reads this export")
 	}
-	h := open(t)
-	h.moveEverything()
+	h := newFixture(t)
+	h.bookEveryKind()
 	for env, least := range map[string]int{"prod": 25, "test": 30} {
 		path := h.exported("format=hledger&env="+env, "journal")
 		hledger(t, "-f", path, "check", "--strict")
@@ -245,7 +245,7 @@ func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
 		}
 	}
 	if got := h.trialBalance("env=test&by=effective&at=2026-08-31"); len(got) == 0 {
-		t.Error("nothing took effect before it was booked: the two dates are not told apart")
+		t.Error("nothing took effect before it was booked: the two dates cannot be distinguished")
 	}
 }
 
@@ -266,8 +266,8 @@ func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 	if _, err := exec.LookPath("bean-check"); err != nil {
 		t.Skip("bean-check is not installed: nobody else reads this export")
 	}
-	h := open(t)
-	h.moveEverything()
+	h := newFixture(t)
+	h.bookEveryKind()
 	for _, env := range []string{"prod", "test"} {
 		path := h.exported("format=beancount&env="+env, "beancount")
 		var claims strings.Builder
@@ -333,7 +333,7 @@ func beancountName(path string, pending bool) string {
 // Every format is offered under its name, as a file of its kind.
 func TestEveryFormatIsServed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for name, media := range map[string]string{
 		"hledger": "text/plain; charset=utf-8", "beancount": "text/plain; charset=utf-8", "csv": "text/csv; charset=utf-8",
 		"parquet": "application/vnd.apache.parquet", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/api"
+	"mizan/api/web"
 	"mizan/internal/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -37,7 +37,7 @@ func (a *answer) seqs() (seqs []string) {
 // DECISIONS, 7: what is wrong with an export's parameters is 422 and names them.
 func TestAnExportIsRefusedByItsParameters(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for query, field := range map[string]string{
 		"": "format", "format=": "format", "format=pdf": "format", "format=CSV": "format", "format=csv&format=csv": "format",
 		"format=csv&env=live": "env", "format=csv&from=yesterday": "from", "format=csv&to=1": "to", "format=csv&to=2026-13-01": "to",
@@ -58,16 +58,16 @@ func TestAnExportIsRefusedByItsParameters(t *testing.T) {
 // A range holds both its bounds; a day is meant from its first instant to its last.
 func TestAnExportIsOfItsRange(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	entry := func() (seq, booked string) {
 		id := h.charge(good).at("id")
 		a := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
 		return a.at("data.0.seq"), url.QueryEscape(a.at("data.0.booked_at"))
 	}
-	h.passes(1)
+	h.advanceDays(1)
 	one, at := entry()
 	two, next := entry()
-	h.passes(1)
+	h.advanceDays(1)
 	three, _ := entry()
 	for query, want := range map[string][]string{
 		"from=2026-09-04":                    {one, two, three},
@@ -99,7 +99,7 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 // Organizations never meet.
 func TestAnExportIsOfOneOrganization(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.charge(good)
 	away := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
 	own := away.get(exportPath+"?format=csv&env=test").want(200, "")
@@ -109,15 +109,15 @@ func TestAnExportIsOfOneOrganization(t *testing.T) {
 }
 
 // holdup is a journal whose views wait for somebody, but for so many of them.
-type holdup struct {
-	api.Journal
+type blockedWriter struct {
+	web.Journal
 	passes *atomic.Int64
 	asked  chan struct{}
 	open   chan struct{}
 }
 
 // View implements api.Journal.
-func (j holdup) View() *posting.View {
+func (j blockedWriter) View() *posting.View {
 	if j.passes.Add(-1) < 0 {
 		j.asked <- struct{}{}
 		<-j.open
@@ -125,11 +125,11 @@ func (j holdup) View() *posting.View {
 	return j.Journal.View()
 }
 
-// held opens a house whose exports wait as soon as no view passes any more.
-func held(t *testing.T) (*house, holdup) {
-	j := holdup{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
+// held starts a server whose exports wait as soon as no view passes any more.
+func held(t *testing.T) (*fixture, blockedWriter) {
+	j := blockedWriter{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
 	j.passes.Store(1 << 40)
-	h := open(t, func(cfg *api.Config) {
+	h := newFixture(t, func(cfg *api.Config) {
 		j.Journal = cfg.Journal
 		cfg.Journal = j
 	})
@@ -151,14 +151,14 @@ func (c caller) begin(query string) *http.Response {
 	return response
 }
 
-// Two exports of an organization run at once and four of all; the next is told to come
+// Two exports of an organization run at once and four of all; the next is asked to come
 // again.
 func TestExportsAreBounded(t *testing.T) {
 	t.Parallel()
 	h, j := held(t)
 	third := h.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
 	h.bearer(string(h.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
-	stranger := h.bearer(h.in(third, credentials("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
+	foreign := h.bearer(h.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
 	j.passes.Store(0)
 	refuses := func(c caller, why string) {
 		t.Helper()
@@ -176,7 +176,7 @@ func TestExportsAreBounded(t *testing.T) {
 		}
 		refuses(c, "too many exports of this organization are under way")
 	}
-	refuses(stranger, "too many exports are under way")
+	refuses(foreign, "too many exports are under way")
 	close(j.open)
 	seen := map[string]int{}
 	for range 4 {
@@ -227,7 +227,7 @@ func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
 // keep its place for ever.
 func TestAnExportEndsWithItsReader(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	fillJournal(t, h, 30_000) // more than connections take without a reader
 	for range 2 {
 		must(t, h.auditor().begin("format=csv").Body.Close())
@@ -265,9 +265,9 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 			return nil
 		},
 	} {
-		h := open(t)
+		h := newFixture(t)
 		fillJournal(t, h, 3_000)
-		b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, "prod")
+		b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, money.Prod)
 		must(t, err)
 		if err := read(b, sync.OnceFunc(h.stop)); err == nil {
 			t.Errorf("%s: all of them were read at once, however many there are", part)
@@ -279,7 +279,7 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 // comes twice, and what is booked meanwhile is not in it.
 func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	fillJournal(t, h, 3_000)
 	var entries, exported []uint64
 	var accounts, declared []string
@@ -295,7 +295,7 @@ func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 	}))
 	view.Close() // before anything may fail: a journal with a view does not close
 	must(t, err)
-	b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, "prod")
+	b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, money.Prod)
 	must(t, err)
 	more := sync.OnceFunc(func() { fillJournal(t, h, 100) })
 	for e, err := range b.Entries {
@@ -314,43 +314,5 @@ func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 	}
 	if !slices.IsSorted(declared) || len(slices.Compact(declared)) != len(slices.Compact(accounts)) {
 		t.Errorf("%d accounts are declared, %d are there", len(declared), len(accounts))
-	}
-}
-
-// bounded remembers the bounds that it was given.
-type bounded struct {
-	net.Conn
-	bounds []time.Time
-}
-
-// SetWriteDeadline implements net.Conn.
-func (c *bounded) SetWriteDeadline(at time.Time) error {
-	c.bounds = append(c.bounds, at)
-	return nil
-}
-
-// The bound on writing counts from the last piece, so that an export may take longer
-// than an answer.
-func TestALongExportIsNotCutOff(t *testing.T) {
-	t.Parallel()
-	reader, writer := io.Pipe()
-	conn := &bounded{}
-	body := api.NewStreamed(reader, conn)
-	go func() {
-		for range 3 {
-			_, _ = writer.Write([]byte("piece"))
-		}
-		_ = writer.Close()
-	}()
-	before := time.Now()
-	content, err := io.ReadAll(body)
-	must(t, err)
-	if string(content) != "piecepiecepiece" || len(conn.bounds) < 3 {
-		t.Errorf("%q was read under the bounds %v", content, conn.bounds)
-	}
-	for _, at := range conn.bounds {
-		if at.Before(before.Add(10 * time.Second)) {
-			t.Errorf("a piece has until %v, from %v on", at, before)
-		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 // It is legal, so it is exported, in minor units, and other programs read it.
 func TestMoneyOfNoKnownScaleIsExported(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, env := range []string{"prod", "test"} {
 		for _, network := range []string{"", "foo", "-", "_", "1inch", strings.Repeat("a", 32)} {
 			sent := ""
 			if network != "" {
 				sent = `,"network":"` + network + `"`
 			}
-			h.partner().post(transactions, `{"params":{"env":"`+env+`","type":"payment","amount":"1234567","currency":"USDT"`+sent+`,`+urls+`,`+goodCard+`}}`).is("charged", "")
+			h.partner().post(transactions, `{"params":{"env":"`+env+`","type":"payment","amount":"1234567","currency":"USDT"`+sent+`,`+urls+`,`+goodCard+`}}`).wantStatus("charged", "")
 		}
 		h.admin().post("/api/v1/partners/1/settlements", `{"direction":"in","amount":"5","currency":"USDT","network":"","env":"`+env+`","reference":"`+env+`"}`).want(201, "")
 		for _, name := range export.Names() {

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// cursorOfAnother is what a cursor is told that comes with other parameters than the
+// cursorOfAnother is the refusal of a cursor that comes with other parameters than the
 // page before had.
 const cursorOfAnother = `{"errors":[{"code":"invalid","detail":"cursor is of another list: send it with the parameters of the page before","field":"cursor"}]}`
 
 // leafed reads a list of accounts in pages, and does something between each and the
 // next. Its rows are the accounts with their totals.
-func (h *house) leafed(path string, limit int, between func()) (rows []string) {
+func (h *fixture) readPages(path string, limit int, between func()) (rows []string) {
 	h.t.Helper()
 	cursor := ""
 	for {
@@ -32,24 +32,24 @@ func (h *house) leafed(path string, limit int, between func()) (rows []string) {
 
 // sameMoment reads a list in pages while things are booked: it is as it was in one page
 // at the first page's moment, which is not as it is in the end.
-func (h *house) sameMoment(path string, between func()) {
+func (h *fixture) sameMoment(path string, between func()) {
 	h.t.Helper()
-	want := h.leafed(path, 500, func() {})
+	want := h.readPages(path, 500, func() {})
 	if len(want) < 10 {
 		h.t.Fatalf("%s has %d rows", path, len(want))
 	}
-	got := h.leafed(path, 8, between)
+	got := h.readPages(path, 8, between)
 	if !slices.Equal(got, want) {
 		h.t.Errorf("%s in pages:\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if later := h.leafed(path, 500, func() {}); slices.Equal(later, want) {
+	if later := h.readPages(path, 500, func() {}); slices.Equal(later, want) {
 		h.t.Errorf("%s: nothing has changed meanwhile", path)
 	}
 }
 
 func TestPagesByEffectiveDateAreOfOneMoment(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
 	pay := func() {
 		h.partner().post(transactions, payment(`"amount":"1000","currency":"USD"`)).want(201, "")
@@ -65,13 +65,13 @@ func TestPagesByEffectiveDateAreOfOneMoment(t *testing.T) {
 // Entries of contracts are dated into a day that is over, while its pages are read.
 func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("managed-investments", "env", `"prod"`).follows("fund", "activate")
-	h.inOctober()
+	h := newFixture(t)
+	d := h.createSecular("managed-investments", "env", `"prod"`).mustActAll("fund", "activate")
+	h.setClockToOctober()
 	n := 0
 	h.sameMoment("/trial-balance?by=effective&at=2026-09-30", func() {
 		n++
-		d.follows(fmt.Sprintf(`profit gross_profit "%d" period_end_date "2026-09-30"`, 100+n))
+		d.mustActAll(fmt.Sprintf(`profit gross_profit "%d" period_end_date "2026-09-30"`, 100+n))
 	})
 	if n < 3 {
 		t.Errorf("%d entries between the pages", n)
@@ -80,13 +80,13 @@ func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) 
 
 // Of which day a page without at is, the first page decides: what is dated ahead is not
 // in it, though its day comes between the pages.
-func TestPagesOfTodayGoOnPastMidnight(t *testing.T) {
+func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).follows(soldOut...)
-	d.follows("activate", `redeem_early redemption_date "2026-09-04"`)
+	h := newFixture(t)
+	d := h.createSecular("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(soldOut...)
+	d.mustActAll("activate", `redeem_early redemption_date "2026-09-04"`)
 	dated := 0
-	for _, row := range h.leafed("/trial-balance?by=effective", 500, func() {}) {
+	for _, row := range h.readPages("/trial-balance?by=effective", 500, func() {}) {
 		if strings.Contains(row, `"account":"I:penalty"`) {
 			dated++
 			if !strings.Contains(row, `"credits_posted":"0"`) {
@@ -105,7 +105,7 @@ func TestPagesOfTodayGoOnPastMidnight(t *testing.T) {
 // Nor is an instant over that is to come: what is booked before it comes between pages.
 func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.sameMoment("/trial-balance?env=test&at=2030-01-01T00:00:00Z", func() {
 		h.partner().post(transactions, payment(`"amount":"1000","currency":"USD"`)).want(201, "")
 	})
@@ -114,7 +114,7 @@ func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
 // Sent with other parameters a cursor would seem to be behind the last row.
 func TestACursorIsOfOneListOfAccounts(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, asked := range []string{
 		"/trial-balance?env=test&by=effective", "/trial-balance?env=test", "/trial-balance?env=test&by=effective&at=2026-09-03",
 		"/trial-balance?env=test&at=2026-09-03T11:00:00Z", "/accounts?env=test&prefix=L:", "/accounts/L:partner:1:available?env=test", "/trial-balance?env=prod&currency=USDT",
@@ -139,13 +139,13 @@ func TestACursorIsOfOneListOfAccounts(t *testing.T) {
 	first := h.auditor().get(ledgerPath+"/trial-balance?by=effective&at=2026-09-03&limit=2").want(200, "")
 	cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
 	h.auditor().get(ledgerPath+"/trial-balance?env=prod&by=effective&at=2026-09-03T12:00:00%2B00:00"+cursor).want(200, "")
-	// What is wrong besides is all that is told.
+	// Other problems are answered instead.
 	h.auditor().get(ledgerPath+"/trial-balance?env=live&by=effective&at=2026-09-03"+cursor).want(422, `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`)
 }
 
 func TestADayIsNamedWhereOneMayBeSent(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, path := range []string{"/trial-balance", "/accounts/A:bank"} {
 		for _, bad := range []string{"2026-02-29", "yesterday", "", "2026-09"} {
 			h.auditor().get(ledgerPath+path+"?by=effective&at="+bad).want(422, `{"errors":[{"code":"invalid","detail":"at must be a day, YYYY-MM-DD, or an RFC 3339 time","field":"at"}]}`)
@@ -155,7 +155,7 @@ func TestADayIsNamedWhereOneMayBeSent(t *testing.T) {
 
 func TestAWindowThatEndsBeforeItBeginsIsRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, path := range []string{"/entries?env=test", "/accounts/L:partner:1:available/postings?env=test&currency=USD"} {
 		for window, want := range map[string]int{
@@ -176,7 +176,7 @@ func TestAWindowThatEndsBeforeItBeginsIsRefused(t *testing.T) {
 
 func TestTheHeadTakesNoParameters(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.auditor().get(ledgerPath+"/head?size=3").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"size"}]}`)
 	h.auditor().get(ledgerPath+"/head").want(200, "")
 }

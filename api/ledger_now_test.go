@@ -10,7 +10,7 @@ import (
 // Events that share an instant of the clock are booked microseconds after it.
 func TestTheClocksInstantShowsEverythingBookedAtIt(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, payment(`"amount":"700"`)).want(201, "")
 	now := h.clock.Now()
 	for at, rows := range map[string]bool{
@@ -33,7 +33,7 @@ func TestTheClocksInstantShowsEverythingBookedAtIt(t *testing.T) {
 // that stands still.
 func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for range 3 {
 		h.partner().post(transactions, payment(`"amount":"700","currency":"USD"`)).want(201, "")
 	}

@@ -18,19 +18,19 @@ import (
 	"mizan/ledger/schema"
 )
 
-// periods begins the addresses of closed months; the house began in September 2026.
+// periods begins the addresses of closed months; the fixture's clock begins in September 2026.
 const periods = "/api/v1/ledger/periods"
 
 // inOctober moves the clock to the second of October.
-func (h *house) inOctober() { h.t.Helper(); h.turnsTo("2026-10-02T10:00:00Z") }
+func (h *fixture) setClockToOctober() { h.t.Helper(); h.setClock("2026-10-02T10:00:00Z") }
 
-func (h *house) turnsTo(now string) {
+func (h *fixture) setClock(now string) {
 	h.t.Helper()
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+now+`"}`).want(200, "")
 }
 
 // closes closes a month, as an administrator of the first organization.
-func (h *house) closes(month string) *answer {
+func (h *fixture) closeMonth(month string) *answer {
 	h.t.Helper()
 	return h.session().post(periods+"/"+month+"/close", "")
 }
@@ -48,7 +48,7 @@ type trialRow struct {
 
 // recomputed is the hash of a month as an auditor makes it of GET /ledger/trial-balance,
 // by the text form that docs/api.md describes, and the number of its rows.
-func (h *house) recomputed(month, lastDay string) (sum string, rows int) {
+func (h *fixture) recomputed(month, lastDay string) (sum string, rows int) {
 	h.t.Helper()
 	text := "mizan period 1\norganization " + h.seed.First.Org.String() + "\nmonth " + month + "\n"
 	for _, env := range []string{"prod", "test"} {
@@ -85,26 +85,26 @@ func (h *house) recomputed(month, lastDay string) (sum string, rows int) {
 
 // lateBooks are contracts, payments and holds, and entries whose days are not those on
 // which they were booked.
-func (h *house) lateBooks() {
+func (h *fixture) bookLate() {
 	h.t.Helper()
 	h.charge("4242424242424242").want(201, "")
 	h.charge("4000000000000077").want(201, "")
 	for _, env := range []string{`"prod"`, `"test"`} {
-		h.strikes("certificate-issues", "env", env, "early_redemption_allowed", "true").follows(soldOut...).follows(
+		h.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true").mustActAll(soldOut...).mustActAll(
 			`activate issue_date "2026-08-31"`, `redeem_early redemption_date "2026-10-15"`)
-		h.strikes("managed-investments", "env", env).follows("fund", "activate", `profit gross_profit "100" period_end_date "2026-09-03"`)
+		h.createSecular("managed-investments", "env", env).mustActAll("fund", "activate", `profit gross_profit "100" period_end_date "2026-09-03"`)
 	}
-	d := h.strikes("investment-deposits", "early_withdrawal_allowed", "true").follows("activate")
-	h.inOctober()
-	d.follows(`profit gross_profit "100" period_end_date "2026-09-30"`, `loss amount "7" period_end_date "2026-09-30"`)
+	d := h.createSecular("investment-deposits", "early_withdrawal_allowed", "true").mustActAll("activate")
+	h.setClockToOctober()
+	d.mustActAll(`profit gross_profit "100" period_end_date "2026-09-30"`, `loss amount "7" period_end_date "2026-09-30"`)
 }
 
 func TestAnAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.lateBooks()
-	a := h.closes("2026-09").want(200, "")
-	if a.tells("month", "2026-09"); !strings.HasPrefix(a.at("data.closed_at"), "2026-10-02T10:00:00.0000") {
+	h := newFixture(t)
+	h.bookLate()
+	a := h.closeMonth("2026-09").want(200, "")
+	if a.wantData("month", "2026-09"); !strings.HasPrefix(a.at("data.closed_at"), "2026-10-02T10:00:00.0000") {
 		t.Errorf("%s", a.body)
 	}
 	check := func() {
@@ -122,8 +122,8 @@ func TestAnAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 		t.Errorf("%s", event.body)
 	}
 	h.charge("4242424242424242").want(201, "") // whatever is booked later
-	h.strikes("managed-investments").follows("fund")
-	h.passes(20)
+	h.createSecular("managed-investments").mustActAll("fund")
+	h.advanceDays(20)
 	check()
 	h.restart()
 	check()
@@ -159,13 +159,13 @@ var soldOut = []string{`offering subscription_start "2026-08-01" subscription_en
 
 func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	var all []*pact
+	h := newFixture(t)
+	var all []*contractFixture
 	for _, c := range datedActions {
-		all = append(all, h.strikes(c.product, c.more...).follows(c.before...))
+		all = append(all, h.createSecular(c.product, c.more...).mustActAll(c.before...))
 	}
-	h.inOctober()
-	h.closes("2026-09").want(200, "")
+	h.setClockToOctober()
+	h.closeMonth("2026-09").want(200, "")
 	for i, c := range datedActions {
 		d := all[i]
 		days := []string{"2026-09-30", "2026-09-03", "2026-09-01", "2026-08-31", "1970-01-01"}
@@ -173,60 +173,60 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 			days = days[:2] // before that there was no money in the contract
 		}
 		for _, day := range days {
-			h.storesNothing(t, func() {
-				a := d.asks(c.action, append([]string{c.field, `"` + day + `"`}, c.pairs...)...).faults(c.field)
+			h.wantNothingStored(t, func() {
+				a := d.act(c.action, append([]string{c.field, `"` + day + `"`}, c.pairs...)...).wantFaults(c.field)
 				if want := "is in a month that is closed: the first open day is 2026-10-01"; a.at("details."+c.field+".0") != want {
 					t.Errorf("%s of %s on %s: %s", c.action, c.product, day, a.body)
 				}
 			})
 		}
-		d.does(c.action, append([]string{c.field, `"2026-10-01"`}, c.pairs...)...)
+		d.mustAct(c.action, append([]string{c.field, `"2026-10-01"`}, c.pairs...)...)
 	}
 }
 
-// What else is wrong is told first, since it does not end with the month.
+// What else is wrong is answered first, since it does not end with the month.
 func TestAWrongStateIsToldBeforeAClosedMonth(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.strikes("managed-investments")
-	h.inOctober()
-	h.closes("2026-09").want(200, "")
-	d.asks("profit", "gross_profit", `"1"`, "period_end_date", `"2026-09-30"`).conflicts()
-	d.follows("fund", "activate").asks("profit", "gross_profit", `"x"`, "period_end_date", `"2026-09-30"`).faults("gross_profit")
+	h := newFixture(t)
+	d := h.createSecular("managed-investments")
+	h.setClockToOctober()
+	h.closeMonth("2026-09").want(200, "")
+	d.act("profit", "gross_profit", `"1"`, "period_end_date", `"2026-09-30"`).wantConflict()
+	d.mustActAll("fund", "activate").act("profit", "gross_profit", `"x"`, "period_end_date", `"2026-09-30"`).wantFaults("gross_profit")
 }
 
 // The religious reading has the same dates, and names them in its own words.
 func TestTheReligiousReadingKeepsClosedMonthsToo(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	d := h.vows("mudaraba").approved()
-	d.asksOf("fund", nil).want(200, "")
-	d.asksOf("activate", nil).want(200, "")
-	h.inOctober()
-	h.closes("2026-09").want(200, "")
-	h.storesNothing(t, func() {
-		d.asksOf("distribute_profit", members{"gross_profit": `"10"`, "period_end_date": `"2026-09-30"`}).faults("period_end_date")
+	h := newFixture(t)
+	d := h.createReligious("mudaraba").approved()
+	d.actWith("fund", nil).want(200, "")
+	d.actWith("activate", nil).want(200, "")
+	h.setClockToOctober()
+	h.closeMonth("2026-09").want(200, "")
+	h.wantNothingStored(t, func() {
+		d.actWith("distribute_profit", members{"gross_profit": `"10"`, "period_end_date": `"2026-09-30"`}).wantFaults("period_end_date")
 	})
 }
 
 func TestOnlyAMonthThatHasEndedIsClosedInOrderAndOnce(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	conflicts := func(month, message string) {
 		t.Helper()
-		h.storesNothing(t, func() { h.closes(month).want(409, `{"error":"conflict","message":"`+message+`"}`) })
+		h.wantNothingStored(t, func() { h.closeMonth(month).want(409, `{"error":"conflict","message":"`+message+`"}`) })
 	}
 	conflicts("2026-09", "2026-09 has not ended")
-	h.turnsTo("2026-09-30T23:59:59.999999Z")
+	h.setClock("2026-09-30T23:59:59.999999Z")
 	conflicts("2026-09", "2026-09 has not ended")
-	h.turnsTo("2026-10-01T00:00:00Z")
+	h.setClock("2026-10-01T00:00:00Z")
 	conflicts("2026-10", "2026-10 has not ended")
-	h.closes("2026-09").want(200, "")
+	h.closeMonth("2026-09").want(200, "")
 	conflicts("2026-09", "2026-09 is closed already")
-	h.turnsTo("2027-02-01T00:00:00Z")
+	h.setClock("2027-02-01T00:00:00Z")
 	conflicts("2026-11", "2026-10 has to be closed first")
 	for _, month := range []string{"2026-10", "2026-11", "2026-12", "2027-01"} {
-		h.closes(month).want(200, "")
+		h.closeMonth(month).want(200, "")
 	}
 	conflicts("2027-02", "2027-02 has not ended")
 	conflicts("2999-02", "2999-02 has not ended")
@@ -235,22 +235,22 @@ func TestOnlyAMonthThatHasEndedIsClosedInOrderAndOnce(t *testing.T) {
 
 func TestAMonthThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.inOctober()
+	h := newFixture(t)
+	h.setClockToOctober()
 	for month, says := range map[string]string{
 		"2026-13": "must be a month, yyyy-mm", "2026-1": "must be a month, yyyy-mm", "2026-00": "must be a month, yyyy-mm", "202609": "must be a month, yyyy-mm",
 		"2026-09-01": "must be a month, yyyy-mm", "x": "must be a month, yyyy-mm", "%00": "must be a month, yyyy-mm", "-2026-09": "must be a month, yyyy-mm",
 		"2026-08": "is before 2026-09, in which the books began", "1970-01": "is before 2026-09, in which the books began",
 	} {
-		h.storesNothing(t, func() {
-			a := h.closes(month)
+		h.wantNothingStored(t, func() {
+			a := h.closeMonth(month)
 			if a.status != 422 || a.at("errors.0.field") != "month" || a.at("errors.0.detail") != says {
 				t.Errorf("%s: %d %s", month, a.status, a.body)
 			}
 		})
 	}
 	close := func(body string) *answer { return h.session().post(periods+"/2026-09/close", body) }
-	h.storesNothing(t, func() {
+	h.wantNothingStored(t, func() {
 		close(`[]`).wantFieldsRefused("body")
 		close(`{`).want(400, "")
 	})
@@ -260,17 +260,17 @@ func TestAMonthThatIsNoneIsRefused(t *testing.T) {
 // A contract's timer that is not done yet keeps its month open.
 func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.strikes("leases", "lease_term_months", `4`).follows(`acquire ownership_documents ["deed"]`, "activate")
-	h.turnsTo("2026-10-31T00:00:00Z")
-	h.closes("2026-09").want(200, "")
+	h := newFixture(t)
+	h.createSecular("leases", "lease_term_months", `4`).mustActAll(`acquire ownership_documents ["deed"]`, "activate")
+	h.setClock("2026-10-31T00:00:00Z")
+	h.closeMonth("2026-09").want(200, "")
 	h.halt()
 	h.stop()
 	must(t, h.clock.Set(time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC))) // nobody was there on the second of November
 	h.start()
-	h.passes(0)
-	h.closes("2026-10").want(200, "")
-	h.closes("2026-11").want(200, "")
+	h.advanceDays(0)
+	h.closeMonth("2026-10").want(200, "")
+	h.closeMonth("2026-11").want(200, "")
 	days := h.auditor().get("/api/v1/ledger/entries?event=rent_due").want(200, "")
 	if days.rows() != 2 || days.at("data.0.effective_date") != "2026-11-02" || days.at("data.1.effective_date") != "2026-10-03" {
 		t.Errorf("%s", days.body)
@@ -279,13 +279,13 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 
 func TestClosedMonthsAreListedTheLastOneFirst(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.auditor().get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
 	created := h.user("chief", `"admin"`, "").want(201, "")
-	h.turnsTo("2026-12-01T00:00:00Z")
+	h.setClock("2026-12-01T00:00:00Z")
 	h.person("chief").post(periods+"/2026-09/close", "").want(200, "")
-	closed := h.closes("2026-10").want(200, "")
-	h.closes("2026-11").want(200, "")
+	closed := h.closeMonth("2026-10").want(200, "")
+	h.closeMonth("2026-11").want(200, "")
 	list := h.auditor().get(periods+"?limit=2").want(200, "")
 	if list.rows() != 2 || list.at("data.0.month") != "2026-11" || list.at("data.1.month") != "2026-10" || list.at("cursor.cursor_value") != "2026-10" {
 		t.Errorf("%s", list.body)
@@ -310,12 +310,12 @@ func TestClosedMonthsAreListedTheLastOneFirst(t *testing.T) {
 // Another organization's months are its own.
 func TestAnOrganizationsMonthsAreItsOwn(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.inOctober()
-	h.closes("2026-09").want(200, "")
+	h := newFixture(t)
+	h.setClockToOctober()
+	h.closeMonth("2026-09").want(200, "")
 	other := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
 	other.get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
-	mine, theirs := h.closes("2026-09"), other.post(periods+"/2026-09/close", "").want(200, "")
+	mine, theirs := h.closeMonth("2026-09"), other.post(periods+"/2026-09/close", "").want(200, "")
 	if mine.status != 409 || theirs.at("data.hash") == h.auditor().get(periods).at("data.0.hash") {
 		t.Errorf("%s and %s", mine.body, theirs.body)
 	}
@@ -323,23 +323,23 @@ func TestAnOrganizationsMonthsAreItsOwn(t *testing.T) {
 
 func TestAKeyGivesTheAnswerOfTheClosing(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.inOctober()
+	h := newFixture(t)
+	h.setClockToOctober()
 	keyed := h.session().keyed("september")
 	first := keyed.post(periods+"/2026-09/close", "").want(200, "")
 	h.restart()
 	again := keyed.with().post(periods+"/2026-09/close", "").want(200, first.body)
-	if first.replays() || !again.replays() {
+	if first.isReplay() || !again.isReplay() {
 		t.Error("the first is a replay, or the second is none")
 	}
-	h.storesNothing(t, func() { keyed.post(periods+"/2026-10/close", "").conflicts() })
-	h.turnsTo("2026-11-01T00:00:00Z")
-	h.storesNothing(t, func() { keyed.post(periods+"/2026-10/close", "").conflicts() }) // the key is that of another request
-	h.strikesWith(keyed, "leases").conflicts()
+	h.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() })
+	h.setClock("2026-11-01T00:00:00Z")
+	h.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() }) // the key is that of another request
+	h.createSecularAs(keyed, "leases").wantConflict()
 }
 
 // strikesWith asks for a contract as somebody.
-func (h *house) strikesWith(who caller, product string) *answer {
+func (h *fixture) createSecularAs(who caller, product string) *answer {
 	h.t.Helper()
 	return who.post(pfp+product, forms[product].json())
 }
@@ -347,23 +347,23 @@ func (h *house) strikesWith(who caller, product string) *answer {
 // In whichever order a closing and reports dated in its month come, none slips through.
 func TestReportsAndTheClosingOfTheirMonthAtOnce(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	var all []*pact
+	h := newFixture(t)
+	var all []*contractFixture
 	for range 16 {
-		all = append(all, h.strikes("investment-deposits").follows("activate"))
+		all = append(all, h.createSecular("investment-deposits").mustActAll("activate"))
 	}
-	h.inOctober()
+	h.setClockToOctober()
 	var rush sync.WaitGroup
 	var closed *answer
 	for i := range 64 {
 		rush.Go(func() {
-			a := all[i%16].asks("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
+			a := all[i%16].act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
 			if a.status != 200 && a.status != 503 && (a.status != 422 || a.at("details.period_end_date.0") == "(absent)") {
 				t.Errorf("%d %s", a.status, a.body)
 			}
 		})
 		if i == 20 {
-			rush.Go(func() { closed = h.closes("2026-09") })
+			rush.Go(func() { closed = h.closeMonth("2026-09") })
 		}
 	}
 	rush.Wait()
@@ -375,9 +375,9 @@ func TestReportsAndTheClosingOfTheirMonthAtOnce(t *testing.T) {
 
 func TestWithoutAServiceNoMonthIsClosed(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(cfg *api.Config) { cfg.Periods = nil })
-	h.inOctober()
-	h.closes("2026-09").want(404, "")
+	h := newFixture(t, func(cfg *api.Config) { cfg.Periods = nil })
+	h.setClockToOctober()
+	h.closeMonth("2026-09").want(404, "")
 	h.auditor().get(periods).want(200, "")
 }
 

@@ -54,7 +54,7 @@ func path(t *testing.T, a *answer) (hashes []tlog.Hash) {
 
 func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, payment(`"amount":"1250"`)).want(201, "")
 	tree, _ := signedHead(t, h.auditor())
 	if tree.N < 10 {
@@ -77,7 +77,7 @@ func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
 
 func TestTheProofOfAnEventShowsWhatTheLedgerShows(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
 	shown := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
 	leaf := decoded(t, h.auditor().get(ledgerPath+"/proofs/inclusion?seq="+shown.at("data.0.seq")).want(200, "").at("data.leaf"))
@@ -90,7 +90,7 @@ func TestTheProofOfAnEventShowsWhatTheLedgerShows(t *testing.T) {
 
 func TestAHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first, _ := signedHead(t, h.auditor())
 	h.partner().post(transactions, payment(`"amount":"5"`)).want(201, "")
 	h.restart()
@@ -117,7 +117,7 @@ func TestAHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 
 func TestAHeadNamesItsOrganization(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	_, first := signedHead(t, h.auditor())
 	_, second := signedHead(t, h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org))
 	for head, org := range map[string]string{first.Text: h.seed.First.Org.String(), second.Text: h.seed.Second.Org.String()} {
@@ -129,7 +129,7 @@ func TestAHeadNamesItsOrganization(t *testing.T) {
 
 func TestTheKeyOfTheHeadsStaysOverARestart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	key := h.auditor().get(ledgerPath+"/key").want(200, "").at("data.key")
 	if key != h.keyring.VerifierKey() {
 		t.Errorf("the key is %s, that of the keyring is %s", key, h.keyring.VerifierKey())
@@ -143,7 +143,7 @@ func TestTheKeyOfTheHeadsStaysOverARestart(t *testing.T) {
 
 func TestAProofIsAskedForByPlacesInTheJournal(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	tree, _ := signedHead(t, h.auditor())
 	beyond := fmt.Sprint(tree.N + 1)
 	field := func(name, detail string) string {
@@ -185,7 +185,7 @@ const overInt64 = "9223372036854775808"
 
 func TestAPartnersKeyProvesNothing(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, way := range []string{"/key", "/proofs/inclusion?seq=1", "/proofs/consistency?from=1", "/proofs/inclusion?seq=0"} {
 		h.partner().get(ledgerPath+way).want(403, `{"error":"forbidden","message":"this needs a session of role auditor or admin"}`)
 		h.anyone().get(ledgerPath+way).want(401, `{"error":"unauthorized"}`)

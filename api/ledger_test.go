@@ -48,7 +48,7 @@ func pages(t *testing.T, c caller, path string, limit int, column string) (value
 
 func TestPaymentIsSeenInTheLedger(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD"`)).at("id")
 	list := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
 	if list.rows() != 1 {
@@ -82,7 +82,7 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 
 func TestEventsTellEveryTransition(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).at("id")
 	events := h.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
 	last := events.rows() - 1
@@ -129,7 +129,7 @@ func totals(t *testing.T, c caller, query string) map[string][2]money.Amount {
 
 func TestTrialBalanceBalances(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, currency := range []string{"USD", "EUR", "ETH"} {
 		h.partner().post(transactions, payment(`"amount":"12345","currency":"`+currency+`"`)).want(201, "")
 	}
@@ -164,7 +164,7 @@ func TestTrialBalanceBalances(t *testing.T) {
 // Pages of one trial balance are of one moment, whatever is booked between them.
 func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
 	want := pages(t, h.auditor(), ledgerPath+"/trial-balance?env=test", 500, "balance")
 	var got []string
@@ -187,7 +187,7 @@ func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
 
 func TestAccountsAreListedAndRead(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).want(201, "")
 	paths := pages(t, h.auditor(), ledgerPath+"/accounts?env=test", 10, "account")
 	if !slices.IsSorted(paths) || paths[0] != "A:bank" || paths[len(paths)-1] != "L:partner:1:available" || len(paths) != 51 {
@@ -218,7 +218,7 @@ func TestAccountsAreListedAndRead(t *testing.T) {
 
 func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for i := range 5 {
 		h.partner().post(transactions, payment(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
 	}
@@ -248,7 +248,7 @@ func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 
 func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var seqs []string
 	for i := range 3 {
 		h.partner().post(transactions, payment(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
@@ -272,7 +272,7 @@ func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 
 func TestPartnerSeesItsOwnOnly(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	neighbour := h.neighbour()
 	h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, list := range []string{"/accounts?env=test", "/trial-balance?env=test"} {
@@ -313,7 +313,7 @@ func TestPartnerSeesItsOwnOnly(t *testing.T) {
 
 func TestHeadIsSigned(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	head := h.auditor().get(ledgerPath+"/head").want(200, "")
 	signed, err := base64.StdEncoding.DecodeString(head.at("data.signature"))
 	must(t, err)
@@ -333,7 +333,7 @@ func TestHeadIsSigned(t *testing.T) {
 
 func TestParametersOfListsAreChecked(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	field := func(name, detail string) string {
 		return `{"errors":[{"code":"invalid","detail":"` + detail + `","field":"` + name + `"}]}`
 	}
@@ -368,13 +368,13 @@ func TestParametersOfListsAreChecked(t *testing.T) {
 // A search that finds little stops after so many events and says where it goes on.
 func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).at("id")
 	const noise = 6_000
 	for range noise / posting.MaxEvents {
-		h.book(make([]ledger.Event, posting.MaxEvents))
+		h.bookEvents(make([]ledger.Event, posting.MaxEvents))
 	}
-	h.book(make([]ledger.Event, noise%posting.MaxEvents))
+	h.bookEvents(make([]ledger.Event, noise%posting.MaxEvents))
 	first := h.auditor().get(ledgerPath+"/entries?env=test&event=settle").want(200, "")
 	if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
 		t.Fatalf("%s", first.body)
@@ -388,8 +388,8 @@ func TestSearchesAreBounded(t *testing.T) {
 	}
 }
 
-// book makes events durable that happened to something in the first organization.
-func (h *house) book(events []ledger.Event) {
+// bookEvents makes events durable that happened to something in the first organization.
+func (h *fixture) bookEvents(events []ledger.Event) {
 	h.t.Helper()
 	source := ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}
 	for i := range events {

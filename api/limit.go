@@ -10,11 +10,11 @@ import (
 	"mizan/ledger"
 )
 
-// maxLimiters bounds the keys whose rate is remembered. One that was dropped
-// starts with a full burst again, as one that rested long enough would.
+// maxLimiters bounds the keys whose rate is kept. One that was dropped starts with a full
+// burst again, as one that rested long enough would.
 const maxLimiters = 65_536
 
-// limits allows each key so many requests a second, of real time: a clock that
+// limits allows each key a number of requests a second, of real time: a manual clock that
 // stands still must not shut callers out. Nil allows all.
 type limits struct {
 	perSecond int
@@ -30,8 +30,8 @@ func newLimits(perSecond int) *limits {
 	return &limits{perSecond: perSecond, keys: make(map[ledger.ID]*rate.Limiter)}
 }
 
-// limitedBy is whose rate a request counts towards: a partner's key, or the
-// session of who acts as a partner.
+// limitedBy is whose rate a request counts towards: a partner's key, or the session of a
+// person who acts as a partner.
 func limitedBy(who *auth.Principal) (id ledger.ID, limited bool) {
 	switch {
 	case who.Key != nil:
@@ -60,8 +60,8 @@ func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	return limiter.AllowN(now, 1)
 }
 
-// drop forgets the keys that rested until their burst was full, or one of the
-// others: the map never grows past its bound.
+// drop removes keys that rested until their burst was full, or any others: the map never
+// grows past its bound.
 func (l *limits) drop(now time.Time) {
 	for key, limiter := range l.keys {
 		if limiter.TokensAt(now) >= float64(2*l.perSecond) {

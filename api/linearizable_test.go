@@ -18,7 +18,7 @@ import (
 // enough to need milliseconds; no machine and no disk takes as long as this.
 const patience = 2 * time.Minute
 
-// history is what clients asked and heard, and when.
+// history is what clients asked and were answered, and when.
 type history struct {
 	mu         sync.Mutex
 	began      time.Time
@@ -70,17 +70,18 @@ func clients(n int, seed uint64, client func(n int, random *rand.Rand)) {
 
 // A txid's model: what it owns, once.
 
-// owned is the transaction of a txid; the zero value is none.
-type owned struct{ id, amount, status string }
+// transactionState is the transaction of a txid; the zero value is none.
+type transactionState struct{ id, amount, status string }
 
-// creating is a create's input; its output is seen.
-type creating struct{ txid, amount, card string }
+// createInput is a create's input; its output is a readOutput.
+type createInput struct{ txid, amount, card string }
 
-// reading is a read's input; its output is seen. txid is whose create told the id.
-type reading struct{ txid, id string }
+// readInput is a read's input; its output is a readOutput. The create of txid has
+// answered with the id.
+type readInput struct{ txid, id string }
 
-// seen is a transaction as answered. Only a create's answer says replay.
-type seen struct {
+// readOutput is a transaction as answered. Only a create's answer says replay.
+type readOutput struct {
 	http       int
 	txid, id   string
 	amount     string
@@ -89,8 +90,8 @@ type seen struct {
 	mismatched string
 }
 
-func seenIn(a *answer) seen {
-	return seen{
+func seenIn(a *answer) readOutput {
+	return readOutput{
 		a.status, a.at("txid"), a.at("id"), a.at("amount"), a.at("status"),
 		a.header.Get("x-idempotent-replay") == "true", a.header.Get("x-idempotent-mismatch"),
 	}
@@ -125,22 +126,22 @@ var txids = porcupine.Model{
 		}
 		return parts
 	},
-	Init: func() any { return owned{} },
+	Init: func() any { return transactionState{} },
 	Step: func(state, input, output any) (bool, any) {
-		now, saw := state.(owned), output.(seen)
-		next := owned{saw.id, saw.amount, saw.status}
+		now, saw := state.(transactionState), output.(readOutput)
+		next := transactionState{saw.id, saw.amount, saw.status}
 		same := saw.id == now.id && saw.amount == now.amount && forward(now.status, saw.status)
 		if saw.txid != txidOf(input) {
 			return false, now
 		}
 		switch in := input.(type) {
-		case creating:
-			if now == (owned{}) {
+		case createInput:
+			if now == (transactionState{}) {
 				return saw.http == 201 && !saw.replay && saw.id != "" && saw.amount == in.amount, next
 			}
 			mismatch := saw.mismatched == "amount"
 			return saw.http == 201 && saw.replay && same && mismatch == (in.amount != now.amount), next
-		case reading:
+		case readInput:
 			return saw.http == 200 && now.id == in.id && same, next
 		}
 		return false, now
@@ -148,29 +149,29 @@ var txids = porcupine.Model{
 }
 
 func txidOf(input any) string {
-	if c, ok := input.(creating); ok {
+	if c, ok := input.(createInput); ok {
 		return c.txid
 	}
-	return input.(reading).txid
+	return input.(readInput).txid
 }
 
-// learnt are the ids that any client heard of, with their txids.
-type learnt struct {
+// knownIDs are the ids that any client has been answered with, and their txids.
+type knownIDs struct {
 	mu  sync.Mutex
-	all []reading
+	all []readInput
 }
 
-func (l *learnt) add(r reading) {
+func (l *knownIDs) add(r readInput) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, r)
 }
 
-func (l *learnt) one(random *rand.Rand) (reading, bool) {
+func (l *knownIDs) one(random *rand.Rand) (readInput, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.all) == 0 {
-		return reading{}, false
+		return readInput{}, false
 	}
 	return l.all[random.IntN(len(l.all))], true
 }
@@ -180,11 +181,11 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 	const rounds, callers, requests, contended = 5, 6, 10, 3
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	h := open(t)
+	h := newFixture(t)
 	// Charged at once, declined, charged after 5 s, and taken back after 60 s.
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000000259"}
 	for round := range uint64(rounds) {
-		told, known := newHistory(), &learnt{}
+		history, known := newHistory(), &knownIDs{}
 		clients(callers, seed+round, func(client int, random *rand.Rand) {
 			for range requests {
 				id, some := known.one(random)
@@ -192,20 +193,20 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 				case what == 0: // in no history: a transaction's status moves on between requests as well
 					h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
 				case what < 6 && some:
-					told.request(client, func() []step {
+					history.request(client, func() []step {
 						return []step{{id, seenIn(h.partner().get(transactions + "/" + id.id))}}
 					})
 				default:
-					in := creating{strconv.Itoa(random.IntN(contended)) + " of " + strconv.FormatUint(round, 10), strconv.Itoa(1 + random.IntN(1000)), cards[random.IntN(len(cards))]}
-					told.request(client, func() []step {
+					in := createInput{strconv.Itoa(random.IntN(contended)) + " of " + strconv.FormatUint(round, 10), strconv.Itoa(1 + random.IntN(1000)), cards[random.IntN(len(cards))]}
+					history.request(client, func() []step {
 						out := seenIn(h.partner().post(transactions, strings.Replace(payment(`"amount":"`+in.amount+`","currency":"USD","txid":"`+in.txid+`"`), cards[0], in.card, 1)))
-						known.add(reading{in.txid, out.id})
+						known.add(readInput{in.txid, out.id})
 						return []step{{in, out}}
 					})
 				}
 			}
 		})
-		told.linearizable(t, txids)
+		history.linearizable(t, txids)
 	}
 }
 
@@ -268,7 +269,7 @@ func balances(opening balance) porcupine.Model {
 	}
 }
 
-func (h *house) look(currency string) balance {
+func (h *fixture) balanceOfCurrency(currency string) balance {
 	a := h.partner().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency="+currency).want(200, "")
 	number := func(column string) int64 {
 		n, err := strconv.ParseInt(a.at("data.0."+column), 10, 64)
@@ -281,7 +282,7 @@ func (h *house) look(currency string) balance {
 }
 
 // payout makes one and tells its steps: which depends on how it ended.
-func (h *house) payout(currency, card string, number, amount int64) []step {
+func (h *fixture) payout(currency, card string, number, amount int64) []step {
 	a := h.partner().post(transactions, `{"params":{"type":"payout","amount":"`+strconv.FormatInt(amount, 10)+`","currency":"`+currency+
 		`","env":"test","money_storage":{"type":"bank_card","cardnumber":"`+card+`"}}}`).want(201, "")
 	switch status, reason := a.at("status"), a.at("error_description"); {
@@ -302,32 +303,32 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	const _ = uint(64 - callers*requests)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	h := open(t)
+	h := newFixture(t)
 	// Paid twice as often as refused by the rail, or failed after it had begun.
 	cards := []string{"4242424242424242", "4242424242424242", "4000000000000002", "4000000000000119"}
 	ends := map[string]int{}
 	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // an account each, with its opening balance
-		told, opening := newHistory(), h.look(currency)
+		history, opening := newHistory(), h.balanceOfCurrency(currency)
 		whole := opening.credits - opening.debits
 		clients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
 			for n := range requests {
 				// Between a tenth and the whole of what was there: few payouts fit at once.
 				amount := whole/10 + random.Int64N(whole*9/10)
-				told.request(client, func() []step {
+				history.request(client, func() []step {
 					switch random.IntN(4) {
 					case 0:
 						h.partner().post(transactions, payment(`"amount":"`+strconv.FormatInt(amount/2, 10)+`","currency":"`+currency+`"`)).want(201, "")
 						return []step{{input: credit{amount / 2}}}
 					case 1:
-						return []step{{look{}, h.look(currency)}}
+						return []step{{look{}, h.balanceOfCurrency(currency)}}
 					}
 					return h.payout(currency, cards[random.IntN(len(cards))], int64(client*requests+n), amount)
 				})
 			}
 		})
-		told.request(0, func() []step { return []step{{look{}, h.look(currency)}} })
-		told.linearizable(t, balances(opening))
-		for _, o := range told.operations {
+		history.request(0, func() []step { return []step{{look{}, h.balanceOfCurrency(currency)}} })
+		history.linearizable(t, balances(opening))
+		for _, o := range history.operations {
 			switch in := o.Input.(type) {
 			case settle:
 				ends["paid"]++
@@ -362,57 +363,57 @@ func at(call, end int64, input, output any) porcupine.Operation {
 func TestBrokenHistoriesAreFound(t *testing.T) {
 	t.Parallel()
 	const always = math.MaxInt64
-	made := func(id, amount, status string) seen { return seen{201, "a", id, amount, status, false, ""} }
-	again := func(id, amount, status, mismatch string) seen {
-		return seen{201, "a", id, amount, status, true, mismatch}
+	made := func(id, amount, status string) readOutput { return readOutput{201, "a", id, amount, status, false, ""} }
+	again := func(id, amount, status, mismatch string) readOutput {
+		return readOutput{201, "a", id, amount, status, true, mismatch}
 	}
-	got := func(id, amount, status string) seen { return seen{200, "a", id, amount, status, false, ""} }
-	five, six, read := creating{"a", "5", ""}, creating{"a", "6", ""}, reading{"a", "x"}
+	got := func(id, amount, status string) readOutput { return readOutput{200, "a", id, amount, status, false, ""} }
+	five, six, read := createInput{"a", "5", ""}, createInput{"a", "6", ""}, readInput{"a", "x"}
 	hundred := balances(balance{credits: 100})
-	type told = []porcupine.Operation
+	type operations = []porcupine.Operation
 	for name, c := range map[string]struct {
 		model         porcupine.Model
-		broken, sound told
+		broken, sound operations
 	}{
 		"two transactions of one txid": {txids,
-			told{at(0, 9, five, made("x", "5", "charged")), at(0, 9, six, made("y", "6", "charged"))},
-			told{at(0, 9, five, made("x", "5", "charged")), at(0, 9, six, again("x", "5", "charged", "amount"))}},
+			operations{at(0, 9, five, made("x", "5", "charged")), at(0, 9, six, made("y", "6", "charged"))},
+			operations{at(0, 9, five, made("x", "5", "charged")), at(0, 9, six, again("x", "5", "charged", "amount"))}},
 		"only replays": {txids,
-			told{at(0, 9, five, again("x", "5", "charged", ""))},
-			told{at(0, 9, five, made("x", "5", "charged"))}},
+			operations{at(0, 9, five, again("x", "5", "charged", ""))},
+			operations{at(0, 9, five, made("x", "5", "charged"))}},
 		"a replay before what it replays": {txids,
-			told{at(0, 1, five, again("x", "5", "charged", "")), at(2, 3, five, made("x", "5", "charged"))},
-			told{at(0, 2, five, again("x", "5", "charged", "")), at(1, 3, five, made("x", "5", "charged"))}},
+			operations{at(0, 1, five, again("x", "5", "charged", "")), at(2, 3, five, made("x", "5", "charged"))},
+			operations{at(0, 2, five, again("x", "5", "charged", "")), at(1, 3, five, made("x", "5", "charged"))}},
 		"the replay's amount": {txids,
-			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, six, again("x", "6", "charged", ""))},
-			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, six, again("x", "5", "charged", "amount"))}},
+			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, six, again("x", "6", "charged", ""))},
+			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, six, again("x", "5", "charged", "amount"))}},
 		"a status that moves back": {txids,
-			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, got("x", "5", "charging"))},
-			told{at(0, 1, five, made("x", "5", "charging")), at(2, 3, read, got("x", "5", "charged"))}},
+			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, got("x", "5", "charging"))},
+			operations{at(0, 1, five, made("x", "5", "charging")), at(2, 3, read, got("x", "5", "charged"))}},
 		"a read that misses": {txids,
-			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, seen{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
-			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, got("x", "5", "charged"))}},
+			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, readOutput{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
+			operations{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, got("x", "5", "charged"))}},
 		"an overdraft": {hundred,
-			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, hold{2, 60}, nil), at(0, 9, settle{2, 60}, nil)},
-			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, hold{2, 40}, nil), at(0, 9, settle{2, 40}, nil)}},
+			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, hold{2, 60}, nil), at(0, 9, settle{2, 60}, nil)},
+			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, hold{2, 40}, nil), at(0, 9, settle{2, 40}, nil)}},
 		"a refusal without need": {hundred,
-			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, refuse{40}, nil)},
-			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, refuse{41}, nil)}},
+			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, refuse{40}, nil)},
+			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, refuse{41}, nil)}},
 		"money released and still missing": {hundred,
-			told{at(0, 1, hold{1, 60}, nil), at(0, 1, release{1, 60}, nil), at(2, 3, refuse{100}, nil)},
-			told{at(0, 2, hold{1, 60}, nil), at(0, 2, release{1, 60}, nil), at(1, 3, refuse{100}, nil)}},
+			operations{at(0, 1, hold{1, 60}, nil), at(0, 1, release{1, 60}, nil), at(2, 3, refuse{100}, nil)},
+			operations{at(0, 2, hold{1, 60}, nil), at(0, 2, release{1, 60}, nil), at(1, 3, refuse{100}, nil)}},
 		"settled without its hold": {hundred,
-			told{at(0, 9, settle{1, 60}, nil)},
-			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil)}},
+			operations{at(0, 9, settle{1, 60}, nil)},
+			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil)}},
 		"a stale look": {hundred,
-			told{at(0, 1, credit{5}, nil), at(2, 3, look{}, balance{credits: 100})},
-			told{at(0, 2, credit{5}, nil), at(1, 3, look{}, balance{credits: 100})}},
+			operations{at(0, 1, credit{5}, nil), at(2, 3, look{}, balance{credits: 100})},
+			operations{at(0, 2, credit{5}, nil), at(1, 3, look{}, balance{credits: 100})}},
 		"looks that go back": {hundred,
-			told{at(0, always, credit{5}, nil), at(0, 1, look{}, balance{credits: 105}), at(2, 3, look{}, balance{credits: 100})},
-			told{at(0, always, credit{5}, nil), at(0, 1, look{}, balance{credits: 100}), at(2, 3, look{}, balance{credits: 105})}},
+			operations{at(0, always, credit{5}, nil), at(0, 1, look{}, balance{credits: 105}), at(2, 3, look{}, balance{credits: 100})},
+			operations{at(0, always, credit{5}, nil), at(0, 1, look{}, balance{credits: 100}), at(2, 3, look{}, balance{credits: 105})}},
 		"a torn look": {hundred,
-			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, look{}, balance{100, 60, 60})},
-			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, look{}, balance{100, 0, 60})}},
+			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, look{}, balance{100, 60, 60})},
+			operations{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, look{}, balance{100, 0, 60})}},
 	} {
 		if result := porcupine.CheckOperationsTimeout(c.model, c.broken, patience); result != porcupine.Illegal {
 			t.Errorf("%s: %s", name, result)

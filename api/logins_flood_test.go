@@ -16,7 +16,7 @@ import (
 // the administration sets its passwords.
 func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.seed.First.Org.String()
 	const connections = 300
 	crowded := make(chan struct{})
@@ -24,7 +24,7 @@ func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
 	var flood sync.WaitGroup
 	for i := range connections {
 		flood.Go(func() {
-			a := h.in(first, credentials(fmt.Sprintf("x%d", i), "y"))
+			a := h.logIn(first, loginBody(fmt.Sprintf("x%d", i), "y"))
 			switch {
 			case a.status == 429 && a.at("message") == "too many attempts to log in at once" && a.header.Get("retry-after") == "1":
 				full()
@@ -53,8 +53,8 @@ func from(t *testing.T, address string) *http.Transport {
 }
 
 // logInFrom posts a login and returns the answer's status.
-func (h *house) logInFrom(tr *http.Transport, login, pass string) (int, error) {
-	request, err := http.NewRequest("POST", h.base()+sessions, strings.NewReader(credentials(login, pass)))
+func (h *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error) {
+	request, err := http.NewRequest("POST", h.base()+sessions, strings.NewReader(loginBody(login, pass)))
 	if err != nil {
 		return 0, err
 	}
@@ -72,7 +72,7 @@ func (h *house) logInFrom(tr *http.Transport, login, pass string) (int, error) {
 // is neither refused nor kept waiting for all of them.
 func TestAddressesThatFloodKeepNoOtherOut(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().post(users, fmt.Sprintf(`{"login":"anna","name":"A","pass":%q,"roles":["client"]}`, goodPass)).want(201, "")
 	var over atomic.Bool
 	var flood sync.WaitGroup

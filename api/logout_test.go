@@ -6,7 +6,7 @@ import "testing"
 // the process that has made them and in a later one.
 func TestASandboxsSessionsEndBeforeAnybodyHasLoggedIn(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	second := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
 	out := func(what string, c caller) {
 		t.Helper()

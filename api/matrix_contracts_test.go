@@ -41,8 +41,8 @@ func staffOnly(status int) audience {
 func contractorsOnly(status int) audience { return staffOnly(status).and(403, auditors...) }
 
 // aContract is one of the product, which is the organization's.
-func aContract(product string) *thing {
-	return &thing{name: product, none: someone, shared: true, make: func(q *quarter, at *place) string {
+func aContract(product string) *target {
+	return &target{name: product, none: someone, shared: true, make: func(q *accessFixture, at *place) string {
 		by := asAdmin
 		if at == q.second {
 			by = asForeignAdmin
@@ -52,6 +52,6 @@ func aContract(product string) *thing {
 }
 
 // lend gives a place's organization what contracts ask of one.
-func (q *quarter) lend(at *place) {
+func (q *accessFixture) createContracts(at *place) {
 	q.operator(at.org).patch("/api/v1/organizations/"+at.org.String(), fmt.Sprintf(`{"type":"bank","modules":[%q,%q]}`, "participatory_finance", "islamic_finance")).want(200, "")
 }

@@ -6,4 +6,4 @@ func closersOnly(status int) audience {
 }
 
 // aMonth is one that has not ended, in whosever organization: nobody has another.
-var aMonth = &thing{name: "month", none: "2027-01", everybodys: true, make: func(*quarter, *place) string { return "2027-01" }}
+var aMonth = &target{name: "month", none: "2027-01", everybodys: true, make: func(*accessFixture, *place) string { return "2027-01" }}

@@ -5,13 +5,13 @@ import "mizan/api"
 // init adds the rows of the religious reading's routes, which are the same for all
 // product types. Whoever only reads the ledger is not let in.
 func init() {
-	vow := &thing{name: "mudaraba", none: someone, shared: true, make: func(q *quarter, at *place) string {
+	vow := &target{name: "mudaraba", none: someone, shared: true, make: func(q *accessFixture, at *place) string {
 		return q.as(q.adminOf(at)).post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "").at("data.id")
 	}}
-	screening := &thing{name: "screening", none: someone, shared: true, make: func(q *quarter, at *place) string {
+	screening := &target{name: "screening", none: someone, shared: true, make: func(q *accessFixture, at *place) string {
 		return q.as(q.adminOf(at)).get(islamic+"screen?subject=asset").want(200, "").at("data.screening_id")
 	}}
-	productType := &thing{name: "product type", none: "salam", everybodys: true, make: func(*quarter, *place) string { return "mudaraba" }}
+	productType := &target{name: "product type", none: "salam", everybodys: true, make: func(*accessFixture, *place) string { return "mudaraba" }}
 	const one = islamic + ":product_type/:id"
 	for name, r := range map[api.RouteName]row{
 		{Method: "GET", Path: islamic + "stats"}:          {may: contractorsOnly(200)},
@@ -34,7 +34,7 @@ func init() {
 }
 
 // adminOf is the administrator of a place's organization.
-func (q *quarter) adminOf(at *place) kind {
+func (q *accessFixture) adminOf(at *place) kind {
 	if at == q.second {
 		return asForeignAdmin
 	}

@@ -57,14 +57,14 @@ func anyone(status int) audience { return audience{}.and(status, kinds...) }
 type row struct {
 	may    audience
 	body   string
-	query  string // of the path; begins with ?
-	of     *thing // what the path's parameter names
-	absent int    // the answer for what is nobody's or foreign, to whoever gets neither 401 nor 403; 404 if it is 0
+	query  string  // of the path; begins with ?
+	of     *target // what the path's parameter names
+	absent int     // the answer for what is nobody's or foreign, to whoever gets neither 401 nor 403; 404 if it is 0
 
 	// A route that ends credentials is asked after all others, and what it
 	// answered may bring others.
 	last  bool
-	after func(q *quarter, a *answer)
+	after func(q *accessFixture, a *answer)
 }
 
 // matrix has a row for each route; a route without one fails the test.
@@ -160,7 +160,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {may: peopleOnly(204), last: true},
 	{Method: "POST", Path: "/api/v1/admin_tokens/rotate"}: {
 		may: operatorsOnly(201), last: true,
-		after: func(q *quarter, a *answer) { q.seed.AdminToken = secret.Text(a.at("data.token")) },
+		after: func(q *accessFixture, a *answer) { q.seed.AdminToken = secret.Text(a.at("data.token")) },
 	},
 
 	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {may: readersOnly(200)},
@@ -208,14 +208,14 @@ func (r *row) status(k kind) (own, other int) {
 }
 
 // ask makes the route's request as a caller of the kind.
-func (q *quarter) ask(name api.RouteName, r *row, k kind, id string) *answer {
+func (q *accessFixture) ask(name api.RouteName, r *row, k kind, id string) *answer {
 	q.t.Helper()
 	return q.as(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
 }
 
 func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(cfg *api.Config) { cfg.Hints = deaf{} })
+	h := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
 	table := h.server.Routes()
 	for _, r := range table {
 		m, there := matrix[r]
@@ -245,20 +245,20 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 // own. Who is refused has changed nothing.
 func TestEveryRouteForEveryCaller(t *testing.T) {
 	t.Parallel()
-	q := openQuarter(t)
+	q := newAccessFixture(t)
 	for _, last := range []bool{false, true} {
 		for _, name := range q.server.Routes() {
 			if r := matrix[name]; r.last == last {
-				q.askEverybody(name, &r)
+				q.checkEveryCaller(name, &r)
 			}
 		}
 	}
 }
 
-func (q *quarter) askEverybody(name api.RouteName, r *row) {
+func (q *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	ids := map[kind]string{}
 	for _, k := range kinds {
-		if at, _ := q.home(k); r.of != nil {
+		if at, _ := q.placeOf(k); r.of != nil {
 			ids[k] = q.id(r.of, at)
 		}
 	}
@@ -269,13 +269,13 @@ func (q *quarter) askEverybody(name api.RouteName, r *row) {
 		}
 		return a
 	}
-	before := q.stock()
+	before := q.storedCounts()
 	for _, k := range kinds {
 		if want, _ := r.status(k); want >= 400 {
 			ask(k, want)
 		}
 	}
-	if after := q.stock(); after != before {
+	if after := q.storedCounts(); after != before {
 		q.t.Errorf("%s %s stored something for who was refused: %+v, before %+v", name.Method, name.Path, after, before)
 	}
 	for _, k := range kinds {
@@ -292,7 +292,7 @@ func (q *quarter) askEverybody(name api.RouteName, r *row) {
 // nobody has, to the byte, and nothing is changed.
 func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
 	t.Parallel()
-	q := openQuarter(t)
+	q := newAccessFixture(t)
 	hidden := 0
 	for _, name := range q.server.Routes() {
 		r := matrix[name]
@@ -302,11 +302,11 @@ func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
 		for _, at := range []*place{q.first, q.beside, q.second} {
 			q.id(r.of, at)
 		}
-		before := q.stock()
+		before := q.storedCounts()
 		for _, k := range kinds {
-			hidden += q.askAbroad(name, &r, k)
+			hidden += q.checkForeign(name, &r, k)
 		}
-		if after := q.stock(); after != before {
+		if after := q.storedCounts(); after != before {
 			t.Errorf("%s %s stored something: %+v, before %+v", name.Method, name.Path, after, before)
 		}
 	}
@@ -317,13 +317,13 @@ func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
 
 // askAbroad asks for what is nobody's, then for all that is foreign to the
 // caller, and counts the foreign things that were hidden.
-func (q *quarter) askAbroad(name api.RouteName, r *row, k kind) (hidden int) {
+func (q *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hidden int) {
 	_, status := r.status(k)
 	want := q.ask(name, r, k, r.of.none)
 	if want.status != status {
 		q.t.Errorf("%s %s as %s: an id that nobody has: %d %s, want %d", name.Method, name.Path, k, want.status, want.body, status)
 	}
-	for _, other := range q.abroad(k, r.of) {
+	for _, other := range q.foreignPlaces(k, r.of) {
 		got := q.ask(name, r, k, q.id(r.of, other))
 		if got.status != want.status || got.body != want.body || sameHeaders(got) != sameHeaders(want) {
 			q.t.Errorf("%s %s as %s: partner %s's: %d %s, one that nobody has: %d %s",

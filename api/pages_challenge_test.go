@@ -12,40 +12,40 @@ import (
 
 func TestRedirectLeadsToTheChallengeAndBack(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct{ button, status, reason, back string }{
 		{"approve", "charged", "", shopOK},
 		{"refuse", "rejected", "authentication_failed", shopNo},
 	} {
-		for _, door := range []string{"simple_auth_redirect_url", "auth_params.url"} {
-			made := h.charge("4000000000003220").is("action_required", "")
+		for _, address := range []string{"simple_auth_redirect_url", "auth_params.url"} {
+			made := h.charge("4000000000003220").wantStatus("action_required", "")
 			if made.at("auth_params.type") != "redirect" || made.at("widget_url") != "null" {
 				t.Errorf("%s", made.body)
 			}
-			answered := h.answerChallenge(h.browse(made.at(door)).shows(200, "Simulated bank", "12.50 USD"), c.button)
-			h.stands(made.at("id")).is(c.status, c.reason) // before anybody has come back
-			h.follow(answered).goes(c.back)
-			h.browse(answered.header.Get("location")).goes(c.back) // coming back twice is coming back
-			h.stands(made.at("id")).is(c.status, c.reason)
+			answered := h.answerChallenge(h.browse(made.at(address)).wantPage(200, "Simulated bank", "12.50 USD"), c.button)
+			h.transaction(made.at("id")).wantStatus(c.status, c.reason) // before anybody has come back
+			h.follow(answered).wantRedirect(c.back)
+			h.browse(answered.header.Get("location")).wantRedirect(c.back) // coming back twice is coming back
+			h.transaction(made.at("id")).wantStatus(c.status, c.reason)
 		}
 	}
 }
 
 func TestThreeDSFormIsPostedToTheChallenge(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for button, status := range map[string]string{"approve": "charged", "refuse": "rejected"} {
-		made := h.charge("4000000000003063").is("action_required", "")
+		made := h.charge("4000000000003063").wantStatus("action_required", "")
 		if made.at("auth_params.type") != "auth_3ds_form" || made.at("auth_params.method") != "post" {
 			t.Errorf("%s", made.body)
 		}
-		h.browse(made.at("simple_auth_redirect_url")).shows(200, "Simulated bank")
+		h.browse(made.at("simple_auth_redirect_url")).wantPage(200, "Simulated bank")
 		fields := url.Values{}
 		for name, value := range made.object()["auth_params"].(map[string]any)["params"].(map[string]any) {
 			fields.Set(name, value.(string))
 		}
 		h.answerChallenge(h.send(made.at("auth_params.url"), fields), button)
-		if got := h.stands(made.at("id")).at("status"); got != status {
+		if got := h.transaction(made.at("id")).at("status"); got != status {
 			t.Errorf("%s: %s", button, got)
 		}
 	}
@@ -53,17 +53,17 @@ func TestThreeDSFormIsPostedToTheChallenge(t *testing.T) {
 
 func TestAnswerThatComesTooLateChargesNothing(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	made := h.charge("4000000000003220").is("action_required", "")
+	h := newFixture(t)
+	made := h.charge("4000000000003220").wantStatus("action_required", "")
 	challenge := h.browse(made.at("simple_auth_redirect_url"))
-	h.pass(30 * time.Minute)
-	h.follow(h.answerChallenge(challenge, "approve")).goes(shopNo)
-	h.stands(made.at("id")).is("rejected", "payer action expired")
+	h.advanceBy(30 * time.Minute)
+	h.follow(h.answerChallenge(challenge, "approve")).wantRedirect(shopNo)
+	h.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
 }
 
 func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for asked, shown := range map[string][]string{
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                      {"Scan to pay", "12.50 RUB"},
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`:                  {"Scan to pay", "12.50 RUB"},
@@ -71,47 +71,47 @@ func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
 		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                       {"Scan to receive", "12.50 RUB"},
 		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "0.001250 USDT (tron)", "<dt>Sent from</dt>"},
 	} {
-		made := h.create(asked).is("action_required", "")
+		made := h.create(asked).wantStatus("action_required", "")
 		if published := made.at("auth_params"); published != "null" && published != "(absent)" {
 			t.Errorf("%s: auth_params %s", asked, published)
 		}
 		if made.at("widget_url") != "null" {
 			t.Errorf("%s: %s", asked, made.body)
 		}
-		door := made.at("simple_auth_redirect_url")
-		page := h.browse(door).shows(200, shown[0], append(shown[1:], "<svg class=\"qr\"", "<dd>30 min 00 s</dd>", `content="5; url=/pay/`)...)
+		address := made.at("simple_auth_redirect_url")
+		page := h.browse(address).wantPage(200, shown[0], append(shown[1:], "<svg class=\"qr\"", "<dd>30 min 00 s</dd>", `content="5; url=/pay/`)...)
 		if deposit := strings.Contains(page.body, "simulated-"); deposit != strings.Contains(asked, "crypto") {
 			t.Errorf("%s: an address is shown: %v", asked, deposit)
 		}
-		h.pass(90 * time.Second)
-		page = h.browse(door).shows(200, shown[0], "<dd>28 min 30 s</dd>")
+		h.advanceBy(90 * time.Second)
+		page = h.browse(address).wantPage(200, shown[0], "<dd>28 min 30 s</dd>")
 		action, fields := page.form()
 		fields.Set("decision", "approve")
-		h.follow(h.visit("POST", action, fields)).goes(shopOK)
-		h.stands(made.at("id")).is("charged", "")
+		h.follow(h.visit("POST", action, fields)).wantRedirect(shopOK)
+		h.transaction(made.at("id")).wantStatus("charged", "")
 		end := map[bool]string{true: "Paid", false: "The money is on its way to you"}[strings.Contains(asked, `"payment"`)]
-		h.browse(door).shows(200, end)
+		h.browse(address).wantPage(200, end)
 	}
 }
 
 // The page that is open shows how it ended, though its own link has not so much time.
 func TestAScannedPageSeesItThrough(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.create(`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
 	next := regexp.MustCompile(`content="5; url=([^"]+)"`)
 	page := h.browse(made.at("simple_auth_redirect_url"))
 	for range 6 {
-		page.shows(200, "Scan to pay")
-		h.pass(5 * time.Minute)
+		page.wantPage(200, "Scan to pay")
+		h.advanceBy(5 * time.Minute)
 		page = h.browse(h.base() + unescape.Replace(next.FindStringSubmatch(page.body)[1]))
 	}
-	page.shows(200, "Not paid", "The time was over before you acted.", shopNo)
+	page.wantPage(200, "Not paid", "The time was over before you acted.", shopNo)
 }
 
 func TestChallengeTakesAnyButtonOfTheTwo(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct {
 		name, value, status string
 	}{
@@ -122,7 +122,7 @@ func TestChallengeTakesAnyButtonOfTheTwo(t *testing.T) {
 		action, fields := h.browse(made.at("auth_params.url")).form()
 		fields.Set(c.name, c.value)
 		h.visit("POST", action, fields)
-		if got := h.stands(made.at("id")).at("status"); got != c.status {
+		if got := h.transaction(made.at("id")).at("status"); got != c.status {
 			t.Errorf("%s=%s: %s", c.name, c.value, got)
 		}
 	}
@@ -130,25 +130,25 @@ func TestChallengeTakesAnyButtonOfTheTwo(t *testing.T) {
 
 func TestChallengeWithoutADecisionIsShownAgain(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.charge("4000000000003220")
 	address := made.at("auth_params.url")
 	for _, undecided := range []url.Values{nil, {"decision": {"perhaps"}}, {"decision": {""}}, {"approve": {"1"}, "refuse": {"1"}}} {
-		h.send(address, undecided).shows(200, "Simulated bank", ">approve</button>", ">refuse</button>")
+		h.send(address, undecided).wantPage(200, "Simulated bank", ">approve</button>", ">refuse</button>")
 	}
-	h.stands(made.at("id")).is("action_required", "")
+	h.transaction(made.at("id")).wantStatus("action_required", "")
 	h.visit("POST", address, url.Values{"decision": {"approve"}})
-	h.stands(made.at("id")).is("charged", "")
-	if again := h.browse(address).shows(200, "Simulated bank", "has been answered"); strings.Contains(again.body, "<button") {
+	h.transaction(made.at("id")).wantStatus("charged", "")
+	if again := h.browse(address).wantPage(200, "Simulated bank", "has been answered"); strings.Contains(again.body, "<button") {
 		t.Errorf("%s", again.body)
 	}
 	h.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first answer counts
-	h.stands(made.at("id")).is("charged", "")
+	h.transaction(made.at("id")).wantStatus("charged", "")
 }
 
 func TestChallengeIsOpenToItsTokenOnly(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made, other := h.charge("4000000000003220"), h.charge("4000000000003220")
 	address, err := url.Parse(made.at("auth_params.url"))
 	must(t, err)
@@ -158,12 +158,12 @@ func TestChallengeIsOpenToItsTokenOnly(t *testing.T) {
 		for _, forged := range []string{value, "", "x"} {
 			q := address.Query()
 			q.Set(name, forged)
-			h.visit("GET", "/simulator/challenge?"+q.Encode(), nil).shows(404, "Page not found")
-			h.visit("POST", "/simulator/challenge?"+q.Encode(), url.Values{"decision": {"approve"}}).shows(404, "Page not found")
+			h.visit("GET", "/simulator/challenge?"+q.Encode(), nil).wantPage(404, "Page not found")
+			h.visit("POST", "/simulator/challenge?"+q.Encode(), url.Values{"decision": {"approve"}}).wantPage(404, "Page not found")
 			q.Set("decision", "approve")
-			h.visit("POST", "/simulator/challenge", q).shows(404, "Page not found")
+			h.visit("POST", "/simulator/challenge", q).wantPage(404, "Page not found")
 		}
 	}
-	h.stands(made.at("id")).is("action_required", "")
-	h.stands(other.at("id")).is("action_required", "")
+	h.transaction(made.at("id")).wantStatus("action_required", "")
+	h.transaction(other.at("id")).wantStatus("action_required", "")
 }

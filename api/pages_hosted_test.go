@@ -14,7 +14,7 @@ func card(number string) url.Values {
 
 func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct{ fields, typed, title, status, reason, text string }{
 		{"", "4242424242424242", "Paid", "charged", "", "You can close this page."},
 		{`,"returnUrl":"` + shopNo + `"`, "4242 4242-4242 4242", "Paid", "charged", "", `<a href="` + shopNo + `">`},
@@ -26,67 +26,67 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 		if made.at("status") != "created" {
 			t.Errorf("%s", made.body)
 		}
-		page := h.browse(made.at("widget_url")).shows(200, "Pay by card", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
+		page := h.browse(made.at("widget_url")).wantPage(200, "Pay by card", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
 		action, _ := page.form()
-		h.send(action, card(c.typed)).shows(200, c.title, c.text)
-		h.stands(made.at("id")).is(c.status, c.reason)
-		h.send(action, card("4242424242424242")).shows(200, c.title) // once is all
-		h.stands(made.at("id")).is(c.status, c.reason)
+		h.send(action, card(c.typed)).wantPage(200, c.title, c.text)
+		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
+		h.send(action, card("4242424242424242")).wantPage(200, c.title) // once is all
+		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
 	}
 }
 
 func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.hosted("")
 	action, _ := h.browse(made.at("widget_url")).form()
 	challenge := h.send(action, card("4000000000003220"))
-	h.stands(made.at("id")).is("action_required", "")
-	h.follow(h.answerChallenge(challenge, "approve")).shows(200, "Paid")
-	h.stands(made.at("id")).is("charged", "")
+	h.transaction(made.at("id")).wantStatus("action_required", "")
+	h.follow(h.answerChallenge(challenge, "approve")).wantPage(200, "Paid")
+	h.transaction(made.at("id")).wantStatus("charged", "")
 }
 
 // The link to the hosted page lasts 15 minutes; who has begun to pay has the
 // time that an action has.
 func TestHostedPaymentThatHasBegunMayTakeItsTime(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.hosted("")
 	action, _ := h.browse(made.at("widget_url")).form()
-	next, _ := h.send(action, card("4000002500003155")).shows(200, "Confirm with a password").form()
-	h.pass(16 * time.Minute)
+	next, _ := h.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password").form()
+	h.advanceBy(16 * time.Minute)
 	h.browse(made.at("widget_url"))
-	h.browse(action).shows(410, "This link is no longer valid")
-	h.send(next, url.Values{"otp": {"123456"}}).shows(200, "Paid")
-	h.stands(made.at("id")).is("charged", "")
+	h.browse(action).wantPage(410, "This link is no longer valid")
+	h.send(next, url.Values{"otp": {"123456"}}).wantPage(200, "Paid")
+	h.transaction(made.at("id")).wantStatus("charged", "")
 }
 
 func TestHostedLinkLastsFifteenMinutes(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.hosted("")
-	door := made.at("widget_url")
-	h.pass(15*time.Minute - time.Microsecond)
-	h.browse(door).shows(200, "Pay by card")
-	h.pass(time.Microsecond)
-	h.browse(door).shows(410, "This link is no longer valid")
-	h.send(door, card("4242424242424242")).shows(410, "This link is no longer valid")
-	h.stands(made.at("id")).is("created", "")
+	address := made.at("widget_url")
+	h.advanceBy(15*time.Minute - time.Microsecond)
+	h.browse(address).wantPage(200, "Pay by card")
+	h.advanceBy(time.Microsecond)
+	h.browse(address).wantPage(410, "This link is no longer valid")
+	h.send(address, card("4242424242424242")).wantPage(410, "This link is no longer valid")
+	h.transaction(made.at("id")).wantStatus("created", "")
 }
 
 func TestHostedPayoutTakesACardNumber(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
-	action, _ := h.browse(made.at("widget_url")).shows(200, "Receive to a card", "12.50 USD").form()
-	h.send(action, url.Values{"cardnumber": {"4242424242424241"}}).shows(422, "Receive to a card", "Check the card number")
-	h.send(action, url.Values{"cardnumber": {"4242424242424242"}}).shows(200, "The money is on its way to you")
-	h.stands(made.at("id")).is("charged", "")
+	action, _ := h.browse(made.at("widget_url")).wantPage(200, "Receive to a card", "12.50 USD").form()
+	h.send(action, url.Values{"cardnumber": {"4242424242424241"}}).wantPage(422, "Receive to a card", "Check the card number")
+	h.send(action, url.Values{"cardnumber": {"4242424242424242"}}).wantPage(200, "The money is on its way to you")
+	h.transaction(made.at("id")).wantStatus("charged", "")
 }
 
 func TestCardThatIsNoneIsRefusedAndNotShown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.hosted("")
 	action, _ := h.browse(made.at("widget_url")).form()
 	for _, c := range []struct{ field, typed, text string }{
@@ -104,7 +104,7 @@ func TestCardThatIsNoneIsRefusedAndNotShown(t *testing.T) {
 	} {
 		form := card("4242424242424242")
 		form.Set(c.field, c.typed)
-		page := h.send(action, form).shows(422, "Pay by card", c.text, `aria-describedby="`+c.field+`-wrong"`)
+		page := h.send(action, form).wantPage(422, "Pay by card", c.text, `aria-describedby="`+c.field+`-wrong"`)
 		if strings.Count(page.body, `class="wrong"`) != 2 {
 			t.Errorf("%s: other fields are marked too: %s", c.field, page.body)
 		}
@@ -115,26 +115,26 @@ func TestCardThatIsNoneIsRefusedAndNotShown(t *testing.T) {
 		}
 		missing := card("4242424242424242")
 		missing.Del(c.field)
-		h.send(action, missing).shows(422, "Pay by card", c.text)
+		h.send(action, missing).wantPage(422, "Pay by card", c.text)
 	}
-	h.stands(made.at("id")).is("created", "")
-	h.send(action, card("4242424242424242")).shows(200, "Paid")
+	h.transaction(made.at("id")).wantStatus("created", "")
+	h.send(action, card("4242424242424242")).wantPage(200, "Paid")
 }
 
 func TestPageWaitsForTheRail(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.hosted("")
 	action, _ := h.browse(made.at("widget_url")).form()
-	h.send(action, card("4000000000000077")).shows(200, "Being processed", `<meta http-equiv="refresh" content="3">`)
-	h.stands(made.at("id")).is("charging", "")
-	h.pass(5 * time.Second)
-	h.browse(action).shows(200, "Paid")
+	h.send(action, card("4000000000000077")).wantPage(200, "Being processed", `<meta http-equiv="refresh" content="3">`)
+	h.transaction(made.at("id")).wantStatus("charging", "")
+	h.advanceBy(5 * time.Second)
+	h.browse(action).wantPage(200, "Paid")
 }
 
 func TestHeldMoneyIsApproved(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	terminals := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
 	patched := 0
 	for i := range terminals.rows() {
@@ -149,9 +149,9 @@ func TestHeldMoneyIsApproved(t *testing.T) {
 	}
 	made := h.hosted("")
 	action, _ := h.browse(made.at("widget_url")).form()
-	h.send(action, card("4242424242424242")).shows(200, "Approved")
-	h.stands(made.at("id")).is("payment_suspended", "")
-	redirected := h.charge("4000000000003220").is("action_required", "")
-	h.follow(h.answerChallenge(h.browse(redirected.at("simple_auth_redirect_url")), "approve")).goes(shopOK)
-	h.stands(redirected.at("id")).is("payment_suspended", "")
+	h.send(action, card("4242424242424242")).wantPage(200, "Approved")
+	h.transaction(made.at("id")).wantStatus("payment_suspended", "")
+	redirected := h.charge("4000000000003220").wantStatus("action_required", "")
+	h.follow(h.answerChallenge(h.browse(redirected.at("simple_auth_redirect_url")), "approve")).wantRedirect(shopOK)
+	h.transaction(redirected.at("id")).wantStatus("payment_suspended", "")
 }

@@ -32,15 +32,15 @@ type rail struct {
 }
 
 // becomes changes the transaction, or what commands answer.
-func (r *rail) becomes(change func()) {
+func (r *rail) change(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change()
 }
 
 // waits has the payer do what the action says, for as long as before.
-func (r *rail) waits(action ledgerpayment.Action) {
-	r.becomes(func() {
+func (r *rail) setAction(action ledgerpayment.Action) {
+	r.change(func() {
 		action.Until = r.record.Action.Until
 		r.record.Action = &action
 	})
@@ -53,8 +53,8 @@ func (r *rail) result() (paymentactor.Result, error) {
 	return paymentactor.Result{Record: &record, Stamp: posting.Stamp{Due: r.due}}, r.err
 }
 
-// told is how often the payer was said to be back.
-func (r *rail) told() int {
+// returnedCount is how often the payer was reported to be back.
+func (r *rail) returnedCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.asked
@@ -76,7 +76,7 @@ func (r *rail) Current(c paymentactor.Command, _ bool) (paymentactor.Result, err
 
 // Returned implements api.Payers.
 func (r *rail) Returned(org, id ledger.ID) (paymentactor.Result, error) {
-	r.becomes(func() { r.asked++ })
+	r.change(func() { r.asked++ })
 	return r.result()
 }
 
@@ -88,20 +88,20 @@ func (r *rail) Choose(paymentactor.Choice) (paymentactor.Result, error) { return
 
 // Continue implements api.Payers.
 func (r *rail) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
-	r.becomes(func() { r.brings = c })
+	r.change(func() { r.brings = c })
 	return r.result()
 }
 
-// waiting opens a house with a rail whose payer has to do what the action says,
+// waiting starts a server with a rail whose payer has to do what the action says,
 // and is the address of his page.
-func waiting(t *testing.T, action ledgerpayment.Action) (*house, *rail, string) {
+func waiting(t *testing.T, action ledgerpayment.Action) (*fixture, *rail, string) {
 	t.Helper()
 	r := &rail{id: uuid.New()}
 	r.record = ledgerpayment.Record{ID: r.id, Partner: 1, Status: ledgerpayment.ActionRequired}
 	r.record.Type, r.record.Amount, r.record.WithFee = ledgerpayment.Payment, money.MustParse("1250"), money.MustParse("1300")
 	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
 	r.record.ReturnURL, r.record.FailURL = shopOK, shopNo
-	h := open(t, func(cfg *api.Config) { cfg.Payers = r })
+	h := newFixture(t, func(cfg *api.Config) { cfg.Payers = r })
 	until := h.clock.Now().Add(actionTTL)
 	action.Until = ledger.MicrosOf(until)
 	r.record.Action = &action
@@ -110,7 +110,7 @@ func waiting(t *testing.T, action ledgerpayment.Action) (*house, *rail, string) 
 
 func TestRedirectOfARail(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{})
+	h, r, address := waiting(t, ledgerpayment.Action{})
 	for _, c := range []struct {
 		action ledgerpayment.Action
 		want   string
@@ -122,19 +122,19 @@ func TestRedirectOfARail(t *testing.T) {
 		{ledgerpayment.Action{Page: "https://acs.example/qr"}, "https://acs.example/qr"},
 		{ledgerpayment.Action{Type: "auth_3ds_form", Method: "post", URL: "https://acs.example/a", Page: "https://acs.example/p"}, "https://acs.example/p"},
 	} {
-		r.waits(c.action)
-		h.visit("GET", door, nil).goes(c.want)
+		r.setAction(c.action)
+		h.visit("GET", address, nil).wantRedirect(c.want)
 		// After a form of ours a browser would hold the redirect against the form's policy.
-		h.visit("GET", door+"&posted", nil).shows(200, "On to your bank", `<meta http-equiv="refresh" content="0; url=/pay/`)
+		h.visit("GET", address+"&posted", nil).wantPage(200, "On to your bank", `<meta http-equiv="refresh" content="0; url=/pay/`)
 	}
 }
 
 func TestFormOfARail(t *testing.T) {
 	t.Parallel()
-	h, _, door := waiting(t, ledgerpayment.Action{
+	h, _, address := waiting(t, ledgerpayment.Action{
 		Type: "auth_3ds_form", Method: "post", URL: "https://acs.example:8443/step?a=b", Params: []byte(`{"PaReq":"a\"<b>","MD":"1","n":1}`),
 	})
-	page := h.visit("GET", door, nil).shows(200, "On to your bank", "13.00 USD", ">Continue</button>")
+	page := h.visit("GET", address, nil).wantPage(200, "On to your bank", "13.00 USD", ">Continue</button>")
 	action, fields := page.form()
 	if action != "https://acs.example:8443/step?a=b" || fields.Encode() != (url.Values{"PaReq": {`a"<b>`}, "MD": {"1"}}).Encode() {
 		t.Errorf("%s %v", action, fields)
@@ -146,11 +146,11 @@ func TestFormOfARail(t *testing.T) {
 
 func TestAddressOfARailThatIsNone(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{})
+	h, r, page := waiting(t, ledgerpayment.Action{})
 	for _, address := range []string{"javascript:alert(1)", "//acs.example", "https://a;b/"} {
 		for _, action := range []ledgerpayment.Action{{Page: address}, {Type: "redirect", Method: "get", URL: address}, {Type: "auth_3ds_form", Method: "post", URL: address}} {
-			r.waits(action)
-			h.visit("GET", door, nil).shows(500, "Something went wrong")
+			r.setAction(action)
+			h.visit("GET", page, nil).wantPage(500, "Something went wrong")
 			if log := h.log.String(); !strings.Contains(log, "/pay/:id") || strings.Contains(log, "token") {
 				t.Errorf("log %q", log)
 			}
@@ -160,53 +160,53 @@ func TestAddressOfARailThatIsNone(t *testing.T) {
 
 func TestPayerWithNothingToDoWaits(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{})
+	h, r, address := waiting(t, ledgerpayment.Action{})
 	for name, action := range map[string]ledgerpayment.Action{
 		"none is published":       {Type: "none"},
 		"a signature is wanted":   {Type: "none", Material: []byte(`{"type":"eip712","payload":"x"}`)},
 		"it was lost":             {},
 		"the merchant knows more": {Type: "none", Material: []byte(`{"type":7}`)},
 	} {
-		r.waits(action)
-		if a := h.visit("GET", door, nil); !strings.Contains(a.body, "<h1>Being processed</h1>") {
+		r.setAction(action)
+		if a := h.visit("GET", address, nil); !strings.Contains(a.body, "<h1>Being processed</h1>") {
 			t.Errorf("%s: %s", name, a.body)
 		}
-		h.visit("POST", door, url.Values{"otp": {"1"}}).goes(strings.TrimPrefix(door, h.base()))
+		h.visit("POST", address, url.Values{"otp": {"1"}}).wantRedirect(strings.TrimPrefix(address, h.base()))
 	}
 }
 
 func TestWhileTheProviderIsAskedThePayerWaits(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
-	h.visit("GET", door, nil).shows(200, "Confirm with a password")
-	r.becomes(func() { r.record.Op = &ledgerpayment.Op{Kind: ledgerpayment.OpVoid} })
-	h.visit("GET", door, nil).shows(200, "Being processed")
+	h, r, address := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
+	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
+	r.change(func() { r.record.Op = &ledgerpayment.Op{Kind: ledgerpayment.OpVoid} })
+	h.visit("GET", address, nil).wantPage(200, "Being processed")
 }
 
 func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
 	t.Parallel()
 	h, r, _ := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
-	door := h.pages().Address(h.seed.First.Org, r.id, h.clock.Now().Add(2*actionTTL))
-	h.pass(actionTTL - time.Microsecond)
-	h.visit("GET", door, nil).shows(200, "Confirm with a password")
-	h.pass(time.Microsecond)
-	h.visit("GET", door, nil).shows(200, "Being processed")
+	address := h.pages().Address(h.seed.First.Org, r.id, h.clock.Now().Add(2*actionTTL))
+	h.advanceBy(actionTTL - time.Microsecond)
+	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
+	h.advanceBy(time.Microsecond)
+	h.visit("GET", address, nil).wantPage(200, "Being processed")
 }
 
 func TestMaterialAfterItsDeadline(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Material: []byte(`{"type":"otp"}`), ExpiresAt: ledger.MicrosOf(began.Add(time.Minute))})
-	h.pass(time.Minute)
-	h.visit("GET", door, nil).shows(200, "Confirm with a password")
-	r.becomes(func() { r.err = ledger.Refuse("rail", ledger.Expired, "too late") })
-	h.visit("POST", door, url.Values{"otp": {"1"}}).shows(410, "The time is over")
-	h.pass(time.Microsecond)
-	h.visit("GET", door, nil).shows(410, "The time is over")
+	h, r, address := waiting(t, ledgerpayment.Action{Material: []byte(`{"type":"otp"}`), ExpiresAt: ledger.MicrosOf(began.Add(time.Minute))})
+	h.advanceBy(time.Minute)
+	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
+	r.change(func() { r.err = ledger.Refuse("rail", ledger.Expired, "too late") })
+	h.visit("POST", address, url.Values{"otp": {"1"}}).wantPage(410, "The time is over")
+	h.advanceBy(time.Microsecond)
+	h.visit("GET", address, nil).wantPage(410, "The time is over")
 }
 
 func TestRefusalsOfTheService(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Material: []byte(`{"type":"otp"}`)})
+	h, r, address := waiting(t, ledgerpayment.Action{Material: []byte(`{"type":"otp"}`)})
 	for _, c := range []struct {
 		err     error
 		status  int
@@ -220,13 +220,13 @@ func TestRefusalsOfTheService(t *testing.T) {
 		{ledger.RefuseField("x", "otp", "x"), 422, "That did not work"},
 		{errors.New("x"), 500, "Something went wrong"},
 	} {
-		r.becomes(func() { r.err = c.err })
-		a := h.visit("POST", door, url.Values{"otp": {"123456"}})
+		r.change(func() { r.err = c.err })
+		a := h.visit("POST", address, url.Values{"otp": {"123456"}})
 		if c.heading == "" {
-			a.goes(strings.TrimPrefix(door, h.base()) + "&posted")
+			a.wantRedirect(strings.TrimPrefix(address, h.base()) + "&posted")
 			continue
 		}
-		a.shows(c.status, c.heading)
+		a.wantPage(c.status, c.heading)
 		if waits := a.header.Get("retry-after"); (waits != "") != (c.status == 503) {
 			t.Errorf("%d: retry-after %q", c.status, waits)
 		}
@@ -241,22 +241,22 @@ func TestRefusalsOfTheService(t *testing.T) {
 
 func TestWayBackFollowsTheStatus(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
-	back := strings.Replace(door, "?", "/return?", 1)
+	h, r, address := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	back := strings.Replace(address, "?", "/return?", 1)
 	for status, want := range map[ledgerpayment.Status]string{
 		ledgerpayment.Charged: shopOK, ledgerpayment.Charging: shopOK, ledgerpayment.PaymentHeld: shopOK, ledgerpayment.PreAuthorized3DS: shopOK, ledgerpayment.Refunded: shopOK,
 		ledgerpayment.Refunding: shopOK, ledgerpayment.Reversed: shopOK, ledgerpayment.Rejected: shopNo, ledgerpayment.Failed: shopNo, ledgerpayment.Unknown: shopOK,
-		ledgerpayment.ActionRequired: strings.TrimPrefix(door, h.base()),
+		ledgerpayment.ActionRequired: strings.TrimPrefix(address, h.base()),
 	} {
-		r.becomes(func() { r.record.Status = status })
+		r.change(func() { r.record.Status = status })
 		for _, method := range []string{"GET", "POST"} {
-			h.visit(method, back, nil).goes(want)
+			h.visit(method, back, nil).wantRedirect(want)
 		}
 	}
-	r.becomes(func() { r.record.ReturnURL, r.record.FailURL = "", "" })
+	r.change(func() { r.record.ReturnURL, r.record.FailURL = "", "" })
 	for _, status := range []ledgerpayment.Status{ledgerpayment.Charged, ledgerpayment.Rejected, ledgerpayment.Charging} {
-		r.becomes(func() { r.record.Status = status })
-		h.visit("GET", back, nil).goes(strings.TrimPrefix(door, h.base()))
+		r.change(func() { r.record.Status = status })
+		h.visit("GET", back, nil).wantRedirect(strings.TrimPrefix(address, h.base()))
 	}
 }
 
@@ -264,79 +264,79 @@ func TestWayBackFollowsTheStatus(t *testing.T) {
 // anybody else.
 func TestPayerWhoComesBackLateGoesToTheMerchant(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
-	back := strings.Replace(door, "?", "/return?", 1)
-	h.pass(actionTTL)
-	h.visit("GET", back, nil).shows(410, "This link is no longer valid")
-	r.becomes(func() { r.record.Status = ledgerpayment.Rejected })
-	h.visit("GET", back, nil).goes(shopNo)
-	if asked := r.told(); asked != 0 {
-		t.Errorf("the service was told %d times", asked)
+	h, r, address := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	back := strings.Replace(address, "?", "/return?", 1)
+	h.advanceBy(actionTTL)
+	h.visit("GET", back, nil).wantPage(410, "This link is no longer valid")
+	r.change(func() { r.record.Status = ledgerpayment.Rejected })
+	h.visit("GET", back, nil).wantRedirect(shopNo)
+	if asked := r.returnedCount(); asked != 0 {
+		t.Errorf("the service was asked %d times", asked)
 	}
 }
 
 func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
-	back, _ := h.inside(strings.Replace(door, "?", "/return?", 1))
-	if a := h.anyone().do("HEAD", back, ""); a.status != 303 || r.told() != 0 {
-		t.Errorf("HEAD: %d, told %d times", a.status, r.told())
+	h, r, address := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	back, _ := h.inside(strings.Replace(address, "?", "/return?", 1))
+	if a := h.anyone().do("HEAD", back, ""); a.status != 303 || r.returnedCount() != 0 {
+		t.Errorf("HEAD: %d, reported %d times", a.status, r.returnedCount())
 	}
 	h.anyone().get(back)
-	if r.told() != 1 {
-		t.Errorf("GET: told %d times", r.told())
+	if r.returnedCount() != 1 {
+		t.Errorf("GET: reported %d times", r.returnedCount())
 	}
 }
 
 func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	h, r, address := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
 	until := ledger.MicrosOf(h.clock.Now().Add(2 * actionTTL))
-	r.becomes(func() {
+	r.change(func() {
 		r.record.Status, r.record.Hosted, r.record.Action, r.due = ledgerpayment.Created, true, nil, until
 	})
-	h.visit("GET", door, nil).shows(200, "Pay by card")
+	h.visit("GET", address, nil).wantPage(200, "Pay by card")
 	// The record that Continue answers with has an action that ends later.
-	r.becomes(func() { r.record.Action = &ledgerpayment.Action{Page: "https://acs.example/", Until: until} })
-	a := h.visit("POST", door, card("4242424242424242"))
+	r.change(func() { r.record.Action = &ledgerpayment.Action{Page: "https://acs.example/", Until: until} })
+	a := h.visit("POST", address, card("4242424242424242"))
 	next := strings.TrimPrefix(h.pages().Address(h.seed.First.Org, r.id, until.Time().Add(15*time.Minute)), h.base())
-	a.goes(next + "&posted")
+	a.wantRedirect(next + "&posted")
 	var c paymentactor.Continue
-	r.becomes(func() { c = r.brings })
+	r.change(func() { c = r.brings })
 	if string(c.Card.Number) != "4242424242424242" || string(c.Card.CVV) != "987" || c.Org != h.seed.First.Org || c.ID != r.record.ID || c.Partner != 0 ||
 		!strings.HasPrefix(string(c.Browser), `{"language":"`) || c.Credentials.CardLast4 != "4242" {
 		t.Errorf("%+v", c)
 	}
-	r.becomes(func() { r.record.Status = ledgerpayment.ActionRequired })
-	h.visit("GET", next+"&posted", nil).shows(200, "On to your bank")
+	r.change(func() { r.record.Status = ledgerpayment.ActionRequired })
+	h.visit("GET", next+"&posted", nil).wantPage(200, "On to your bank")
 }
 
 func TestTerminalsTextGoesBeforeTheMerchants(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
-	r.becomes(func() { r.record.Description = "Red shoes" })
-	h.visit("GET", door, nil).shows(200, "Confirm with a password", "Red shoes")
-	r.becomes(func() { r.record.ShownText = "ACME *SHOES" })
-	if a := h.visit("GET", door, nil).shows(200, "Confirm with a password", "ACME *SHOES"); strings.Contains(a.body, "Red shoes") {
+	h, r, address := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
+	r.change(func() { r.record.Description = "Red shoes" })
+	h.visit("GET", address, nil).wantPage(200, "Confirm with a password", "Red shoes")
+	r.change(func() { r.record.ShownText = "ACME *SHOES" })
+	if a := h.visit("GET", address, nil).wantPage(200, "Confirm with a password", "ACME *SHOES"); strings.Contains(a.body, "Red shoes") {
 		t.Errorf("%s", a.body)
 	}
 }
 
 func TestWithoutASimulatorThereIsNoChallenge(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(cfg *api.Config) { cfg.Challenges = nil })
+	h := newFixture(t, func(cfg *api.Config) { cfg.Challenges = nil })
 	h.anyone().get("/simulator/challenge").want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
 	h.anyone().post("/simulator/challenge", "{}").want(404, "")
 }
 
 func TestRecipientSeesWhatArrives(t *testing.T) {
 	t.Parallel()
-	h, r, door := waiting(t, ledgerpayment.Action{Destinations: []ledgerpayment.Destination{{ID: "b1", Name: `Bank "<1>"`}}})
+	h, r, address := waiting(t, ledgerpayment.Action{Destinations: []ledgerpayment.Destination{{ID: "b1", Name: `Bank "<1>"`}}})
 	rate, err := money.ParseRate("0.5")
 	must(t, err)
-	r.becomes(func() {
+	r.change(func() {
 		r.record.Type, r.record.Dest = ledgerpayment.Payout, money.MustParse("600")
 		r.record.Rate, r.record.Settles = rate, money.Asset{Currency: "EUR", Env: money.Prod}
 	})
-	h.visit("GET", door, nil).shows(200, "Choose your bank", "6.00 EUR", `value="b1" required> Bank &#34;&lt;1&gt;&#34;</label>`)
+	h.visit("GET", address, nil).wantPage(200, "Choose your bank", "6.00 EUR", `value="b1" required> Bank &#34;&lt;1&gt;&#34;</label>`)
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // chain creates a payment whose payer has to sign.
-func (h *house) chain() *answer {
+func (h *fixture) chain() *answer {
 	h.t.Helper()
-	return h.create(`"type":"payment","amount":"1250","currency":"ETH","money_storage":{"type":"native_gas"}`).is("action_required", "")
+	return h.create(`"type":"payment","amount":"1250","currency":"ETH","money_storage":{"type":"native_gas"}`).wantStatus("action_required", "")
 }
 
 // signed is the signature of a text (DECISIONS: lower-case hex SHA-256).
@@ -25,7 +25,7 @@ const toSign = "additional_params_for_auth.payload"
 
 func TestWhatIsToBeSignedIsShownAndSigned(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct {
 		typed               func(payload string) string
 		status, reason, end string
@@ -37,47 +37,47 @@ func TestWhatIsToBeSignedIsShownAndSigned(t *testing.T) {
 		made := h.chain()
 		payload := made.at(toSign)
 		page := h.browse(made.at("simple_auth_redirect_url")).
-			shows(200, "Sign the transfer", "<bdi>"+payload+"</bdi>", "<dt>Sequence number</dt><dd><bdi>1</bdi></dd>", "<dd>1 min 00 s</dd>", `content="61; url=/pay/`)
+			wantPage(200, "Sign the transfer", "<bdi>"+payload+"</bdi>", "<dt>Sequence number</dt><dd><bdi>1</bdi></dd>", "<dd>1 min 00 s</dd>", `content="61; url=/pay/`)
 		action, _ := page.form()
 		for _, wrong := range []url.Values{nil, {"signature": {" "}}, {"signature": {strings.Repeat("x", 8<<10+1)}}} {
-			h.send(action, wrong).shows(422, "Sign the transfer", "Paste the signature.", payload)
+			h.send(action, wrong).wantPage(422, "Sign the transfer", "Paste the signature.", payload)
 		}
-		h.stands(made.at("id")).is("action_required", "")
-		h.send(action, url.Values{"signature": {c.typed(payload)}}).shows(200, c.end)
-		h.stands(made.at("id")).is(c.status, c.reason)
+		h.transaction(made.at("id")).wantStatus("action_required", "")
+		h.send(action, url.Values{"signature": {c.typed(payload)}}).wantPage(200, c.end)
+		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
 	}
 }
 
 func TestAnExpiredPayloadIsShownAnewOnThePage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.chain()
-	door, old := made.at("simple_auth_redirect_url"), made.at(toSign)
-	action, _ := h.browse(door).form()
-	h.pass(59 * time.Second)
-	h.browse(door).shows(200, "Sign the transfer", old, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
-	h.pass(2 * time.Second)
+	address, old := made.at("simple_auth_redirect_url"), made.at(toSign)
+	action, _ := h.browse(address).form()
+	h.advanceBy(59 * time.Second)
+	h.browse(address).wantPage(200, "Sign the transfer", old, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
+	h.advanceBy(2 * time.Second)
 	// A signature that comes too late leads to what is to be signed now.
-	page := h.send(action, url.Values{"signature": {signed(old)}}).shows(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
+	page := h.send(action, url.Values{"signature": {signed(old)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
 	if strings.Contains(page.body, old) {
 		t.Errorf("the page still shows %s: %s", old, page.body)
 	}
-	stands := h.stands(made.at("id")).is("action_required", "")
+	stands := h.transaction(made.at("id")).wantStatus("action_required", "")
 	if stands.at("additional_params_for_auth.sequence") != "2" || !strings.Contains(page.body, stands.at(toSign)) {
 		t.Errorf("%s", stands.body)
 	}
-	h.send(action, url.Values{"signature": {signed(stands.at(toSign))}}).shows(200, "Paid")
-	h.stands(made.at("id")).is("charged", "")
+	h.send(action, url.Values{"signature": {signed(stands.at(toSign))}}).wantPage(200, "Paid")
+	h.transaction(made.at("id")).wantStatus("charged", "")
 }
 
 // The last sequence number lasts no longer than the payer's time.
 func TestThePayersTimeEndsWhatIsToBeSigned(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.chain()
-	h.pass(actionTTL - 30*time.Second)
-	door := h.stands(made.at("id")).at("simple_auth_redirect_url")
-	h.browse(door).shows(200, "Sign the transfer", "<dd>0 min 30 s</dd>", `content="31; url=/pay/`)
-	h.pass(30 * time.Second)
-	h.browse(door).shows(200, "Not paid", "The time was over before you acted.")
+	h.advanceBy(actionTTL - 30*time.Second)
+	address := h.transaction(made.at("id")).at("simple_auth_redirect_url")
+	h.browse(address).wantPage(200, "Sign the transfer", "<dd>0 min 30 s</dd>", `content="31; url=/pay/`)
+	h.advanceBy(30 * time.Second)
+	h.browse(address).wantPage(200, "Not paid", "The time was over before you acted.")
 }

@@ -23,49 +23,49 @@ const (
 const cardRest = `"cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"`
 
 // charge creates a payment by a card and answers with it.
-func (h *house) charge(card string) *answer {
+func (h *fixture) charge(card string) *answer {
 	h.t.Helper()
 	return h.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"bank_card","cardnumber":"` + card + `",` + cardRest + `}`)
 }
 
 // create creates a transaction in env test, with addresses to come back to.
-func (h *house) create(fields string) *answer {
+func (h *fixture) create(fields string) *answer {
 	h.t.Helper()
 	return h.partner().post(transactions, `{"params":{"env":"test","returnUrl":"`+shopOK+`","failUrl":"`+shopNo+`",`+fields+`}}`).want(201, "")
 }
 
 // hosted creates a payment for the hosted page and answers with it.
-func (h *house) hosted(fields string) *answer {
+func (h *fixture) hosted(fields string) *answer {
 	h.t.Helper()
 	return h.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true`+fields+`}}`).want(201, "")
 }
 
 // stands is how a transaction stands.
-func (h *house) stands(id string) *answer {
+func (h *fixture) transaction(id string) *answer {
 	h.t.Helper()
 	return h.partner().get(transactions+"/"+id).want(200, "")
 }
 
-// inside is the path of an address of the house; ok is false for any other.
-func (h *house) inside(address string) (path string, ok bool) {
+// inside is the path of an address of the server; ok is false for any other.
+func (h *fixture) inside(address string) (path string, ok bool) {
 	path = strings.TrimPrefix(address, h.base())
 	return path, strings.HasPrefix(path, "/")
 }
 
-// browse follows an address as a browser does, as long as it stays in the house.
+// browse follows an address as a browser does, as long as it stays on the server.
 // It answers with the page, or with the redirect that leads out of it.
-func (h *house) browse(address string) *answer {
+func (h *fixture) browse(address string) *answer {
 	h.t.Helper()
 	return h.follow(h.visit("GET", address, nil))
 }
 
 // send posts a form and follows.
-func (h *house) send(address string, form url.Values) *answer {
+func (h *fixture) send(address string, form url.Values) *answer {
 	h.t.Helper()
 	return h.follow(h.visit("POST", address, form))
 }
 
-func (h *house) follow(a *answer) *answer {
+func (h *fixture) follow(a *answer) *answer {
 	h.t.Helper()
 	for range 8 {
 		if _, ok := h.inside(a.header.Get("location")); a.status != 303 || !ok {
@@ -78,11 +78,11 @@ func (h *house) follow(a *answer) *answer {
 }
 
 // visit makes one request of a browser and looks at what every answer of a page has.
-func (h *house) visit(method, address string, form url.Values) *answer {
+func (h *fixture) visit(method, address string, form url.Values) *answer {
 	h.t.Helper()
 	path, ok := h.inside(address)
 	if !ok {
-		h.t.Fatalf("%q is not an address of the house", address)
+		h.t.Fatalf("%q is not an address of the server", address)
 	}
 	a := h.anyone().with("content-type", "application/x-www-form-urlencoded").do(method, path, form.Encode())
 	for header, want := range map[string]string{"referrer-policy": "no-referrer", "cache-control": "no-store", "x-content-type-options": "nosniff"} {
@@ -104,7 +104,7 @@ func (h *house) visit(method, address string, form url.Values) *answer {
 }
 
 // shows checks a page's status and heading, and texts that are in it.
-func (a *answer) shows(status int, heading string, texts ...string) *answer {
+func (a *answer) wantPage(status int, heading string, texts ...string) *answer {
 	a.t.Helper()
 	if a.status != status || !strings.Contains(a.body, "<h1>"+heading+"</h1>") {
 		a.t.Errorf("answered %d %s, want %d %q", a.status, a.body, status, heading)
@@ -118,7 +118,7 @@ func (a *answer) shows(status int, heading string, texts ...string) *answer {
 }
 
 // goes checks that a redirect leads to an address.
-func (a *answer) goes(address string) *answer {
+func (a *answer) wantRedirect(address string) *answer {
 	a.t.Helper()
 	if got := a.header.Get("location"); a.status != 303 || got != address {
 		a.t.Errorf("answered %d to %q, want 303 to %q", a.status, got, address)
@@ -127,7 +127,7 @@ func (a *answer) goes(address string) *answer {
 }
 
 // is checks a transaction's status and why, by its code or its description.
-func (a *answer) is(status, reason string) *answer {
+func (a *answer) wantStatus(status, reason string) *answer {
 	a.t.Helper()
 	description, code := a.at("error_description"), a.at("error_code")
 	ok := description == reason && (reason != "" || code == "null")
@@ -161,16 +161,16 @@ func (a *answer) form() (action string, fields url.Values) {
 }
 
 // answerChallenge presses a button of the simulator's page.
-func (h *house) answerChallenge(shown *answer, button string) *answer {
+func (h *fixture) answerChallenge(shown *answer, button string) *answer {
 	h.t.Helper()
-	shown.shows(200, "Simulated bank")
+	shown.wantPage(200, "Simulated bank")
 	action, fields := shown.form()
 	fields.Set("decision", button)
 	return h.visit("POST", action, fields)
 }
 
 // pass moves the manual clock.
-func (h *house) pass(d time.Duration) {
+func (h *fixture) advanceBy(d time.Duration) {
 	h.t.Helper()
 	at := h.clock.Now().Add(d).Format(time.RFC3339Nano)
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+at+`"}`).want(200, "")
@@ -178,72 +178,72 @@ func (h *house) pass(d time.Duration) {
 
 func TestPasswordIsTakenOnThePage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct{ typed, status, reason, title, back string }{
 		{"123456", "charged", "", "Paid", shopOK},
 		{"654321", "rejected", "authentication_failed", "Not paid", shopNo},
 	} {
-		made := h.charge("4000002500003155").is("action_required", "")
-		door := made.at("simple_auth_redirect_url")
-		action, _ := h.browse(door).shows(200, "Confirm with a password", "12.50 USD").form()
-		h.send(action, url.Values{"otp": {""}}).shows(422, "Confirm with a password", "Type the password")
-		h.send(action, url.Values{"otp": {strings.Repeat("1", 65)}}).shows(422, "Confirm with a password")
-		h.send(action, nil).shows(422, "Confirm with a password")
-		h.stands(made.at("id")).is("action_required", "")
+		made := h.charge("4000002500003155").wantStatus("action_required", "")
+		address := made.at("simple_auth_redirect_url")
+		action, _ := h.browse(address).wantPage(200, "Confirm with a password", "12.50 USD").form()
+		h.send(action, url.Values{"otp": {""}}).wantPage(422, "Confirm with a password", "Type the password")
+		h.send(action, url.Values{"otp": {strings.Repeat("1", 65)}}).wantPage(422, "Confirm with a password")
+		h.send(action, nil).wantPage(422, "Confirm with a password")
+		h.transaction(made.at("id")).wantStatus("action_required", "")
 
 		link := `<a href="` + strings.ReplaceAll(c.back, "&", "&amp;") + `">`
-		h.send(action, url.Values{"otp": {c.typed}}).shows(200, c.title, link)
-		h.stands(made.at("id")).is(c.status, c.reason)
+		h.send(action, url.Values{"otp": {c.typed}}).wantPage(200, c.title, link)
+		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
 		// Whatever is typed afterwards is too late.
-		h.send(action, url.Values{"otp": {"123456"}}).shows(200, c.title, link)
-		h.stands(made.at("id")).is(c.status, c.reason)
+		h.send(action, url.Values{"otp": {"123456"}}).wantPage(200, c.title, link)
+		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
 	}
 }
 
 func TestPayerWhoDoesNothingFindsTheLinkOver(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, card := range []string{"4000002500003155", "4000000000003220"} {
-		made := h.charge(card).is("action_required", "")
-		door := made.at("simple_auth_redirect_url")
-		h.pass(15*time.Minute - time.Second)
-		if a := h.visit("GET", door, nil); a.status == 410 {
+		made := h.charge(card).wantStatus("action_required", "")
+		address := made.at("simple_auth_redirect_url")
+		h.advanceBy(15*time.Minute - time.Second)
+		if a := h.visit("GET", address, nil); a.status == 410 {
 			t.Errorf("%s: the link is over too early", card)
 		}
-		h.pass(time.Second)
-		h.browse(door).shows(410, "This link is no longer valid")
-		h.pass(15 * time.Minute)
-		h.stands(made.at("id")).is("rejected", "payer action expired")
-		h.browse(door).shows(410, "This link is no longer valid")
-		h.send(door, url.Values{"otp": {"123456"}}).shows(410, "This link is no longer valid")
-		h.stands(made.at("id")).is("rejected", "payer action expired")
+		h.advanceBy(time.Second)
+		h.browse(address).wantPage(410, "This link is no longer valid")
+		h.advanceBy(15 * time.Minute)
+		h.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
+		h.browse(address).wantPage(410, "This link is no longer valid")
+		h.send(address, url.Values{"otp": {"123456"}}).wantPage(410, "This link is no longer valid")
+		h.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
 	}
 }
 
 func TestReceivingBankIsChosenOnThePage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, method := range []string{"open_banking", "sepa"} {
-		made := h.create(`"type":"payout","amount":"1250","currency":"EUR","money_storage":{"type":"`+method+`"}`).is("action_required", "")
-		door, bank := made.at("simple_auth_redirect_url"), made.at("availble_destinations.1.target_bank_id")
-		page := h.browse(door).shows(200, "Choose your bank", "12.50 EUR", `<input type="radio" name="target_bank_id" value="`+bank+`" required> `+made.at("availble_destinations.1.name"))
+		made := h.create(`"type":"payout","amount":"1250","currency":"EUR","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
+		address, bank := made.at("simple_auth_redirect_url"), made.at("availble_destinations.1.target_bank_id")
+		page := h.browse(address).wantPage(200, "Choose your bank", "12.50 EUR", `<input type="radio" name="target_bank_id" value="`+bank+`" required> `+made.at("availble_destinations.1.name"))
 		action, _ := page.form()
 		for _, wrong := range []url.Values{nil, {"target_bank_id": {""}}, {"target_bank_id": {"nobody"}}} {
-			h.send(action, wrong).shows(422, "Choose your bank", "Choose one of the banks.")
+			h.send(action, wrong).wantPage(422, "Choose your bank", "Choose one of the banks.")
 		}
-		h.stands(made.at("id")).is("action_required", "")
-		h.send(action, url.Values{"target_bank_id": {bank}}).shows(200, "The money is on its way to you")
-		h.stands(made.at("id")).is("charged", "")
+		h.transaction(made.at("id")).wantStatus("action_required", "")
+		h.send(action, url.Values{"target_bank_id": {bank}}).wantPage(200, "The money is on its way to you")
+		h.transaction(made.at("id")).wantStatus("charged", "")
 	}
 }
 
 func TestWithoutTheTokenThereIsNoPage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made, other := h.hosted(""), h.hosted("")
-	door, _ := h.inside(made.at("widget_url"))
+	address, _ := h.inside(made.at("widget_url"))
 	otherDoor, _ := h.inside(other.at("widget_url"))
-	path, query, _ := strings.Cut(door, "?token=")
+	path, query, _ := strings.Cut(address, "?token=")
 	_, otherQuery, _ := strings.Cut(otherDoor, "?token=")
 	org, tag, _ := strings.Cut(query, ".")
 	theirs := h.second().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1","hosted":true}}`).want(201, "")
@@ -252,7 +252,7 @@ func TestWithoutTheTokenThereIsNoPage(t *testing.T) {
 	flipped := []byte(tag)
 	flipped[0] ^= 1
 
-	want := h.visit("GET", "/pay/"+uuid.NewString()+"?token="+query, nil).shows(404, "Page not found")
+	want := h.visit("GET", "/pay/"+uuid.NewString()+"?token="+query, nil).wantPage(404, "Page not found")
 	for _, token := range []string{
 		"", "x", ".", query[:len(query)-1], query + "A", query + ".", "." + tag, org + ".", org + tag, otherQuery, foreign, foreignOrg + "." + tag,
 		org + "." + string(flipped), strings.ToLower(query), tag + "." + org, strings.Repeat("A", 4000),
@@ -260,7 +260,7 @@ func TestWithoutTheTokenThereIsNoPage(t *testing.T) {
 	} {
 		for _, end := range []string{"", "/return"} {
 			for _, method := range []string{"GET", "POST"} {
-				a := h.visit(method, path+end+"?token="+token, nil).shows(404, "Page not found")
+				a := h.visit(method, path+end+"?token="+token, nil).wantPage(404, "Page not found")
 				if a.body != want.body {
 					t.Errorf("%s %q: %s, an unknown id %s", method, token, a.body, want.body)
 				}
@@ -268,22 +268,22 @@ func TestWithoutTheTokenThereIsNoPage(t *testing.T) {
 		}
 	}
 	for _, unknown := range []string{"x", strings.ToUpper(made.at("id")) + "x", uuid.Nil.String()} {
-		h.visit("GET", "/pay/"+unknown+"?token="+query, nil).shows(404, "Page not found")
+		h.visit("GET", "/pay/"+unknown+"?token="+query, nil).wantPage(404, "Page not found")
 	}
-	h.visit("GET", path, nil).shows(404, "Page not found")
-	h.visit("GET", door, nil).shows(200, "Pay by card")
+	h.visit("GET", path, nil).wantPage(404, "Page not found")
+	h.visit("GET", address, nil).wantPage(200, "Pay by card")
 }
 
 func TestTokensAreInNoLog(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.charge("4000000000003220")
-	door := made.at("simple_auth_redirect_url")
-	_, token, _ := strings.Cut(door, "?token=")
-	back := h.answerChallenge(h.browse(door), "approve").header.Get("location")
+	address := made.at("simple_auth_redirect_url")
+	_, token, _ := strings.Cut(address, "?token=")
+	back := h.answerChallenge(h.browse(address), "approve").header.Get("location")
 	_, second, _ := strings.Cut(back, "?token=")
 	h.browse(back)
-	h.browse(door)
+	h.browse(address)
 	if log := h.log.String(); strings.Contains(log, token) || strings.Contains(log, second) || token == "" || second == "" {
 		t.Errorf("%s", log)
 	}
@@ -296,9 +296,9 @@ func TestTokensAreInNoLog(t *testing.T) {
 
 func TestMerchantsTextsAreShownAsText(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.hosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
-	page := h.browse(made.at("widget_url")).shows(200, "Pay by card", "&lt;script&gt;alert(1)&lt;/script&gt;")
+	page := h.browse(made.at("widget_url")).wantPage(200, "Pay by card", "&lt;script&gt;alert(1)&lt;/script&gt;")
 	if strings.Contains(page.body, "<script") || strings.Contains(page.body, "<img") {
 		t.Errorf("%s", page.body)
 	}
@@ -306,14 +306,14 @@ func TestMerchantsTextsAreShownAsText(t *testing.T) {
 
 func TestOnlyWebAddressesAreGoneBackTo(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, address := range []string{
 		"javascript:alert(1)", "data:text/html,x", "//shop.example", "/ok", "shop.example", `https:\\shop.example`, "file:///etc/passwd",
 		`https://a\r\nSet-Cookie: b=c`, `https://shop.example/\u0000`,
 	} {
 		made := h.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","returnUrl":"`+strings.ReplaceAll(address, `\\`, `\\\\`)+
 			`","failUrl":"https://shop.example/","money_storage":{"type":"bank_card","cardnumber":"4000000000003220",`+cardRest+`}}}`).want(201, "")
-		outcome := h.follow(h.answerChallenge(h.browse(made.at("simple_auth_redirect_url")), "approve")).shows(200, "Paid")
+		outcome := h.follow(h.answerChallenge(h.browse(made.at("simple_auth_redirect_url")), "approve")).wantPage(200, "Paid")
 		if strings.Contains(outcome.body, "<a ") {
 			t.Errorf("%q is linked: %s", address, outcome.body)
 		}
@@ -322,25 +322,25 @@ func TestOnlyWebAddressesAreGoneBackTo(t *testing.T) {
 
 func TestPagesSpeakTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.browse(h.hosted(`,"lang":"ru"`).at("widget_url")).shows(200, "Оплата картой", `<html lang="ru">`)
-	h.browse(h.hosted(`,"lang":"de"`).at("widget_url")).shows(200, "Pay by card", `<html lang="en">`)
+	h := newFixture(t)
+	h.browse(h.hosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Оплата картой", `<html lang="ru">`)
+	h.browse(h.hosted(`,"lang":"de"`).at("widget_url")).wantPage(200, "Pay by card", `<html lang="en">`)
 	h.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	h.browse(h.hosted("").at("widget_url")).shows(200, "Оплата картой")
-	h.browse(h.hosted(`,"lang":"en"`).at("widget_url")).shows(200, "Pay by card")
+	h.browse(h.hosted("").at("widget_url")).wantPage(200, "Оплата картой")
+	h.browse(h.hosted(`,"lang":"en"`).at("widget_url")).wantPage(200, "Pay by card")
 }
 
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	door, _ := h.inside(h.charge("4000002500003155").at("simple_auth_redirect_url"))
+	h := newFixture(t)
+	address, _ := h.inside(h.charge("4000002500003155").at("simple_auth_redirect_url"))
 	form := h.anyone().with("content-type", "application/x-www-form-urlencoded")
 	for body, status := range map[string]int{
 		"otp=&x=" + strings.Repeat("x", 64<<10-7): 422, "otp=&x=" + strings.Repeat("x", 64<<10-6): 413,
 		"otp=1&otp=1": 400, "otp=%zz": 400, "otp=%4": 400, "otp=%ff": 400, "%6ftp=1&otp=2": 400,
 		"otp=" + strings.Repeat("&x=1", 2): 400, "a=1&": 422, "&&&": 422, "OTP=123456": 422,
 	} {
-		if a := form.post(door, body); a.status != status {
+		if a := form.post(address, body); a.status != status {
 			t.Errorf("%.40q: %d %s", body, a.status, a.body)
 		}
 	}
@@ -348,7 +348,7 @@ func TestFormsAreBounded(t *testing.T) {
 		"application/x-www-form-urlencoded; charset=UTF-8": 422, "Application/X-WWW-Form-Urlencoded": 422,
 		"application/json": 415, "multipart/form-data; boundary=x": 415, "": 415, "application/x-www-form-urlencoded; charset=koi8-r": 415,
 	} {
-		h.anyone().with("content-type", contentType).post(door, "otp=").want(status, "")
+		h.anyone().with("content-type", contentType).post(address, "otp=").want(status, "")
 	}
 }
 
@@ -370,15 +370,15 @@ func TestPagesLeadToNoAddressInTheClear(t *testing.T) {
 	} {
 		t.Run(c.env+" "+c.address, func(t *testing.T) {
 			t.Parallel()
-			h := open(t, func(cfg *api.Config) { cfg.Env = c.env })
+			h := newFixture(t, func(cfg *api.Config) { cfg.Env = c.env })
 			made := h.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true,"returnUrl":"`+c.address+`","failUrl":"`+c.address+`"}}`).want(201, "")
 			action, _ := h.browse(made.at("widget_url")).form()
-			page := h.send(action, card("4000000000000002")).shows(200, "Not paid")
+			page := h.send(action, card("4000000000000002")).wantPage(200, "Not paid")
 			if linked := strings.Contains(page.body, `href="`+c.address); linked != (c.leads != "") {
 				t.Errorf("the page links: %v\n%s", linked, page.body)
 			}
-			door, _ := h.inside(made.at("widget_url"))
-			path, query, _ := strings.Cut(door, "?")
+			address, _ := h.inside(made.at("widget_url"))
+			path, query, _ := strings.Cut(address, "?")
 			back := h.visit("GET", h.base()+path+"/return?"+query, nil)
 			if got := back.header.Get("location"); strings.HasPrefix(got, "/pay/") != (c.leads == "") || c.leads != "" && got != c.leads {
 				t.Errorf("the way back leads to %q", got)

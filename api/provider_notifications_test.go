@@ -19,47 +19,47 @@ import (
 	"mizan/ledger"
 )
 
-// hints notes what was heard of transactions.
-type hints struct {
-	mu    sync.Mutex
-	heard []string
-	err   error
+// updates notes which transactions were reported.
+type updates struct {
+	mu       sync.Mutex
+	reported []string
+	err      error
 }
 
 // Hint implements api.Hints.
-func (h *hints) ProviderUpdate(org, terminal, id ledger.ID) error {
+func (h *updates) ProviderUpdate(org, terminal, id ledger.ID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.err != nil {
 		return h.err
 	}
-	h.heard = append(h.heard, fmt.Sprint(org, " ", terminal, " ", id))
+	h.reported = append(h.reported, fmt.Sprint(org, " ", terminal, " ", id))
 	return nil
 }
 
-// take is what was heard since the last time.
-func (h *hints) take() (heard []string) {
+// taken is what was reported since the last time.
+func (h *updates) taken() (reported []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	heard, h.heard = h.heard, nil
-	return heard
+	reported, h.reported = h.reported, nil
+	return reported
 }
 
 const platformSecret = "the platform's secret"
 
 // connected is a terminal of the first partner that another platform notifies.
-func (h *house) connected(params string) string {
+func (h *fixture) connected(params string) string {
 	h.t.Helper()
 	return h.admin().post("/api/v1/terminal", `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{
 		"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"mzk_far"`+params+`}}`).want(201, "").at("data.id")
 }
 
-// hears is a house whose hints are noted, and a connected terminal of it.
-func hears(t *testing.T) (*house, *hints, string) {
+// newUpdatesFixture starts a server whose updates are noted, with a connected terminal.
+func newUpdatesFixture(t *testing.T) (*fixture, *updates, string) {
 	t.Helper()
-	heard := new(hints)
-	h := open(t, func(c *api.Config) { c.Hints = heard })
-	return h, heard, h.connected(`,"webhook_secret":"` + platformSecret + `"`)
+	reported := new(updates)
+	h := newFixture(t, func(c *api.Config) { c.Updates = reported })
+	return h, reported, h.connected(`,"webhook_secret":"` + platformSecret + `"`)
 }
 
 // notice is a notification on its way.
@@ -69,7 +69,7 @@ type notice struct {
 	change                        func(http.Header)
 }
 
-func (h *house) notice(terminal string) notice {
+func (h *fixture) notice(terminal string) notice {
 	event := uuid.NewString()
 	return notice{terminal: terminal, secret: platformSecret, event: event, at: h.clock.Now(), body: envelope(event, uuid.NewString())}
 }
@@ -79,7 +79,7 @@ func envelope(event, txid string) string {
 }
 
 // deliver signs the notice and sends it.
-func (h *house) deliver(n notice) *answer {
+func (h *fixture) deliver(n notice) *answer {
 	h.t.Helper()
 	stamp := strconv.FormatInt(n.at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(n.secret))
@@ -100,38 +100,38 @@ func (h *house) deliver(n notice) *answer {
 
 func TestASignedNotificationIsAHint(t *testing.T) {
 	t.Parallel()
-	h, heard, terminal := hears(t)
+	h, reported, terminal := newUpdatesFixture(t)
 	id, event := uuid.NewString(), uuid.NewString()
 	n := h.notice(terminal)
 	n.event, n.body = event, envelope(event, id)
 	h.deliver(n).want(200, `{"data":{}}`)
-	if got, want := fmt.Sprint(heard.take()), "["+h.seed.First.Org.String()+" "+terminal+" "+id+"]"; got != want {
-		t.Errorf("heard %s, want %s", got, want)
+	if got, want := fmt.Sprint(reported.taken()), "["+h.seed.First.Org.String()+" "+terminal+" "+id+"]"; got != want {
+		t.Errorf("reported %s, want %s", got, want)
 	}
 }
 
 func TestAnEventIsHeardOnce(t *testing.T) {
 	t.Parallel()
-	h, heard, terminal := hears(t)
+	h, reported, terminal := newUpdatesFixture(t)
 	n := h.notice(terminal)
 	h.deliver(n).want(200, "")
 	must(t, h.clock.Set(h.clock.Now().Add(4*time.Minute)))
 	n.at = h.clock.Now() // another attempt has a time of its own
 	h.deliver(n).want(200, `{"data":{}}`)
-	if got := heard.take(); len(got) != 1 {
-		t.Errorf("heard %v", got)
+	if got := reported.taken(); len(got) != 1 {
+		t.Errorf("reported %v", got)
 	}
 	other := h.connected(`,"webhook_secret":"` + platformSecret + `"`)
 	n.terminal = other // another platform's events are others
 	h.deliver(n).want(200, "")
-	if got := heard.take(); len(got) != 1 {
-		t.Errorf("heard %v", got)
+	if got := reported.taken(); len(got) != 1 {
+		t.Errorf("reported %v", got)
 	}
 }
 
 func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
 	t.Parallel()
-	h, heard, terminal := hears(t)
+	h, reported, terminal := newUpdatesFixture(t)
 	unsigned := h.connected("")
 	rail := ""
 	for _, other := range h.directory.Terminals(h.seed.First.Org, h.seed.First.Partner) {
@@ -164,40 +164,40 @@ func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	if got := heard.take(); len(got) != 0 {
-		t.Errorf("heard %v", got)
+	if got := reported.taken(); len(got) != 0 {
+		t.Errorf("reported %v", got)
 	}
 }
 
 func TestANotificationMayBeFiveMinutesOff(t *testing.T) {
 	t.Parallel()
-	h, heard, terminal := hears(t)
+	h, reported, terminal := newUpdatesFixture(t)
 	for _, off := range []time.Duration{-4*time.Minute - 59*time.Second, 4*time.Minute + 59*time.Second} {
 		n := h.notice(terminal)
 		n.at = n.at.Add(off)
 		h.deliver(n).want(200, "")
 	}
-	if got := heard.take(); len(got) != 2 {
-		t.Errorf("heard %v", got)
+	if got := reported.taken(); len(got) != 2 {
+		t.Errorf("reported %v", got)
 	}
 }
 
 func TestANotificationThatNamesNoneOfOursDoesNothing(t *testing.T) {
 	t.Parallel()
-	h, heard, terminal := hears(t)
+	h, reported, terminal := newUpdatesFixture(t)
 	for _, data := range []string{`"none"`, `{}`, `{"txid":7}`, `{"txid":"order 5"}`, `null`} {
 		n := h.notice(terminal)
 		n.body = `{"event_id":"` + n.event + `","data":` + data + `}`
 		h.deliver(n).want(200, "")
 	}
-	if got := heard.take(); len(got) != 0 {
-		t.Errorf("heard %v", got)
+	if got := reported.taken(); len(got) != 0 {
+		t.Errorf("reported %v", got)
 	}
 }
 
 func TestSignedNonsenseIsRefused(t *testing.T) {
 	t.Parallel()
-	h, heard, terminal := hears(t)
+	h, reported, terminal := newUpdatesFixture(t)
 	for body, status := range map[string]int{
 		`{"event_id":`:    400,
 		`{"a":1,"a":2}`:   400,
@@ -214,31 +214,31 @@ func TestSignedNonsenseIsRefused(t *testing.T) {
 	n := h.notice(terminal)
 	n.body = `{"event_id":"` + n.event + `","x":"` + strings.Repeat("x", 64<<10) + `"}`
 	h.deliver(n).want(413, "")
-	if got := heard.take(); len(got) != 0 {
-		t.Errorf("heard %v", got)
+	if got := reported.taken(); len(got) != 0 {
+		t.Errorf("reported %v", got)
 	}
 }
 
-// What could not be heard is not acknowledged, and is heard when it comes again.
+// An update that could not be taken is not acknowledged, and is taken when it comes again.
 func TestAnEventThatCouldNotBeHeardComesAgain(t *testing.T) {
 	t.Parallel()
-	h, heard, terminal := hears(t)
-	heard.err = errors.New("the store does not answer")
+	h, reported, terminal := newUpdatesFixture(t)
+	reported.err = errors.New("the store does not answer")
 	n := h.notice(terminal)
 	h.deliver(n).want(500, "")
-	heard.err = ledger.Refuse("test", ledger.Unavailable, "busy")
+	reported.err = ledger.Refuse("test", ledger.Unavailable, "busy")
 	h.deliver(n).want(503, "")
-	heard.err = nil
+	reported.err = nil
 	h.deliver(n).want(200, "")
-	if got := heard.take(); len(got) != 1 {
-		t.Errorf("heard %v", got)
+	if got := reported.taken(); len(got) != 1 {
+		t.Errorf("reported %v", got)
 	}
 }
 
 // A rotated secret is in force at once.
 func TestARotatedSecretIsInForceAtOnce(t *testing.T) {
 	t.Parallel()
-	h, _, terminal := hears(t)
+	h, _, terminal := newUpdatesFixture(t)
 	old := h.notice(terminal)
 	params := `{"provider_params":{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","webhook_secret":"next"}}`
 	h.admin().patch("/api/v1/terminal/"+terminal, params).want(200, "")

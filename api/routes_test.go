@@ -21,7 +21,7 @@ func withParameter(path, value string) string {
 
 func TestOtherMethodsAreNotAllowed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	served := map[string][]string{}
 	for _, r := range h.server.Routes() {
 		served[r.Path] = nil
@@ -67,13 +67,13 @@ func isOf(path, pattern string) bool {
 }
 
 // neighbour is another partner of the first organization.
-func (h *house) neighbour() caller {
+func (h *fixture) neighbour() caller {
 	p := h.admin().post("/api/v1/partners", `{"name":"N","login":"neighbour","pass":"nine-Lions-paint"}`).want(201, "")
 	k := h.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+p.at("id")+`}`).want(201, "")
 	return h.partner().with("x-api-key", k.at("key"))
 }
 
 // paid is a charged payment of the first partner.
-func (h *house) paid() string {
+func (h *fixture) paid() string {
 	return h.partner().post(transactions, payment(`"amount":"1"`)).at("id")
 }

@@ -13,33 +13,33 @@ import (
 )
 
 // in posts a login to the organization; empty: to none.
-func (h *house) in(org, body string) *answer {
+func (h *fixture) logIn(org, body string) *answer {
 	h.t.Helper()
 	return h.anyone().with("x-organization-id", org).post(sessions, body)
 }
 
-// person logs in to the first organization with the house's password.
-func (h *house) person(login string) caller {
+// person logs in to the first organization with the fixture's password.
+func (h *fixture) person(login string) caller {
 	h.t.Helper()
 	first := h.seed.First.Org
-	return h.bearer(h.in(first.String(), credentials(login, goodPass)).want(201, "").at("data.token"), first)
+	return h.bearer(h.logIn(first.String(), loginBody(login, goodPass)).want(201, "").at("data.token"), first)
 }
 
-func credentials(login, pass string) string {
+func loginBody(login, pass string) string {
 	return fmt.Sprintf(`{"login":%q,"pass":%q}`, login, pass)
 }
 
-func (h *house) advance(seconds int) {
+func (h *fixture) advance(seconds int) {
 	h.t.Helper()
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(seconds)+`}`).want(200, "")
 }
 
 func TestASessionIsBegunAndEnded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.user("anna", `"client","auditor"`, "")
 	first := h.seed.First.Org
-	a := h.in(first.String(), credentials("anna", goodPass)).want(201, "")
+	a := h.logIn(first.String(), loginBody("anna", goodPass)).want(201, "")
 	token := a.at("data.token")
 	want := `{"data":{"token":"` + token + `","expires_at":"2026-09-03T22:15:30.123456+00:00","organization_id":"` + first.String() + `","roles":["auditor","client"]}}`
 	if a.body != want || !strings.HasPrefix(token, "mzs_") || len(token) != 47 || a.header.Get("cache-control") != "no-store" {
@@ -65,7 +65,7 @@ func TestASessionIsBegunAndEnded(t *testing.T) {
 
 func TestASessionOnlyCountsInItsOrganization(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.user("anna", `"auditor"`, "")
 	anna := h.person("anna")
 	for _, elsewhere := range []string{"", h.seed.Second.Org.String(), uuid.NewString(), "x"} {
@@ -76,7 +76,7 @@ func TestASessionOnlyCountsInItsOrganization(t *testing.T) {
 // All that can be wrong with a login but its form is one answer, to the byte.
 func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.seed.First.Org.String()
 	h.user("anna", `"client"`, "")
 	gone := h.user("gone", `"client"`, "")
@@ -85,26 +85,26 @@ func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 	idle := h.anyone().with("authorization", "Bearer "+string(h.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "").at("data.id")
 	idleAdmin := h.admin().with("x-organization-id", idle)
 	idleAdmin.post(users, `{"login":"anna","pass":"`+goodPass+`","name":"A","roles":["admin"]}`).want(201, "")
-	h.in(idle, credentials("anna", goodPass)).want(201, "")
+	h.logIn(idle, loginBody("anna", goodPass)).want(201, "")
 	h.admin().patch("/api/v1/organizations/"+idle, `{"status":"archived"}`).want(200, "")
 
-	reference := h.in(first, credentials("nobody", goodPass)).want(401, unauthorized)
+	reference := h.logIn(first, loginBody("nobody", goodPass)).want(401, unauthorized)
 	for name, a := range map[string]*answer{
-		"wrong password":            h.in(first, credentials("anna", goodPass+"x")),
-		"login in another case":     h.in(first, credentials("ANNA", goodPass)),
-		"deactivated user":          h.in(first, credentials("gone", goodPass)),
-		"partner's wrong password":  h.in(first, credentials("demo", "wrong")),
-		"partner without password":  h.in(h.seed.Second.Org.String(), credentials("demo", "wrong")),
-		"partner from elsewhere":    h.in(first, credentials("far", goodPass)),
-		"another organization":      h.in(h.seed.Second.Org.String(), credentials("anna", goodPass)),
-		"inactive organization":     h.in(idle, credentials("anna", goodPass)),
-		"unknown organization":      h.in(uuid.NewString(), credentials("anna", goodPass)),
-		"malformed organization":    h.in("x", credentials("anna", goodPass)),
-		"missing organization":      h.in("", credentials("anna", goodPass)),
-		"the nil organization":      h.in(uuid.Nil.String(), credentials("anna", goodPass)),
-		"a key as a password":       h.in(first, credentials("demo", string(h.seed.First.APIKey))),
-		"an admin token beside it":  h.admin().post(sessions, credentials("anna", "wrong")),
-		"a partner's key beside it": h.partner().post(sessions, credentials("demo", "wrong")),
+		"wrong password":            h.logIn(first, loginBody("anna", goodPass+"x")),
+		"login in another case":     h.logIn(first, loginBody("ANNA", goodPass)),
+		"deactivated user":          h.logIn(first, loginBody("gone", goodPass)),
+		"partner's wrong password":  h.logIn(first, loginBody("demo", "wrong")),
+		"partner without password":  h.logIn(h.seed.Second.Org.String(), loginBody("demo", "wrong")),
+		"partner from elsewhere":    h.logIn(first, loginBody("far", goodPass)),
+		"another organization":      h.logIn(h.seed.Second.Org.String(), loginBody("anna", goodPass)),
+		"inactive organization":     h.logIn(idle, loginBody("anna", goodPass)),
+		"unknown organization":      h.logIn(uuid.NewString(), loginBody("anna", goodPass)),
+		"malformed organization":    h.logIn("x", loginBody("anna", goodPass)),
+		"missing organization":      h.logIn("", loginBody("anna", goodPass)),
+		"the nil organization":      h.logIn(uuid.Nil.String(), loginBody("anna", goodPass)),
+		"a key as a password":       h.logIn(first, loginBody("demo", string(h.seed.First.APIKey))),
+		"an admin token beside it":  h.admin().post(sessions, loginBody("anna", "wrong")),
+		"a partner's key beside it": h.partner().post(sessions, loginBody("demo", "wrong")),
 	} {
 		if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
 			t.Errorf("%s: %d %s %v", name, a.status, a.body, a.header)
@@ -117,19 +117,19 @@ func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 // nothing but that partner.
 func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.seed.First.Org.String()
 	far := func(login string) string {
 		return h.admin().post("/api/v1/partners", `{"name":"F","login":"`+login+`","pass":"`+goodPass+`","source_addresses":["192.0.2.0/24"]}`).want(201, "").at("data.id")
 	}
 	number := far("far")
 	far("away")
-	for _, login := range []string{"clerk", "scribe"} {
+	for _, login := range []string{"cashier", "scribe"} {
 		h.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"C","roles":["partner"],"partner_id":`+number+`}`).want(201, "")
 	}
-	for _, pair := range [][2]string{{"far", "away"}, {"clerk", "scribe"}} {
+	for _, pair := range [][2]string{{"far", "away"}, {"cashier", "scribe"}} {
 		for i := range 7 {
-			right, wrong := h.in(first, credentials(pair[0], goodPass)), h.in(first, credentials(pair[1], goodPass+"x"))
+			right, wrong := h.logIn(first, loginBody(pair[0], goodPass)), h.logIn(first, loginBody(pair[1], goodPass+"x"))
 			if right.status != wrong.status || right.body != wrong.body || sameHeaders(right) != sameHeaders(wrong) {
 				t.Errorf("%s, attempt %d: a right password is answered %d %s, a wrong one %d %s", pair[0], i, right.status, right.body, wrong.status, wrong.body)
 			}
@@ -140,26 +140,26 @@ func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
 	}
 	// A key is not guessed: it still works where it may.
 	h.admin().patch("/api/v1/partners/"+number, `{"source_addresses":[]}`).want(200, "")
-	h.in(first, credentials("far", goodPass)).want(429, "")
+	h.logIn(first, loginBody("far", goodPass)).want(429, "")
 }
 
 func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for body, fields := range map[string][]string{
-		`{}`:                                          {"login", "pass"},
-		`{"login":"anna"}`:                            {"pass"},
-		`{"pass":"nine-Lions-paint"}`:                 {"login"},
-		`{"login":"","pass":""}`:                      {"login", "pass"},
-		`{"login":7,"pass":"nine-Lions-paint"}`:       {"login"},
-		`{"login":"anna","pass":7}`:                   {"pass"},
-		`{"login":null,"pass":null}`:                  {"login", "pass"},
-		`{"login":["a"],"pass":{}}`:                   {"login", "pass"},
-		`{"Login":"anna","pass":"nine-Lions-paint"}`:  {"login"},
-		credentials(strings.Repeat("я", 256), "p"):    {"login"},
-		credentials("anna", strings.Repeat("p", 257)): {"pass"},
+		`{}`:                                         {"login", "pass"},
+		`{"login":"anna"}`:                           {"pass"},
+		`{"pass":"nine-Lions-paint"}`:                {"login"},
+		`{"login":"","pass":""}`:                     {"login", "pass"},
+		`{"login":7,"pass":"nine-Lions-paint"}`:      {"login"},
+		`{"login":"anna","pass":7}`:                  {"pass"},
+		`{"login":null,"pass":null}`:                 {"login", "pass"},
+		`{"login":["a"],"pass":{}}`:                  {"login", "pass"},
+		`{"Login":"anna","pass":"nine-Lions-paint"}`: {"login"},
+		loginBody(strings.Repeat("я", 256), "p"):     {"login"},
+		loginBody("anna", strings.Repeat("p", 257)):  {"pass"},
 	} {
-		a := h.in(h.seed.First.Org.String(), body).want(422, "")
+		a := h.logIn(h.seed.First.Org.String(), body).want(422, "")
 		var named []string
 		for i := range 3 {
 			if field := a.at(fmt.Sprintf("errors.%d.field", i)); field != "(absent)" {
@@ -171,14 +171,14 @@ func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
 		}
 	}
 	// At the bounds it is a login like others, that nobody has.
-	h.in(h.seed.First.Org.String(), credentials(strings.Repeat("я", 255), strings.Repeat("p", 256))).want(401, unauthorized)
-	h.in(h.seed.First.Org.String(), `[]`).want(422, "")
-	h.in(h.seed.First.Org.String(), `{"login":"a","login":"b","pass":"nine-Lions-paint"}`).want(400, "")
+	h.logIn(h.seed.First.Org.String(), loginBody(strings.Repeat("я", 255), strings.Repeat("p", 256))).want(401, unauthorized)
+	h.logIn(h.seed.First.Org.String(), `[]`).want(422, "")
+	h.logIn(h.seed.First.Org.String(), `{"login":"a","login":"b","pass":"nine-Lions-paint"}`).want(400, "")
 }
 
 func TestASessionRestsForHalfAnHourAndLives12(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.user("anna", `"auditor"`, "")
 	resting, used := h.person("anna"), h.person("anna")
 	h.advance(29*60 + 59)
@@ -199,7 +199,7 @@ func TestASessionRestsForHalfAnHourAndLives12(t *testing.T) {
 
 func TestWhatEndsAUsersSessionsAtOnceOverHTTP(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for i, body := range []string{`{"active":false}`, `{"pass":"` + goodPass + ` again"}`, `{"roles":["auditor","client"]}`} {
 		login := fmt.Sprint("anna", i)
 		path := users + "/" + h.user(login, `"auditor"`, "").at("data.id")
@@ -222,15 +222,15 @@ const deactivated = `{"error":"forbidden","message":"the partner is deactivated"
 // A session of role partner reads what its partner's key reads, and writes nothing.
 func TestAPartnersSessionReadsAsItsKeyAndWritesNothing(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.seed.First.Org
 	paid := h.partner().post(transactions, payment(`"amount":"100"`)).want(201, "").at("id")
 	neighbour := h.neighbour()
 	foreign := neighbour.post(transactions, payment(`"amount":"100"`)).at("id")
-	h.user("clerk", `"partner"`, `,"partner_id":1`)
+	h.user("cashier", `"partner"`, `,"partner_id":1`)
 	for who, c := range map[string]caller{
-		"the partner itself": h.bearer(h.in(first.String(), credentials("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first),
-		"a user":             h.person("clerk"),
+		"the partner itself": h.bearer(h.logIn(first.String(), loginBody("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first),
+		"a user":             h.person("cashier"),
 	} {
 		for _, path := range []string{
 			transactions + "?env=test", transactions + "/" + paid, "/api/v1/balances",
@@ -258,31 +258,31 @@ func TestAPartnersSessionReadsAsItsKeyAndWritesNothing(t *testing.T) {
 
 func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.seed.First.Org
-	login := credentials("demo", string(h.seed.First.Pass))
-	c := h.bearer(h.in(first.String(), login).want(201, "").at("data.token"), first)
-	h.user("clerk", `"partner"`, `,"partner_id":1`)
-	clerk := h.person("clerk")
+	login := loginBody("demo", string(h.seed.First.Pass))
+	c := h.bearer(h.logIn(first.String(), login).want(201, "").at("data.token"), first)
+	h.user("cashier", `"partner"`, `,"partner_id":1`)
+	cashier := h.person("cashier")
 	h.admin().patch("/api/v1/partners/1", `{"active":false}`).want(200, "")
 	for _, path := range []string{transactions, "/api/v1/balances", ledgerPath + "/accounts"} {
 		c.get(path).want(403, deactivated)
-		clerk.get(path).want(403, deactivated)
+		cashier.get(path).want(403, deactivated)
 	}
-	h.in(first.String(), login).want(403, deactivated)
-	h.in(first.String(), credentials("clerk", goodPass)).want(403, deactivated)
-	h.in(first.String(), credentials("demo", "wrong")).want(401, unauthorized)
-	clerk.do("DELETE", sessions+"/current", "").want(204, "") // who may do nothing may leave
-	clerk.get("/api/v1/balances").want(401, unauthorized)
+	h.logIn(first.String(), login).want(403, deactivated)
+	h.logIn(first.String(), loginBody("cashier", goodPass)).want(403, deactivated)
+	h.logIn(first.String(), loginBody("demo", "wrong")).want(401, unauthorized)
+	cashier.do("DELETE", sessions+"/current", "").want(204, "") // who may do nothing may leave
+	cashier.get("/api/v1/balances").want(401, unauthorized)
 	h.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
 	c.get("/api/v1/balances").want(200, "")
-	clerk.get("/api/v1/balances").want(401, unauthorized)
+	cashier.get("/api/v1/balances").want(401, unauthorized)
 }
 
 // By hand: what the roles of a person reach. Who is live learns 403, others 401.
 func TestWhatRolesReach(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.user("admin", `"admin"`, "")
 	h.user("auditor", `"auditor"`, "")
 	h.user("client", `"client"`, "")
@@ -313,15 +313,15 @@ const lockedOut = `{"error":"rate_limited","message":"too many failed attempts t
 
 func TestFiveFailuresOfALoginAreAnswered429UntilTheyAgeOut(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.seed.First.Org.String()
 	h.user("anna", `"client"`, "")
 	var answers []string
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
-			h.in(first, credentials(login, "wrong")).want(401, unauthorized)
+			h.logIn(first, loginBody(login, "wrong")).want(401, unauthorized)
 		}
-		a := h.in(first, credentials(login, goodPass)).want(429, lockedOut) // the right one too
+		a := h.logIn(first, loginBody(login, goodPass)).want(429, lockedOut) // the right one too
 		if a.header.Get("retry-after") != "900" {
 			t.Errorf("%s: %v", login, a.header)
 		}
@@ -331,19 +331,19 @@ func TestFiveFailuresOfALoginAreAnswered429UntilTheyAgeOut(t *testing.T) {
 		t.Errorf("it shows whether a login exists: %s and %s", answers[0], answers[1])
 	}
 	h.user("boris", `"client"`, "")
-	h.in(first, credentials("boris", goodPass)).want(201, "")
-	h.in("", credentials("anna", goodPass)).want(401, unauthorized) // of no organization: another login
+	h.logIn(first, loginBody("boris", goodPass)).want(201, "")
+	h.logIn("", loginBody("anna", goodPass)).want(401, unauthorized) // of no organization: another login
 	h.advance(14*60 + 59)
-	if a := h.in(first, credentials("anna", goodPass)).want(429, lockedOut); a.header.Get("retry-after") != "1" {
+	if a := h.logIn(first, loginBody("anna", goodPass)).want(429, lockedOut); a.header.Get("retry-after") != "1" {
 		t.Errorf("%v", a.header)
 	}
 	h.advance(1)
-	h.in(first, credentials("anna", goodPass)).want(201, "")
+	h.logIn(first, loginBody("anna", goodPass)).want(201, "")
 }
 
 func TestOf64LoginsAtOnceFiveAreGuesses(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.seed.First.Org.String()
 	h.user("anna", `"client"`, "")
 	for login, want := range map[string][2]int{"anna": {401, 429}, "nobody": {401, 429}} {
@@ -352,7 +352,7 @@ func TestOf64LoginsAtOnceFiveAreGuesses(t *testing.T) {
 		var all sync.WaitGroup
 		for range 64 {
 			all.Go(func() {
-				a := h.in(first, credentials(login, "wrong"))
+				a := h.logIn(first, loginBody(login, "wrong"))
 				mu.Lock()
 				defer mu.Unlock()
 				counts[a.status]++
@@ -367,7 +367,7 @@ func TestOf64LoginsAtOnceFiveAreGuesses(t *testing.T) {
 
 func TestTheLastUseOfAKeyIsListedAfterARestart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	key := h.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "").at("key")
 	use := func() { h.partner().with("x-api-key", key).get("/api/v1/balances").want(200, "") }
 	last := func(want string) {
@@ -390,14 +390,14 @@ func TestTheLastUseOfAKeyIsListedAfterARestart(t *testing.T) {
 // The store has no token and no password, and neither does a log line.
 func TestNoTokenOrPasswordOfAPersonIsKept(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.user("anna", `"auditor"`, "")
-	token := h.in(h.seed.First.Org.String(), credentials("anna", goodPass)).want(201, "").at("data.token")
-	h.in(h.seed.First.Org.String(), credentials("anna", "a wrong one")).want(401, "")
+	token := h.logIn(h.seed.First.Org.String(), loginBody("anna", goodPass)).want(201, "").at("data.token")
+	h.logIn(h.seed.First.Org.String(), loginBody("anna", "a wrong one")).want(401, "")
 	h.bearer(token, h.seed.First.Org).get(ledgerPath+"/head").want(200, "")
 	h.halt()
 	h.stop()
-	h.nowhere(token, goodPass, "a wrong one")
+	h.wantSecretsAbsent(token, goodPass, "a wrong one")
 	for _, secret := range []string{token, goodPass, "a wrong one"} {
 		if strings.Contains(h.log.String(), secret) {
 			t.Error("a secret was logged")
@@ -408,9 +408,9 @@ func TestNoTokenOrPasswordOfAPersonIsKept(t *testing.T) {
 // A partner's rate is no larger for who logs in: a session has one of its own.
 func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
+	h := newFixture(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
 	first := h.seed.First.Org
-	c := h.bearer(h.in(first.String(), credentials("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first)
+	c := h.bearer(h.logIn(first.String(), loginBody("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first)
 	limited := c.get("/api/v1/balances").want(200, "")
 	for n := 0; n < 1_000 && limited.status == 200; n++ { // a slow machine comes to the limit later
 		limited = c.get("/api/v1/balances")
@@ -424,10 +424,10 @@ func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 const needsASession = `{"error":"forbidden","message":"this needs a session of the organization"}`
 
 // Whoever has a session's token and nothing else can find out which organization it is
-// of where there is one, and is told nothing where there are more.
+// of where there is one, and is answered with none where there are more.
 func TestASessionOfTheOnlyOrganizationIsToldWhichThatIs(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.user("anna", `"client","auditor"`, "")
 	first := h.seed.First.Org
 	anna := h.person("anna")

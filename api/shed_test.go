@@ -12,12 +12,12 @@ import (
 // whoever reads, asks how the service is, or logs in isn't kept waiting.
 func TestCommandsAreShedByTheAgeOfTheQueuesHead(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.charge("4242424242424242").want(201, "")
 	hosted := h.hosted("")
 	leave := h.server.TakePlaces()
 	create := payment(`"amount":"1000","currency":"USD"`)
-	h.storesNothing(t, func() {
+	h.wantNothingStored(t, func() {
 		began := time.Now()
 		var all sync.WaitGroup
 		for _, ask := range []func() *answer{
@@ -32,9 +32,9 @@ func TestCommandsAreShedByTheAgeOfTheQueuesHead(t *testing.T) {
 				}
 			})
 		}
-		page := h.browse(hosted.at("widget_url")).shows(200, "Pay by card")
+		page := h.browse(hosted.at("widget_url")).wantPage(200, "Pay by card")
 		action, _ := page.form()
-		all.Go(func() { h.send(action, card("4242424242424242")).shows(503, "Try again in a moment") })
+		all.Go(func() { h.send(action, card("4242424242424242")).wantPage(503, "Try again in a moment") })
 		h.partner().get(transactions+"/"+made.at("id")).want(200, "")
 		h.anyone().get("/api/v1/health").want(200, "")
 		all.Wait()
@@ -42,7 +42,7 @@ func TestCommandsAreShedByTheAgeOfTheQueuesHead(t *testing.T) {
 			t.Errorf("refused after %s", took)
 		}
 	})
-	h.in(h.seed.First.Org.String(), `{"login":"demo","pass":"`+string(h.seed.First.Pass)+`"}`).want(201, "")
+	h.logIn(h.seed.First.Org.String(), `{"login":"demo","pass":"`+string(h.seed.First.Pass)+`"}`).want(201, "")
 	if f := h.server.Shed(); f.Inside != 1 || f.Waiting != 0 || f.Shed != 4 {
 		t.Errorf("%+v", f)
 	}

@@ -16,13 +16,13 @@ func subscription(initial, fields string) string {
 }
 
 // subscribes is a subscription of the first partner's, on a fresh payment.
-func (h *house) subscribes() string {
+func (h *fixture) subscribe() string {
 	h.t.Helper()
 	return h.partner().post(subscriptions, subscription(h.paid(), "")).want(201, "").at("data.id")
 }
 
 // passes moves the manual clock.
-func (h *house) passes(days int) {
+func (h *fixture) advanceDays(days int) {
 	h.t.Helper()
 	h.admin().do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, days*24*60*60)).want(200, "")
 }
@@ -30,7 +30,7 @@ func (h *house) passes(days int) {
 // DECISIONS, 8: `POST /subscriptions` `{params:{initial_payment_id,amount,period_days,metadata?}}`, 201 `{data}`.
 func TestASubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	initial := h.paid()
 	a := h.partner().post(subscriptions, subscription(initial, `"metadata":{"plan":"gold"},`)).want(201, "")
 	id := a.at("data.id")
@@ -49,10 +49,10 @@ func TestASubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 // A renewal is a transaction of its own, which the partner reads like any other.
 func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	initial := h.partner().post(transactions, payment(`"amount":"5000","currency":"USD"`)).want(201, "").at("id")
 	id := h.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id")
-	h.passes(30)
+	h.advanceDays(30)
 	a := h.partner().get(subscriptions+"/"+id).want(200, "")
 	if a.at("data.renewals") != "1" || a.at("data.next_renewal_at") != "2026-11-02T10:15:30.123456+00:00" {
 		t.Errorf("%s", a.body)
@@ -74,9 +74,9 @@ func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
 // RELIABILITY: a provider's token is in no answer.
 func TestNoAnswerShowsTheStoredCredential(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	id := h.subscribes()
-	h.passes(30)
+	h := newFixture(t)
+	id := h.subscribe()
+	h.advanceDays(30)
 	last := h.partner().get(subscriptions + "/" + id).at("data.last_transaction_id")
 	initial := h.partner().get(subscriptions + "/" + id).at("data.initial_payment_id")
 	for _, a := range []*answer{
@@ -95,7 +95,7 @@ func TestNoAnswerShowsTheStoredCredential(t *testing.T) {
 
 func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	initial := h.paid()
 	declined := h.partner().post(transactions, strings.Replace(payment(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
 	foreign := h.second().post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
@@ -152,7 +152,7 @@ func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
 }
 
 // stored is how many events the first organization has.
-func (h *house) stored() uint64 {
+func (h *fixture) stored() uint64 {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
@@ -163,8 +163,8 @@ func (h *house) stored() uint64 {
 
 func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	path := subscriptions + "/" + h.subscribes()
+	h := newFixture(t)
+	path := subscriptions + "/" + h.subscribe()
 	for _, step := range []struct {
 		what   string
 		status int
@@ -186,7 +186,7 @@ func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s %s", step.what, a.status, a.body, step.status, step.now, step.next)
 		}
 	}
-	h.passes(365)
+	h.advanceDays(365)
 	if a := h.partner().get(path); a.at("data.renewals") != "0" || a.at("data.status") != "cancelled" {
 		t.Errorf("%s", a.body)
 	}
@@ -195,8 +195,8 @@ func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 // A foreign id answers exactly as a random one.
 func TestAForeignSubscriptionIsUnknown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	id := h.subscribes()
+	h := newFixture(t)
+	id := h.subscribe()
 	for name, c := range map[string]caller{"another organization's": h.second(), "another partner's": h.neighbour()} {
 		for _, what := range []string{"", "/pause", "/resume", "/cancel"} {
 			ask := func(id string) *answer {
@@ -221,7 +221,7 @@ func TestAForeignSubscriptionIsUnknown(t *testing.T) {
 // answer; with another body 409.
 func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	initial := h.paid()
 	keyed := func(key string) caller { return h.partner().with("idempotency-key", key) }
 	body := subscription(initial, `"metadata":{"n":1},`)
@@ -229,7 +229,7 @@ func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 	path := subscriptions + "/" + first.at("data.id")
 	paused := keyed("pause").post(path+"/pause", "").want(200, "")
 	resumed := keyed("resume").post(path+"/resume", "").want(200, "")
-	h.passes(65)
+	h.advanceDays(65)
 	cancelled := keyed("cancel").post(path+"/cancel", "").want(200, "")
 	if cancelled.at("data.renewals") != "2" {
 		t.Errorf("%s", cancelled.body)
@@ -266,7 +266,7 @@ func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 
 func TestTheListOfSubscriptionsHasPagesAndFilters(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	initial := h.paid()
 	var made []string
 	for range 3 {
@@ -301,9 +301,9 @@ func TestTheListOfSubscriptionsHasPagesAndFilters(t *testing.T) {
 // The journal shows a subscription's transitions, none of which carries an entry.
 func TestTheJournalShowsASubscriptionsTransitions(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	id := h.subscribes()
-	h.passes(30)
+	h := newFixture(t)
+	id := h.subscribe()
+	h.advanceDays(30)
 	a := h.auditor().get("/api/v1/ledger/events?source="+id).want(200, "")
 	var got []string
 	for i := range a.rows() {

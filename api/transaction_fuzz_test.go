@@ -17,8 +17,8 @@ func sane(t *testing.T, what string, a *answer) {
 	}
 }
 
-// under is the house as a fuzz target may use it, which has a test of its own.
-func (h *house) under(t *testing.T) *house {
+// under is the fixture for a fuzz target, which has a test of its own.
+func (h *fixture) under(t *testing.T) *fixture {
 	guest := *h
 	guest.t = t
 	return &guest
@@ -35,7 +35,7 @@ func FuzzCreate(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	whole := open(f)
+	whole := newFixture(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		h := whole.under(t)
 		a := h.partner().with("content-type", "application/json").post(transactions, string(body))
@@ -61,7 +61,7 @@ func FuzzAmount(f *testing.F) {
 	} {
 		f.Add(literal)
 	}
-	whole := open(f)
+	whole := newFixture(f)
 	// What neither a refund nor a capture can move, so that one does for all runs.
 	id := whole.create(`"type":"payment","amount":"1"`).at("id")
 	f.Fuzz(func(t *testing.T, literal string) {

@@ -12,13 +12,13 @@ import (
 func operation(name, id string) string { return transactions + "/" + name + "/" + id }
 
 // change asks for a refund or a cancellation.
-func (h *house) change(id, params string) *answer {
+func (h *fixture) change(id, params string) *answer {
 	h.t.Helper()
 	return h.partner().put(transactions+"/"+id, `{"params":{`+params+`}}`)
 }
 
 // terminal changes the settings of one of the first partner's terminals in env test.
-func (h *house) terminal(kind, params string) {
+func (h *fixture) terminal(kind, params string) {
 	h.t.Helper()
 	list := h.admin().get("/api/v1/terminals").want(200, "")
 	for i := range list.rows() {
@@ -32,7 +32,7 @@ func (h *house) terminal(kind, params string) {
 }
 
 // payout creates a payout of 1250 to a bank account that money_storage describes.
-func (h *house) payout1250(storage string) *answer {
+func (h *fixture) payout1250(storage string) *answer {
 	h.t.Helper()
 	return h.create(`"type":"payout","amount":"1250","currency":"USD","money_storage":` + storage)
 }
@@ -41,9 +41,9 @@ const good = "4242424242424242"
 
 func TestRefundReturnsAll(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	id := h.charge(good).is("charged", "").at("id")
-	refunded := h.change(id, `"type":"refund"`).want(200, "").is("refunded", "")
+	h := newFixture(t)
+	id := h.charge(good).wantStatus("charged", "").at("id")
+	refunded := h.change(id, `"type":"refund"`).want(200, "").wantStatus("refunded", "")
 	if _, err := uuid.Parse(refunded.at("refund_id")); err != nil || refunded.at("refund_msg") != "The money was returned." || refunded.at("refunded_amount") != "1250" || refunded.at("id") != id {
 		t.Errorf("%s", refunded.body)
 	}
@@ -53,9 +53,9 @@ func TestRefundReturnsAll(t *testing.T) {
 
 func TestRefundOfPart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.charge(good).at("id")
-	first := h.change(id, `"type":"refund","amount":"400"`).want(200, "").is("refunded", "")
+	first := h.change(id, `"type":"refund","amount":"400"`).want(200, "").wantStatus("refunded", "")
 	second := h.change(id, `"type":"refund","amount":"100"`).want(200, "")
 	if first.at("refunded_amount") != "400" || second.at("refunded_amount") != "500" || first.at("refund_id") == second.at("refund_id") {
 		t.Errorf("%s\n%s", first.body, second.body)
@@ -69,7 +69,7 @@ func TestRefundOfPart(t *testing.T) {
 
 func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.charge(good)
 	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
 	for literal, message := range map[string]string{
@@ -80,14 +80,14 @@ func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
 	} {
 		h.change(made.at("id"), `"type":"refund","amount":`+literal).want(422, `{"error":"invalid_refund_amount","message":"`+message+`"}`)
 	}
-	h.stands(made.at("id")).want(200, made.body)
+	h.transaction(made.at("id")).want(200, made.body)
 }
 
 func TestRefundThatTheRailRefuses(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.charge("4000000000005126").at("id")
-	refused := h.change(id, `"type":"refund"`).want(200, "").is("charged", "")
+	refused := h.change(id, `"type":"refund"`).want(200, "").wantStatus("charged", "")
 	if _, err := uuid.Parse(refused.at("refund_id")); err != nil || refused.at("refund_msg") != "The provider refused the refund." || refused.at("refunded_amount") != "0" {
 		t.Errorf("%s", refused.body)
 	}
@@ -95,28 +95,28 @@ func TestRefundThatTheRailRefuses(t *testing.T) {
 
 func TestRefundThatTakesItsTime(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.charge("4000000000007726").at("id")
-	if slow := h.change(id, `"type":"refund"`).want(200, "").is("refunding", ""); slow.at("refund_msg") != "The refund is under way." || slow.at("refunded_amount") != "0" {
+	if slow := h.change(id, `"type":"refund"`).want(200, "").wantStatus("refunding", ""); slow.at("refund_msg") != "The refund is under way." || slow.at("refunded_amount") != "0" {
 		t.Errorf("%s", slow.body)
 	}
 	h.change(id, `"type":"refund"`).want(409, "")
-	h.pass(5 * time.Second)
-	if done := h.stands(id).is("refunded", ""); done.at("refund_msg") != "The money was returned." || done.at("refunded_amount") != "1250" {
+	h.advanceBy(5 * time.Second)
+	if done := h.transaction(id).wantStatus("refunded", ""); done.at("refund_msg") != "The money was returned." || done.at("refunded_amount") != "1250" {
 		t.Errorf("%s", done.body)
 	}
 }
 
 func TestWhatIsNotReversible(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	charged := h.charge(good)
-	declined := h.charge("4000000000000002").is("rejected", "card_declined")
-	neverRouted := h.create(`"type":"payment","amount":"1"`).is("rejected", "unexpected card")
+	declined := h.charge("4000000000000002").wantStatus("rejected", "card_declined")
+	neverRouted := h.create(`"type":"payment","amount":"1"`).wantStatus("rejected", "unexpected card")
 	waiting := h.hosted("")
-	paidOut := h.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).is("charged", "")
+	paidOut := h.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("charged", "")
 	h.terminal("payment", `{"two_phase":true}`)
-	held := h.charge(good).is("payment_suspended", "")
+	held := h.charge(good).wantStatus("payment_suspended", "")
 	for what, c := range map[string]struct {
 		made  *answer
 		types []string
@@ -133,7 +133,7 @@ func TestWhatIsNotReversible(t *testing.T) {
 				t.Errorf("%s: %s: %d %s", what, kind, a.status, a.body)
 			}
 		}
-		if now := h.stands(c.made.at("id")); now.at("status") != c.made.at("status") {
+		if now := h.transaction(c.made.at("id")); now.at("status") != c.made.at("status") {
 			t.Errorf("%s: %s", what, now.body)
 		}
 	}
@@ -141,7 +141,7 @@ func TestWhatIsNotReversible(t *testing.T) {
 
 func TestChangeWantsItsType(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.charge(good)
 	const params = `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`
 	const kind = `{"errors":[{"code":"invalid","detail":"type must be refund or cancel","field":"type"}]}`
@@ -154,25 +154,25 @@ func TestChangeWantsItsType(t *testing.T) {
 	}
 	h.partner().put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","type":"cancel"}}`).want(400, "")
 	h.partner().with("content-type", "text/plain").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(415, "")
-	h.stands(made.at("id")).want(200, made.body)
+	h.transaction(made.at("id")).want(200, made.body)
 }
 
 func TestCancelBeforeSettlement(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	moving := h.charge("4000000000000077").is("charging", "")
-	waiting := h.charge("4000000000003220").is("action_required", "")
+	h := newFixture(t)
+	moving := h.charge("4000000000000077").wantStatus("charging", "")
+	waiting := h.charge("4000000000003220").wantStatus("action_required", "")
 	h.terminal("payment", `{"two_phase":true}`)
-	held := h.charge(good).is("payment_suspended", "")
+	held := h.charge(good).wantStatus("payment_suspended", "")
 	for _, made := range []*answer{moving, waiting, held} {
-		gone := h.change(made.at("id"), `"type":"cancel","amount":"1"`).want(200, "").is("failed", "cancelled")
+		gone := h.change(made.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
 		if gone.at("finished") == "null" || gone.at("auth_params") != "null" || gone.at("simple_auth_redirect_url") != "(absent)" || gone.at("hold_expires_at") != "(absent)" {
 			t.Errorf("%s", gone.body)
 		}
 		h.change(made.at("id"), `"type":"cancel"`).want(422, "")
 	}
-	h.pass(10 * time.Second)
-	h.stands(moving.at("id")).is("failed", "cancelled")
+	h.advanceBy(10 * time.Second)
+	h.transaction(moving.at("id")).wantStatus("failed", "cancelled")
 	account := h.auditor().get("/api/v1/ledger/accounts/L:partner:1:available?currency=USD&env=test")
 	if account.at("data.0.balance") != "100000000" {
 		t.Errorf("something was kept: %s", account.body)
@@ -181,29 +181,29 @@ func TestCancelBeforeSettlement(t *testing.T) {
 
 func TestCommitCapturesWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.terminal("payment", `{"two_phase":true}`)
 	h.terminal("payout", `{"two_phase":true}`)
 	for _, body := range []string{"", "{}", `{"params":null}`, `{"params":{}}`, `{"params":{"money_storage_meta":{}}}`, `{"params":{"money_storage_meta":7}}`, `{"money_storage_meta":{}}`} {
-		held := h.charge(good).is("payment_suspended", "")
+		held := h.charge(good).wantStatus("payment_suspended", "")
 		if held.at("finished") != "null" || held.at("captured_amount") != "(absent)" || !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-10T10:15:30.") {
 			t.Errorf("held: %s", held.body)
 		}
-		taken := h.partner().post(operation("commit", held.at("id")), body).want(200, "").is("charged", "")
+		taken := h.partner().post(operation("commit", held.at("id")), body).want(200, "").wantStatus("charged", "")
 		if taken.at("captured_amount") != "1250" || taken.at("finished") == "null" || taken.at("hold_expires_at") != "(absent)" {
 			t.Errorf("%s: %s", body, taken.body)
 		}
 		h.partner().post(operation("commit", held.at("id")), body).want(409, `{"error":"conflict","message":"nothing is held"}`)
 	}
-	held := h.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).is("payout_suspended", "")
-	h.partner().post(operation("commit", held.at("id")), "").want(200, "").is("charged", "")
+	held := h.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("payout_suspended", "")
+	h.partner().post(operation("commit", held.at("id")), "").want(200, "").wantStatus("charged", "")
 }
 
 func TestCommitOfPart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
-	held := h.charge(good).is("payment_suspended", "")
+	held := h.charge(good).wantStatus("payment_suspended", "")
 	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
 	for literal, message := range map[string]string{
 		`400`: notText, `true`: notText, `"0"`: notPositive, `"-4"`: notPositive, `"1251"`: "1250 is held", `"x"`: notPositive,
@@ -213,8 +213,8 @@ func TestCommitOfPart(t *testing.T) {
 	h.partner().post(operation("commit", held.at("id")), `{"params":5}`).want(422, `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`)
 	h.partner().post(operation("commit", held.at("id")), `[]`).want(422, "")
 	h.partner().with("content-type", "text/plain").post(operation("commit", held.at("id")), `{}`).want(415, "")
-	h.stands(held.at("id")).want(200, held.body)
-	taken := h.partner().post(operation("commit", held.at("id")), `{"params":{"amount":"400"}}`).want(200, "").is("charged", "")
+	h.transaction(held.at("id")).want(200, held.body)
+	taken := h.partner().post(operation("commit", held.at("id")), `{"params":{"amount":"400"}}`).want(200, "").wantStatus("charged", "")
 	for path, want := range map[string]string{"amount": "1250", "captured_amount": "400", "merchant_amount": "360"} {
 		if got := taken.at(path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
@@ -225,14 +225,14 @@ func TestCommitOfPart(t *testing.T) {
 
 func TestHoldThatIsTooOldIsReleased(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.terminal("payment", `{"two_phase":true,"hold_ttl_seconds":60}`)
-	held := h.charge(good).is("payment_suspended", "")
+	held := h.charge(good).wantStatus("payment_suspended", "")
 	if !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-03T10:16:30.") {
 		t.Errorf("%s", held.body)
 	}
-	h.pass(61 * time.Second)
-	if gone := h.stands(held.at("id")).is("failed", "hold expired"); gone.at("hold_expires_at") != "(absent)" {
+	h.advanceBy(61 * time.Second)
+	if gone := h.transaction(held.at("id")).wantStatus("failed", "hold expired"); gone.at("hold_expires_at") != "(absent)" {
 		t.Errorf("%s", gone.body)
 	}
 	h.partner().post(operation("commit", held.at("id")), "").want(409, "")
@@ -240,14 +240,14 @@ func TestHoldThatIsTooOldIsReleased(t *testing.T) {
 
 func TestHostedTransactionContinues(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	browser := `"browser_data":{"language":"en","timezone":-180,"user_agent":"test","screen":{"w":1}}`
 	made := h.hosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
-	waits := h.stands(made.at("id")).is("created", "")
+	waits := h.transaction(made.at("id")).wantStatus("created", "")
 	if waits.at("description") != "null" || waits.at("route") != "" || waits.at("widget_url") != made.at("widget_url") || waits.at("auth_params") != "null" || waits.at("finished") != "null" {
 		t.Errorf("before routing: %s", waits.body)
 	}
-	paid := h.partner().post(operation("continue", made.at("id")), `{`+goodCard+`,"route":"simulator",`+browser+`}`).want(200, "").is("charged", "")
+	paid := h.partner().post(operation("continue", made.at("id")), `{`+goodCard+`,"route":"simulator",`+browser+`}`).want(200, "").wantStatus("charged", "")
 	for path, want := range map[string]string{
 		"description": "Shoes", "route": "simulator", "widget_url": "null", "simple_auth_redirect_url": "(absent)", "txid": "h-1", "merchant_meta.a": "1", "amount_dest": "1250",
 	} {
@@ -255,22 +255,22 @@ func TestHostedTransactionContinues(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
-	h.stands(made.at("id")).want(200, paid.body)
+	h.transaction(made.at("id")).want(200, paid.body)
 
-	challenged := h.partner().post(operation("continue", h.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000003220", 1)+`}`).want(200, "").is("action_required", "")
+	challenged := h.partner().post(operation("continue", h.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000003220", 1)+`}`).want(200, "").wantStatus("action_required", "")
 	if challenged.at("auth_params.type") != "redirect" || challenged.at("widget_url") != "null" || challenged.at("simple_auth_redirect_url") == "(absent)" {
 		t.Errorf("%s", challenged.body)
 	}
-	h.partner().post(operation("continue", h.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000000002", 1)+`}`).want(200, "").is("rejected", "card_declined")
+	h.partner().post(operation("continue", h.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000000002", 1)+`}`).want(200, "").wantStatus("rejected", "card_declined")
 	unrouted := h.hosted("").at("id")
 	h.partner().post(operation("continue", unrouted), `{"money_storage":{"type":"sbp"},"route":"elsewhere"}`).
 		want(422, `{"errors":[{"code":"flow_not_continuable","detail":"the route is not offered for this transaction","field":"route"}]}`)
-	h.stands(unrouted).is("created", "")
+	h.transaction(unrouted).wantStatus("created", "")
 }
 
 func TestContinuationChecksWhatACreateChecks(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.hosted("").at("id")
 	payout := h.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"5","currency":"USD","show_widget":true}}`).want(201, "").at("id")
 	for _, c := range []struct{ id, body, field, detail string }{
@@ -293,19 +293,19 @@ func TestContinuationChecksWhatACreateChecks(t *testing.T) {
 	} {
 		h.partner().post(operation("continue", c.id), c.body).want(422, `{"errors":[{"code":"invalid","detail":"`+c.detail+`","field":"`+c.field+`"}]}`)
 	}
-	h.stands(id).is("created", "")
+	h.transaction(id).wantStatus("created", "")
 	// A payout needs no more of a card than its number.
-	h.partner().post(operation("continue", payout), `{"money_storage":{"type":"bank_card","cardnumber":"`+good+`"},"route":null,"browser_data":{"language":null}}`).want(200, "").is("charged", "")
+	h.partner().post(operation("continue", payout), `{"money_storage":{"type":"bank_card","cardnumber":"`+good+`"},"route":null,"browser_data":{"language":null}}`).want(200, "").wantStatus("charged", "")
 }
 
 func TestFlowThatCannotContinue(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	over := h.hosted("").at("id")
-	h.partner().post(operation("continue", over), `{`+goodCard+`}`).want(200, "").is("charged", "")
+	h.partner().post(operation("continue", over), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
 	late := h.hosted("").at("id")
-	h.pass(actionTTL + time.Second)
-	h.stands(late).is("rejected", "payer action expired")
+	h.advanceBy(actionTTL + time.Second)
+	h.transaction(late).wantStatus("rejected", "payer action expired")
 	for what, id := range map[string]string{"continued already": over, "not hosted": h.charge(good).at("id"), "too late": late} {
 		a := h.partner().post(operation("continue", id), `{`+goodCard+`}`)
 		if a.status != 422 || a.at("errors.0.code") != "flow_not_continuable" || a.at("errors.0.detail") == "" {
@@ -316,7 +316,7 @@ func TestFlowThatCannotContinue(t *testing.T) {
 
 func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct{ body, status, reason string }{
 		{`{"additional_params_for_auth":{"otp":"123456"}}`, "charged", ""},
 		{`{"params":{"additional_params_for_auth":{"otp":"123456"}}}`, "charged", ""},
@@ -327,11 +327,11 @@ func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
 		{`{"additional_params_for_auth":{"otp":"123456","status":"failed"}}`, "charged", ""},
 		{`{"additional_params_for_auth":{"otp":"000000","status":"charged"}}`, "rejected", "authentication_failed"},
 	} {
-		made := h.charge("4000002500003155").is("action_required", "")
+		made := h.charge("4000002500003155").wantStatus("action_required", "")
 		if made.at("additional_params_for_auth.type") != "otp" || made.at("simple_auth_redirect_url") == "(absent)" || made.at("auth_params.type") != "none" {
 			t.Errorf("%s", made.body)
 		}
-		done := h.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(200, "").is(c.status, c.reason)
+		done := h.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(200, "").wantStatus(c.status, c.reason)
 		if done.at("additional_params_for_auth") != "{}" {
 			t.Errorf("%s: %s", c.body, done.body)
 		}
@@ -341,7 +341,7 @@ func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
 
 func TestMaterialIsRequired(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.charge("4000002500003155").at("id")
 	const required = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth is required","field":"additional_params_for_auth"}]}`
 	const object = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth must be an object","field":"additional_params_for_auth"}]}`
@@ -363,15 +363,15 @@ func TestMaterialIsRequired(t *testing.T) {
 		h.partner().post(operation("additional_params_for_auth", id), `{"params":{"additional_params_for_auth":`+material+`}}`).want(422, want)
 	}
 	h.partner().post(operation("additional_params_for_auth", id), `[]`).want(422, "")
-	h.stands(id).is("action_required", "")
+	h.transaction(id).wantStatus("action_required", "")
 }
 
 func TestDestinationIsChosen(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const missing = `{"error":"id and target_bank_id are required"}`
 	for _, method := range []string{"sepa", "open_banking"} {
-		made := h.payout1250(`{"type":"`+method+`"}`).is("action_required", "")
+		made := h.payout1250(`{"type":"`+method+`"}`).wantStatus("action_required", "")
 		bank := made.at("availble_destinations.0.target_bank_id")
 		if bank == "(absent)" || made.at("availble_destinations.0.name") == "" || made.at("simple_auth_redirect_url") == "(absent)" || made.at("auth_params") != "(absent)" || made.at("widget_url") != "null" {
 			t.Errorf("%s", made.body)
@@ -384,7 +384,7 @@ func TestDestinationIsChosen(t *testing.T) {
 		if a := h.partner().post(path, `{"target_bank_id":"nobody's"}`).want(422, ""); a.at("errors.0.field") != "target_bank_id" {
 			t.Errorf("%s", a.body)
 		}
-		done := h.partner().post(path, `{"target_bank_id":"`+bank+`"}`).want(200, "").is("charged", "")
+		done := h.partner().post(path, `{"target_bank_id":"`+bank+`"}`).want(200, "").wantStatus("charged", "")
 		if done.at("availble_destinations") != "(absent)" {
 			t.Errorf("%s", done.body)
 		}
@@ -394,9 +394,9 @@ func TestDestinationIsChosen(t *testing.T) {
 
 func TestPayerActionsAreShown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for card, want := range map[string][2]string{"4000000000003220": {"redirect", "get"}, "4000000000003063": {"auth_3ds_form", "post"}} {
-		made := h.charge(card).is("action_required", "")
+		made := h.charge(card).wantStatus("action_required", "")
 		if made.at("auth_params.type") != want[0] || made.at("auth_params.method") != want[1] || made.at("auth_params.version") != "1.0" ||
 			!strings.HasPrefix(made.at("auth_params.url"), h.base()) || !strings.HasPrefix(made.at("auth_params.params"), "{") || made.at("widget_url") != "null" {
 			t.Errorf("%s: %s", card, made.body)
@@ -405,8 +405,8 @@ func TestPayerActionsAreShown(t *testing.T) {
 		if !strings.HasPrefix(made.at("simple_auth_redirect_url"), page) {
 			t.Errorf("%s: %s", card, made.body)
 		}
-		h.pass(time.Minute)
-		later := h.stands(made.at("id"))
+		h.advanceBy(time.Minute)
+		later := h.transaction(made.at("id"))
 		fresh := later.at("simple_auth_redirect_url")
 		if fresh == made.at("simple_auth_redirect_url") || !strings.HasPrefix(fresh, page) {
 			t.Errorf("%s: a minute later the address is %s", card, fresh)
@@ -415,22 +415,22 @@ func TestPayerActionsAreShown(t *testing.T) {
 	}
 	// Some rails publish no action: the page is the only path.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {
-		made := h.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).is("action_required", "")
+		made := h.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
 		if made.at("auth_params") != "null" || made.at("widget_url") != "null" || made.at("additional_params_for_auth") != "{}" || made.at("simple_auth_redirect_url") == "(absent)" {
 			t.Errorf("%s: %s", method, made.body)
 		}
 	}
-	h.pass(actionTTL)
+	h.advanceBy(actionTTL)
 	made := h.charge("4000000000003220")
-	h.pass(actionTTL + time.Second)
-	if over := h.stands(made.at("id")).is("rejected", "payer action expired"); over.at("auth_params") != "null" || over.at("simple_auth_redirect_url") != "(absent)" {
+	h.advanceBy(actionTTL + time.Second)
+	if over := h.transaction(made.at("id")).wantStatus("rejected", "payer action expired"); over.at("auth_params") != "null" || over.at("simple_auth_redirect_url") != "(absent)" {
 		t.Errorf("%s", over.body)
 	}
 }
 
 func TestOperationsOnIDsThatAreNone(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, id := range []string{"x", strings.ReplaceAll(uuid.NewString(), "-", ""), "%00", uuid.NewString()} {
 		h.change(id, `"type":"refund"`).want(404, "")
 		h.partner().post(operation("commit", id), "").want(404, "")

@@ -5,7 +5,7 @@ import "testing"
 // A key gives the first answer again, whatever became of the transaction since.
 func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := payment(`"amount":"1250","currency":"USD","txid":"r-1"`)
 	keyed := h.partner().with("idempotency-key", "create")
 	first := keyed.post(transactions, body).want(201, "")
@@ -13,15 +13,15 @@ func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
 	change := func(c caller) *answer {
 		return c.do("PUT", transactions+"/"+first.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
 	}
-	part := change(again).want(200, "").is("refunded", "")
+	part := change(again).want(200, "").wantStatus("refunded", "")
 	change(h.partner()).want(200, "")
 	if now := h.partner().get(transactions + "/" + first.at("id")); now.at("refunded_amount") != "200" {
 		t.Fatalf("%s", now.body)
 	}
-	if a := keyed.post(transactions, body).want(201, first.body); !a.replays() {
+	if a := keyed.post(transactions, body).want(201, first.body); !a.isReplay() {
 		t.Errorf("%v", a.header)
 	}
-	if a := change(again).want(200, part.body); !a.replays() {
+	if a := change(again).want(200, part.body); !a.isReplay() {
 		t.Errorf("%v", a.header)
 	}
 	// The txid gives the transaction as it stands.
@@ -32,7 +32,7 @@ func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
 
 func TestTheFirstAnswerOutlivesARestart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := payment(`"amount":"1250","currency":"USD"`)
 	keyed := h.partner().with("idempotency-key", "k")
 	first := keyed.post(transactions, body).want(201, "")
@@ -44,7 +44,7 @@ func TestTheFirstAnswerOutlivesARestart(t *testing.T) {
 // A card number that stands where it does not belong is not repeated.
 func TestACardNumberInTheWrongKeyIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, body := range []string{
 		`{"params":{"type":"payment","amount":"1","money_storage":{"type":"4242424242424242"}}}`,
 		`{"params":{"type":"payment","amount":"1","currency":"4242 4242 4242 4242"}}`,
@@ -59,7 +59,7 @@ func TestACardNumberInTheWrongKeyIsNotRepeated(t *testing.T) {
 
 func TestWhatACustomerIsCalledIsText(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, `{"params":{"type":"payment","amount":"1","customer":{"email":5,"phone":[],"name":"N","x":1}}}`).want(422,
 		`{"errors":[{"code":"invalid","detail":"email must be a string","field":"customer.email"},{"code":"invalid","detail":"phone must be a string","field":"customer.phone"}]}`)
 }

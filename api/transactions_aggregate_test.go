@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mizan/api"
+	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -53,16 +54,16 @@ func (a *answer) data() string {
 
 func TestAggregateOfNothing(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	if got := h.partner().get(aggregate).data(); got != "" {
 		t.Errorf("%s", got)
 	}
 }
 
 // trade stocks two days of sales, and some that are not asked for.
-func trade(h *house) {
+func trade(h *fixture) {
 	h.at("10:30:00")
-	h.stock(
+	h.storeRecords(
 		sold("USD", "", "1000", "30", "970", "0", core.Charged),
 		sold("USD", "", "2000", "60", "1940", "500", core.Refunded),
 		sold("USD", "", "10", "25", "-15", "0", core.Charged),
@@ -74,12 +75,12 @@ func trade(h *house) {
 	payout.Type = core.Payout
 	tested, foreign := sold("USD", "", "40000", "0", "40000", "0", core.Charged), sold("USD", "", "40000", "0", "40000", "0", core.Charged)
 	tested.Asset.Env, foreign.Partner = money.Test, 77
-	h.stock(payout, sold("USD", "", "4000", "0", "4000", "0", core.Rejected), tested, foreign)
+	h.storeRecords(payout, sold("USD", "", "4000", "0", "4000", "0", core.Rejected), tested, foreign)
 }
 
 func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	trade(h)
 	const payments, payouts = `"type":"payment",`, `"type":"payout",`
 	const charged, refunded, rejected = `"status":"charged",`, `"status":"refunded",`, `"status":"rejected",`
@@ -117,7 +118,7 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 // index of starts or of updates, which has rows that are stale: all of it adds up.
 func TestAggregateIsRightByEveryWay(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var made []*core.Record
 	for i := range 300 {
 		r := sold("USD", "", "1", "0", "1", "0", core.Charging)
@@ -127,18 +128,18 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 		made = append(made, r)
 	}
 	h.at("11:00:00")
-	h.written(0, 5, made...)
+	h.storeVersion(0, 5, made...)
 	h.at("12:00:00")
 	moved := sold("USD", "", "50", "0", "50", "0", core.Refunding)
 	moved.ID = made[0].ID
-	h.written(5, 1, moved)
+	h.storeVersion(5, 1, moved)
 	h.at("13:00:00")
 	moved.Status = core.Refunded
-	h.written(6, 1, moved)
+	h.storeVersion(6, 1, moved)
 	young := sold("USD", "", "600", "0", "600", "0", core.Charged)
-	h.stock(young)
+	h.storeRecords(young)
 	h.at("13:30:00")
-	h.written(1, 1, young)
+	h.storeVersion(1, 1, young)
 	charged, refunded := sum("USD", "", `"status":"charged",`, 1, "600", "600", "0", "0"), sum("USD", "", `"status":"refunded",`, 1, "50", "50", "0", "0")
 	charging := sum("USD", "", `"status":"charging",`, 293, "293", "293", "0", "0")
 	for query, rows := range map[string][]string{
@@ -161,7 +162,7 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 	own := sold("USD", "", "4", "0", "4", "0", core.Charged)
 	_, err := fmt.Sscan(h.admin().get("/api/v1/partners").at("data.0.id"), &own.Partner)
 	must(t, err)
-	h.stock(own)
+	h.storeRecords(own)
 	if got := neighbour.get(aggregate).data(); got != sum("USD", "", `"type":"payment","status":"charged",`, 1, "4", "4", "0", "0") {
 		t.Errorf("a small partner: %s", got)
 	}
@@ -169,12 +170,12 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 
 func TestAggregateRowsAreInOrder(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for day := 1; day <= 9; day++ {
 		must(t, h.clock.Set(began.AddDate(0, 0, day)))
 		out := deal("1", core.Charged)
 		out.Type, out.Asset.Currency = core.Payout, "EUR"
-		h.stock(deal("1", core.Rejected), out, deal("1", core.Charged))
+		h.storeRecords(deal("1", core.Rejected), out, deal("1", core.Charged))
 	}
 	a := h.partner().get(aggregate+"?group_by=status,day,type").want(200, "")
 	for i := range 9 {
@@ -187,7 +188,7 @@ func TestAggregateRowsAreInOrder(t *testing.T) {
 
 func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, name := range []string{"limit", "cursor", "order_by", "start_cursor", "end_cursor", "partner_id", "from", "page", "network"} {
 		h.partner().get(aggregate+"?"+name+"=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"`+name+`"}]}`)
 	}
@@ -209,9 +210,9 @@ func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 // What is shown is as of the last event that it rests on.
 func TestAggregateSaysWhenItWasTrue(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.at("12:00:00")
-	h.written(0, 3, deal("1", core.Charged))
+	h.storeVersion(0, 3, deal("1", core.Charged))
 	h.at("13:00:00")
 	if at := h.partner().get(aggregate).at("meta.as_of"); at != "2026-09-03T12:00:00.000002+00:00" {
 		t.Errorf("as of %s", at)
@@ -220,13 +221,13 @@ func TestAggregateSaysWhenItWasTrue(t *testing.T) {
 
 func TestASumOutOfRangeIsRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	largest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)).String()
-	h.stock(deal(largest, core.Charged))
+	h.storeRecords(deal(largest, core.Charged))
 	if got := h.partner().get(aggregate).at("data.0.amount"); got != largest {
 		t.Errorf("%s", got)
 	}
-	h.stock(deal("1", core.Charged))
+	h.storeRecords(deal("1", core.Charged))
 	a := h.partner().get(aggregate).want(422, "")
 	if a.at("errors.0.field") != "amount" {
 		t.Errorf("%s", a.body)
@@ -237,7 +238,7 @@ func TestASumOutOfRangeIsRefused(t *testing.T) {
 // Networks are open names, so that groups have no end of their own.
 func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const bound = 10_000
 	var many []*core.Record
 	for i := range bound {
@@ -246,44 +247,44 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 		many = append(many, r)
 	}
 	for part := range slices.Chunk(many, 1_000) {
-		h.stock(part...)
+		h.storeRecords(part...)
 	}
 	if a := h.partner().get(aggregate).want(200, ""); a.rows() != bound {
 		t.Errorf("%d rows", a.rows())
 	}
-	h.stock(deal("1", core.Rejected))
+	h.storeRecords(deal("1", core.Rejected))
 	if a := h.partner().get(aggregate).want(422, ""); a.at("errors.0.field") != "group_by" {
 		t.Errorf("%s", a.body)
 	}
 }
 
-// late is a journal whose views wait until they are released, in a house where
+// lateView is a journal whose views wait until they are released, on a server where
 // every caller is announced.
-type late struct {
-	api.Journal
+type lateView struct {
+	web.Journal
 	api.Directory
 	asked, arrived, release chan struct{}
 }
 
 // View implements api.Journal.
-func (l *late) View() *posting.View {
+func (l *lateView) View() *posting.View {
 	l.arrived <- struct{}{}
 	<-l.release
 	return l.Journal.View()
 }
 
 // Authenticate implements api.Directory.
-func (l *late) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
+func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	l.asked <- struct{}{}
 	return l.Directory.Authenticate(org, key)
 }
 
-// openLate is a house whose reads wait, and where an aggregate waits so long for
+// openLate starts a server whose reads wait, and where an aggregate waits so long for
 // its turn.
-func openLate(t *testing.T, turn time.Duration) (*house, *late) {
+func openLate(t *testing.T, turn time.Duration) (*fixture, *lateView) {
 	t.Helper()
-	l := &late{asked: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
-	return open(t, func(c *api.Config) {
+	l := &lateView{asked: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
+	return newFixture(t, func(c *api.Config) {
 		l.Journal, l.Directory = c.Journal, c.Directory
 		c.Journal, c.Directory, c.AggregateWait = l, l, turn
 	}), l
@@ -355,7 +356,7 @@ func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)
-	h.stock(deal("1", core.Charged))
+	h.storeRecords(deal("1", core.Charged))
 	answers := make(chan *answer, 3)
 	ask := func() {
 		go func() { answers <- h.partner().get(aggregate) }()
@@ -383,7 +384,7 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 func TestAnAggregateEndsWhenItsCallerHasGone(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)
-	h.stock(deal("1", core.Charged))
+	h.storeRecords(deal("1", core.Charged))
 	ended := ""
 	for until := time.Now().Add(patience); time.Now().Before(until); {
 		line, err := net.Dial("tcp", h.address)

@@ -17,7 +17,7 @@ import (
 // transactions, half of which moved once after they were made; over HTTP on
 // loopback, the client's work included.
 func BenchmarkTransactions(b *testing.B) {
-	h := open(b)
+	h := newFixture(b)
 	const n, part = 200_000, 5_000
 	all := make([]*core.Record, n)
 	for i := range all {
@@ -26,12 +26,12 @@ func BenchmarkTransactions(b *testing.B) {
 		all[i].MerchantMeta, all[i].Customer = []byte(`{"basket":[1,2,3]}`), []byte(`{"email":"somebody@shop.example"}`)
 	}
 	for made := range slices.Chunk(all, part) {
-		h.written(0, 4, made...)
+		h.storeVersion(0, 4, made...)
 		rand.Shuffle(part, func(i, k int) { made[i], made[k] = made[k], made[i] })
 		for _, r := range made[:part/2] {
 			r.Status = core.Charged
 		}
-		h.written(4, 1, made[:part/2]...)
+		h.storeVersion(4, 1, made[:part/2]...)
 	}
 	// Each was made by four events and half of them moved: 4.5 µs a transaction.
 	after := func(tenths int) string {
@@ -51,7 +51,7 @@ func BenchmarkTransactions(b *testing.B) {
 	}
 }
 
-func (h *house) measure(b *testing.B, path string) {
+func (h *fixture) measure(b *testing.B, path string) {
 	r, err := http.NewRequest("GET", "http://"+h.address+path, nil)
 	must(b, err)
 	for name, value := range h.partner().headers {

@@ -26,13 +26,13 @@ func deal(amount string, status core.Status) *core.Record {
 }
 
 // stock stores transactions of the first organization as they are, in order.
-func (h *house) stock(records ...*core.Record) []posting.Stamp {
+func (h *fixture) storeRecords(records ...*core.Record) []posting.Stamp {
 	h.t.Helper()
-	return h.written(0, 1, records...)
+	return h.storeVersion(0, 1, records...)
 }
 
 // written moves records from a version on by so many events each.
-func (h *house) written(version uint64, events int, records ...*core.Record) []posting.Stamp {
+func (h *fixture) storeVersion(version uint64, events int, records ...*core.Record) []posting.Stamp {
 	h.t.Helper()
 	stamps := make([]posting.Stamp, len(records))
 	var left sync.WaitGroup
@@ -56,7 +56,7 @@ func (h *house) written(version uint64, events int, records ...*core.Record) []p
 }
 
 // at sets the clock to a time of the first day, after all that was stored.
-func (h *house) at(clock string) {
+func (h *fixture) at(clock string) {
 	h.t.Helper()
 	to, err := time.Parse(time.RFC3339, "2026-09-03T"+clock+"Z")
 	must(h.t, err)
@@ -82,7 +82,7 @@ func (a *answer) found(names map[ledger.ID]string) string {
 
 func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().get(transactions).want(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 	var bodies []string
 	for _, amount := range []string{"1", "2", "3"} {
@@ -94,12 +94,12 @@ func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
 
 func TestAPageHoldsTwentyAndSaysWhetherItIsTheLast(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var made []*core.Record
 	for range 21 {
 		made = append(made, deal("1", core.Charged))
 	}
-	stamps := h.stock(made...)
+	stamps := h.storeRecords(made...)
 	first := h.partner().get(transactions).want(200, "")
 	second := stamps[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
 	if first.rows() != 20 || first.at("data.0.id") != made[20].ID.String() || first.at("cursor.cursor_value") != second {
@@ -119,7 +119,7 @@ func TestAPageHoldsTwentyAndSaysWhetherItIsTheLast(t *testing.T) {
 
 func TestListRefusesOtherParameters(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, name := range []string{"page", "offset", "from", "to", "currency", "partner_id", "group_by", "Status", "x y"} {
 		h.partner().get(transactions+"?"+url.QueryEscape(name)+"=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"`+name+`"}]}`)
 	}
@@ -130,7 +130,7 @@ func TestListRefusesOtherParameters(t *testing.T) {
 
 func TestListRefusesBadValuesByTheirNames(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	bad := map[string][]string{
 		"limit":         {"0", "101", "-1", "+5", "05", "x", "1e1", "", "99999999999999999999"},
 		"type":          {"refund", "Payment", ""},
@@ -168,13 +168,13 @@ func TestListRefusesBadValuesByTheirNames(t *testing.T) {
 
 func TestListFilters(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	a, b, c, d := deal("100", core.Charged), deal("200", core.Rejected), deal("300", core.Charged), deal("400", core.Charging)
 	b.Type = core.Payout
 	c.RRN, c.LinkID = "123456789012", uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
 	tested, foreign := deal("100", core.Charged), deal("100", core.Charged)
 	tested.Asset.Env, foreign.Partner = money.Test, 77
-	h.stock(a, b, c, d, tested, foreign)
+	h.storeRecords(a, b, c, d, tested, foreign)
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c", d.ID: "d", tested.ID: "tested"}
 	for query, want := range map[string]string{
 		"":                               "d c b a",
@@ -217,17 +217,17 @@ func TestListFilters(t *testing.T) {
 // later still.
 func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	a, b, c := deal("1", core.Charging), deal("2", core.Charged), deal("3", core.Charging)
 	h.at("11:00:00")
-	h.stock(a)
+	h.storeRecords(a)
 	h.at("12:00:00")
-	h.stock(b)
+	h.storeRecords(b)
 	h.at("13:00:00")
-	h.stock(c)
+	h.storeRecords(c)
 	h.at("14:00:00")
 	a.Status = core.Failed
-	h.written(1, 1, a)
+	h.storeVersion(1, 1, a)
 	h.at("15:00:00")
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}
 	for query, want := range map[string]string{
@@ -273,12 +273,12 @@ func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 
 func TestListReadsEveryFormOfATime(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	a, b := deal("1", core.Charged), deal("2", core.Charged)
 	h.at("11:00:00")
-	h.stock(a)
+	h.storeRecords(a)
 	h.at("12:00:00")
-	h.stock(b)
+	h.storeRecords(b)
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b"}
 	for _, form := range []string{
 		"2026-09-03T12:00:00Z",
@@ -304,7 +304,7 @@ func TestListReadsEveryFormOfATime(t *testing.T) {
 // after it: who names the clock's very instant means all of it.
 func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.partner().post(transactions, payment(`"amount":"1"`)).want(201, "")
 	now := h.clock.Now()
 	for query, want := range map[string]int{
@@ -320,10 +320,10 @@ func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 // A transaction that took several events to be made is listed by the first.
 func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	a, b, c := deal("1", core.Charged), deal("2", core.Charged), deal("3", core.Charged)
 	h.at("12:00:00")
-	stamps := h.written(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
+	stamps := h.storeVersion(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
 	if stamps[1].Started-stamps[0].Started != 5 || stamps[1].Updated-stamps[1].Started != 4 {
 		t.Fatalf("%+v", stamps)
 	}
@@ -351,13 +351,13 @@ func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 
 func TestWindowHoldsBothItsBounds(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	names := map[ledger.ID]string{}
 	for i, name := range []string{"a", "b", "c", "d"} {
 		r := deal("1", core.Charged)
 		names[r.ID] = name
 		h.at(fmt.Sprintf("%d:00:00", 11+i))
-		h.stock(r)
+		h.storeRecords(r)
 	}
 	h.at("16:00:00")
 	const b, c = "2026-09-03T12:00:00Z", "2026-09-03T13:00:00Z"
@@ -393,13 +393,13 @@ func TestWindowHoldsBothItsBounds(t *testing.T) {
 // say where to go on.
 func TestAFilteredPageReadsABoundedPart(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	oldest := deal("1", core.Failed)
 	made := []*core.Record{oldest}
 	for range 1_100 {
 		made = append(made, deal("1", core.Charged))
 	}
-	h.stock(made...)
+	h.storeRecords(made...)
 	for order, want := range map[string]int{"started": 3, "updated": 3} {
 		query, pages, found := transactions+"?limit=100&status=failed&order_by="+order, 0, 0
 		for cursor := "start"; cursor != "null"; pages++ {

@@ -27,16 +27,16 @@ func FuzzListQuery(f *testing.F) {
 	} {
 		f.Add(said)
 	}
-	h := open(f)
+	h := newFixture(f)
 	for _, status := range []core.Status{core.Charged, core.Rejected, core.Charging} {
-		h.written(0, 3, deal("7", status), deal("70", status))
+		h.storeVersion(0, 3, deal("7", status), deal("70", status))
 	}
 	f.Fuzz(func(t *testing.T, said string) {
 		if len(said) > 4_096 || strings.ContainsFunc(said, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
 			t.Skip("no target of a request")
 		}
 		for _, path := range []string{transactions, aggregate, balancesPath} {
-			status, body := h.asks(t, path, said)
+			status, body := h.queryAs(t, path, said)
 			if !json.Valid(body) || status != 200 && status != 422 {
 				t.Fatalf("%s?%q: %d %s", path, said, status, body)
 			}
@@ -50,7 +50,7 @@ func FuzzListQuery(f *testing.F) {
 }
 
 // asks sends a query as it is, escaped or not.
-func (h *house) asks(t *testing.T, path, query string) (int, []byte) {
+func (h *fixture) queryAs(t *testing.T, path, query string) (int, []byte) {
 	t.Helper()
 	r, err := http.NewRequest("GET", "http://"+h.address+path, nil)
 	must(t, err)

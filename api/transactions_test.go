@@ -14,6 +14,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api"
+	"mizan/api/payments"
 	"mizan/ledger"
 )
 
@@ -21,7 +22,7 @@ const transactions = "/api/v1/transactions"
 
 func TestPaymentIsCreatedAndRead(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD","txid":"order-1","description":"Shoes","merchant_meta":{"basket":[1,2]}`)).want(201, "")
 	id := made.at("id")
 	if made.header.Get("location") != transactions+"/"+id || made.header.Get("x-idempotent-replay") != "" {
@@ -44,7 +45,7 @@ func TestPaymentIsCreatedAndRead(t *testing.T) {
 
 func TestPayoutIsPaid(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"EUR","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
 	if made.at("status") != "charged" || made.at("auth_params") != "(absent)" || made.at("txid") != "null" {
 		t.Errorf("%s", made.body)
@@ -53,7 +54,7 @@ func TestPayoutIsPaid(t *testing.T) {
 
 func TestCreatedRejected(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct{ body, reason string }{
 		{`{"params":{"type":"payment","amount":"1",` + urls + `}}`, "unexpected card"},
 		{`{"params":{"type":"payment","amount":"1",` + urls + `,"money_storage":{}}}`, "unexpected card"},
@@ -80,7 +81,7 @@ func TestCreatedRejected(t *testing.T) {
 
 func TestCreateIsRefusedWithEveryField(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	before := h.auditor().get("/api/v1/ledger/head").at("data.tree_size")
 	h.partner().post(transactions, `{"params":{"type":"payment","amount":5,"currency":"JPY","txid":"`+strings.Repeat("x", 256)+`"}}`).want(422,
 		`{"errors":[{"code":"invalid","detail":"amount must be a string of minor units","field":"amount"},`+
@@ -96,7 +97,7 @@ func TestCreateIsRefusedWithEveryField(t *testing.T) {
 
 func TestHostedCreateIsAnsweredInShort(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct{ fields, kind, txid, env string }{
 		{`"type":"payment","env":"test","txid":"h-1","hosted":true`, "payment", "h-1", "test"},
 		{`"type":"payment","show_widget":true,"description":"Shoes",` + urls, "payment", "null", "prod"},
@@ -121,17 +122,17 @@ func TestHostedCreateIsAnsweredInShort(t *testing.T) {
 
 func TestHostedCreateIsReplayedInShortWhileItWaits(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.hosted(`,"txid":"h-1"`)
 	closed := withoutAddress(first)
-	h.pass(time.Minute)
+	h.advanceBy(time.Minute)
 	for _, c := range []struct{ fields, mismatch string }{
 		{`,"txid":"h-1"`, ""},
 		{`,"txid":"h-1","description":"other"`, "description"},
 		{`,"txid":"h-1","show_widget":false`, ""},
 	} {
 		again := h.hosted(c.fields).want(201, closed)
-		if !again.replays() || again.header.Get("x-idempotent-mismatch") != c.mismatch || again.header.Get("location") != transactions+"/"+first.at("id") {
+		if !again.isReplay() || again.header.Get("x-idempotent-mismatch") != c.mismatch || again.header.Get("location") != transactions+"/"+first.at("id") {
 			t.Errorf("%s: %v", c.fields, again.header)
 		}
 	}
@@ -139,7 +140,7 @@ func TestHostedCreateIsReplayedInShortWhileItWaits(t *testing.T) {
 	if direct.header.Get("x-idempotent-mismatch") != "returnUrl" {
 		t.Errorf("another flow: %v", direct.header)
 	}
-	h.partner().post(operation("continue", first.at("id")), `{`+goodCard+`}`).want(200, "").is("charged", "")
+	h.partner().post(operation("continue", first.at("id")), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
 	stands := h.partner().get(transactions + "/" + first.at("id"))
 	if later := h.hosted(`,"txid":"h-1"`); later.body != stands.body || later.at("status") != "charged" || later.at("widget_url") != "null" || later.header.Get("x-idempotent-mismatch") != "" {
 		t.Errorf("once it is charged: %v %s", later.header, later.body)
@@ -159,7 +160,7 @@ func withoutAddress(a *answer) string {
 // What was sent with a hosted create is checked like any other create.
 func TestHostedCreateIsRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for fields, detail := range map[string]string{
 		`"amount":"0","hosted":true`:                                    "amount must be greater than zero",
 		`"amount":"1","hosted":1`:                                       "hosted must be true or false",
@@ -181,7 +182,7 @@ func long(n int) string { return strings.Repeat("x", n) }
 // The closed set of the specification, "Currencies and network".
 func TestEveryCurrencyIsAccepted(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	accepted := strings.Fields("RUB UAH AZN USD EUR GBP CHF TRY KZT CAD SGD IDR RUBT USDT USDC EURT ETH TRX TON ZOLT")
 	if len(accepted) != 20 {
 		t.Fatal("the specification names 20")
@@ -198,7 +199,7 @@ func TestEveryCurrencyIsAccepted(t *testing.T) {
 
 func TestNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, c := range []struct{ fields, network, scale string }{
 		{`"currency":"USDT","network":"bsc"`, "bsc", "18"}, {`"currency":"USDT","network":"tron"`, "tron", "6"}, {`"currency":"USDT"`, "(absent)", "null"},
 		{`"currency":"TRX"`, "tron", "6"}, {`"currency":"ETH"`, "ethereum", "18"}, {`"currency":"TON"`, "ton", "9"}, {`"currency":"ZOLT"`, "(absent)", "8"}, {`"currency":"IDR"`, "(absent)", "2"},
@@ -212,7 +213,7 @@ func TestNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 // Every money_storage type of the specification is taken, a scheme is none.
 func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, name := range strings.Fields(`bank_account sbp qr_code crypto e_wallet phone_payment bnpl open_banking apple_pay google_pay voucher gift_card
 		totp provider_token square_nonce sepa upi netbanking boleto revolut_payout encrypted_qr native_gas username_subscription
 		pix oxxo klarna alipay wechat_pay paynow grabpay ideal bancontact paypal_account venmo emi interac_present mollie_redirect revolut_checkout open_banking_redirect`) {
@@ -228,16 +229,16 @@ func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 	for scheme, keys := range map[string]string{
 		"ach": `"routing_number":"021000021","account_number":"1"`, "bacs": `"sort_code":"12-34-56","account_number":"1"`, "acss": `"institution_number":"001","transit_number":"00001","account_number":"1"`,
 	} {
-		h.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"direct_debit","scheme":"`+scheme+`",`+keys+`}`).is("charged", "")
+		h.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"direct_debit","scheme":"`+scheme+`",`+keys+`}`).wantStatus("charged", "")
 	}
 }
 
 // Nothing of the request but its params counts, and of these only what is known.
 func TestCreateIgnoresWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	made := h.partner().post(transactions+"?env=test&hosted=true", `{"env":"test","hosted":true,"notifyUrl":"https://x/","params":{"type":"payment","amount":"5","currency":"USD",`+urls+`,`+goodCard+
-		`,"notifyUrl":"https://x/","notify_url":7,"status":"failed","id":"mine","Env":"test"}}`).want(201, "").is("charged", "")
+		`,"notifyUrl":"https://x/","notify_url":7,"status":"failed","id":"mine","Env":"test"}}`).want(201, "").wantStatus("charged", "")
 	if made.at("env") != "prod" || made.at("id") == "mine" || strings.Contains(made.body, "https://x/") {
 		t.Errorf("%s", made.body)
 	}
@@ -245,36 +246,36 @@ func TestCreateIgnoresWhatItDoesNotKnow(t *testing.T) {
 
 func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const described = `"type":"payment","amount":"1","currency":"USD","description":"Shoes"`
-	if made := h.create(described).is("rejected", "unexpected card"); made.at("description") != "null" || made.at("route") != "" {
+	if made := h.create(described).wantStatus("rejected", "unexpected card"); made.at("description") != "null" || made.at("route") != "" {
 		t.Errorf("refused before routing: %s", made.body)
 	}
-	if made := h.create(described+`,`+strings.Replace(goodCard, good, "4000000000000002", 1)).is("rejected", "card_declined"); made.at("description") != "Shoes" || made.at("route") != "simulator" {
+	if made := h.create(described+`,`+strings.Replace(goodCard, good, "4000000000000002", 1)).wantStatus("rejected", "card_declined"); made.at("description") != "Shoes" || made.at("route") != "simulator" {
 		t.Errorf("refused by the rail: %s", made.body)
 	}
 	h.terminal("payment", `{"description":"ACME"}`)
-	if made := h.create(described+`,`+goodCard).is("charged", ""); made.at("description") != "ACME" {
+	if made := h.create(described+`,`+goodCard).wantStatus("charged", ""); made.at("description") != "ACME" {
 		t.Errorf("the terminal's own text: %s", made.body)
 	}
 }
 
 func TestPartnersLanguage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	declined := `"type":"payment","amount":"1","currency":"USD","merchant_meta":{"lang":"fr","a":{"lang":"fr"}},` + strings.Replace(goodCard, good, "4000000000000002", 1)
-	if made := h.create(declined).is("rejected", "card_declined"); made.at("merchant_meta.lang") != "en" || made.at("merchant_meta.a.lang") != "fr" {
+	if made := h.create(declined).wantStatus("rejected", "card_declined"); made.at("merchant_meta.lang") != "en" || made.at("merchant_meta.a.lang") != "fr" {
 		t.Errorf("%s", made.body)
 	}
 	if made := h.create(`"type":"payment","amount":"1","currency":"USD","lang":"fr",` + goodCard); made.at("merchant_meta") != "{}" {
 		t.Errorf("%s", made.body)
 	}
 	h.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	made := h.create(declined).is("rejected", "Карта отклонена.")
+	made := h.create(declined).wantStatus("rejected", "Карта отклонена.")
 	if made.at("merchant_meta.lang") != "ru" || made.at("merchant_meta.a.lang") != "fr" {
 		t.Errorf("%s", made.body)
 	}
-	h.stands(made.at("id")).want(200, made.body)
+	h.transaction(made.at("id")).want(200, made.body)
 	id := h.create(`"type":"payment","amount":"1250","currency":"USD",` + goodCard).at("id")
 	if refunded := h.change(id, `"type":"refund"`).want(200, ""); refunded.at("merchant_meta.lang") != "ru" {
 		t.Errorf("%s", refunded.body)
@@ -283,10 +284,10 @@ func TestPartnersLanguage(t *testing.T) {
 
 func TestConversionIsShown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
 	h.terminal("payment", `{"settlement_currency":"EUR","fee_bps":"1000"}`)
-	made := h.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).is("charged", "")
+	made := h.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).wantStatus("charged", "")
 	// fee 100; 901 × 0.9 = 810.9
 	for field, want := range map[string]string{
 		"amount": "1001", "amount_with_fee": "1001", "merchant_amount": "901", "amount_dest": "810", "currency": "USD", "currency_dest": "EUR", "currency_rate": "0.9", "scale_dest": "2",
@@ -302,12 +303,12 @@ func TestConversionIsShown(t *testing.T) {
 
 func TestReversalIsShown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	made := h.charge("4000000000000259").is("charged", "")
+	h := newFixture(t)
+	made := h.charge("4000000000000259").wantStatus("charged", "")
 	h.change(made.at("id"), `"type":"refund","amount":"250"`).want(200, "")
-	h.pass(time.Minute)
-	reversed := h.stands(made.at("id"))
-	back := h.stands(reversed.at("return_id"))
+	h.advanceBy(time.Minute)
+	reversed := h.transaction(made.at("id"))
+	back := h.transaction(reversed.at("return_id"))
 	if reversed.at("status") != "reversed" || reversed.at("refunded_amount") != "250" {
 		t.Errorf("%s", reversed.body)
 	}
@@ -320,7 +321,7 @@ func TestReversalIsShown(t *testing.T) {
 
 func TestTxidIsReplayed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.partner().post(transactions, payment(`"amount":"100","currency":"USD","txid":"once"`)).want(201, "")
 	for _, c := range []struct{ fields, mismatch string }{
 		{`"amount":"100","currency":"USD","txid":"once"`, ""},
@@ -349,7 +350,7 @@ func TestTxidIsReplayed(t *testing.T) {
 
 func TestConcurrentCreatesOfOneTxidMakeOne(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const racers = 16
 	answers := make([]*answer, racers)
 	var all sync.WaitGroup
@@ -372,7 +373,7 @@ func TestConcurrentCreatesOfOneTxidMakeOne(t *testing.T) {
 
 func TestForeignTransactionsAreUnknown(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	id := h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).at("id")
 	unknown := h.partner().get(transactions+"/"+uuid.NewString()).want(404, `{"error":"not_found","message":"no such transaction"}`)
 	h.second().get(transactions+"/"+id).want(404, unknown.body)
@@ -384,7 +385,7 @@ func TestForeignTransactionsAreUnknown(t *testing.T) {
 
 // refusing answers every create with an error.
 type refusing struct {
-	api.Payments
+	payments.Transactions
 	err   error
 	panic any
 }
@@ -400,7 +401,7 @@ func (r refusing) Create(paymentactor.Create) (paymentactor.Result, error) {
 func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		payments api.Payments
+		payments payments.Transactions
 		status   int
 		body     string
 		logged   bool
@@ -410,7 +411,7 @@ func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 		{refusing{panic: "CANARY 4242424242424242"}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
 		{refusing{err: ledger.Refuse("op", ledger.Conflict, "busy")}, 409, `{"error":"conflict","message":"busy"}`, false},
 	} {
-		h := open(t, func(cfg *api.Config) { cfg.Payments = c.payments })
+		h := newFixture(t, func(cfg *api.Config) { cfg.Payments = c.payments })
 		a := h.partner().post(transactions, payment(`"amount":"5"`)).want(c.status, c.body)
 		if c.status == 503 && a.header.Get("retry-after") == "" {
 			t.Error("503 without Retry-After")
@@ -428,7 +429,7 @@ func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 
 func TestPanicsInTheRuntimeAreLoggedWithTheirStack(t *testing.T) {
 	t.Parallel()
-	h := open(t, func(cfg *api.Config) { cfg.Payments = nil })
+	h := newFixture(t, func(cfg *api.Config) { cfg.Payments = nil })
 	h.partner().post(transactions, payment(`"amount":"5"`)).want(500, "")
 	if log := h.log.String(); !strings.Contains(log, "nil pointer dereference") || !strings.Contains(log, "createTransaction") {
 		t.Errorf("log %q", log)
@@ -437,7 +438,7 @@ func TestPanicsInTheRuntimeAreLoggedWithTheirStack(t *testing.T) {
 
 func TestAnswersAreObserved(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.partner().post(transactions, payment(`"amount":"5"`))
 	h.partner().get(transactions + "/" + uuid.NewString())
 	h.anyone().get("/nothing/here")
@@ -450,7 +451,7 @@ func TestAnswersAreObserved(t *testing.T) {
 
 func TestManyPaymentsBalance(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	var all sync.WaitGroup
 	const n = 40
 	for i := range n {

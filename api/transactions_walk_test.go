@@ -26,7 +26,7 @@ func seeded(t *testing.T) *rand.Rand {
 
 // walked reads a list from its newest page to its last, in pages of random
 // length, and counts how often each id came; between runs after each page.
-func (h *house) walked(random *rand.Rand, query string, between func()) map[string]int {
+func (h *fixture) walkPages(random *rand.Rand, query string, between func()) map[string]int {
 	h.t.Helper()
 	seen := map[string]int{}
 	for cursor := ""; cursor != "null"; between() {
@@ -44,7 +44,7 @@ func (h *house) walked(random *rand.Rand, query string, between func()) map[stri
 // Real payments are made all the while, some of which are settled later.
 func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
 	t.Parallel()
-	h, random := open(t), seeded(t)
+	h, random := newFixture(t), seeded(t)
 	create := func(slow bool) string {
 		body := payment(`"amount":"1"`)
 		if slow {
@@ -67,7 +67,7 @@ func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
 			}
 		}
 	})
-	seen := h.walked(random, "env=test", func() {
+	seen := h.walkPages(random, "env=test", func() {
 		if random.IntN(4) == 0 {
 			h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":2}`).want(200, "")
 		}
@@ -88,12 +88,12 @@ func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
 
 func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
 	t.Parallel()
-	h, random := open(t), seeded(t)
+	h, random := newFixture(t), seeded(t)
 	var all []*core.Record
 	versions, moved := map[*core.Record]uint64{}, map[string]bool{}
 	move := func(r *core.Record) {
 		events := 1 + random.IntN(4)
-		h.written(versions[r], events, r)
+		h.storeVersion(versions[r], events, r)
 		versions[r] += uint64(events)
 	}
 	for range 120 {
@@ -104,14 +104,14 @@ func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
 	for range 80 {
 		move(all[random.IntN(len(all))])
 	}
-	seen := h.walked(random, "order_by=updated", func() {
+	seen := h.walkPages(random, "order_by=updated", func() {
 		for range random.IntN(3) {
 			r := all[random.IntN(len(all))]
 			move(r)
 			moved[r.ID.String()] = true
 		}
 		if random.IntN(2) == 0 {
-			h.stock(deal("1", core.Charging))
+			h.storeRecords(deal("1", core.Charging))
 		}
 	})
 	if len(moved) < 5 || len(moved) == len(all) {

@@ -164,8 +164,8 @@ func (a *agreement) look(c *actors.Context, m actors.Due) {
 func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any) {
 	r := d.Record
 	notices := a.notices(&d)
-	r.Told += uint64(len(notices))
-	r.Untold += uint64(len(d.Tidings) - len(notices))
+	r.Notified += uint64(len(notices))
+	r.Unnotified += uint64(len(d.Tidings) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
 	step := posting.Step{
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,

@@ -43,7 +43,7 @@ func Encode(r *subscription.Record) []byte {
 	assert.NoError(msgpack.NewEncoder(&out).Encode(&row{
 		Partner: r.Partner, Initial: r.Initial[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
 		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Standing: appendStanding(nil, &r.Standing),
-		Told: r.Told, Untold: r.Untold,
+		Told: r.Notified, Untold: r.Unnotified,
 	}))
 	return out.Bytes()
 }
@@ -57,7 +57,7 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if err := msgpack.Unmarshal(payload[1:], &in); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForm, err)
 	}
-	r := &subscription.Record{ID: id, Partner: in.Partner, Told: in.Told, Untold: in.Untold}
+	r := &subscription.Record{ID: id, Partner: in.Partner, Notified: in.Told, Unnotified: in.Untold}
 	r.PeriodDays = in.Days
 	if len(in.Metadata) > 0 {
 		r.Metadata = in.Metadata

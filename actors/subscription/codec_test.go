@@ -38,7 +38,7 @@ func anyone(d *rand.Rand) *subscription.Record {
 	}
 	states := subscription.Machine.States()[1:] // none is never stored
 	return &subscription.Record{
-		Told: 1 + d.Uint64N(1<<40), Untold: 1 + d.Uint64N(1<<40), ID: id(), Partner: 1 + d.Int64N(1<<40), Terminal: id(), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
+		Notified: 1 + d.Uint64N(1<<40), Unnotified: 1 + d.Uint64N(1<<40), ID: id(), Partner: 1 + d.Int64N(1<<40), Terminal: id(), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
 		Terms: subscription.Terms{
 			Initial: id(), Amount: money.FromUint64(1 + d.Uint64N(1<<62)), PeriodDays: 1 + d.IntN(3660), Metadata: []byte(`{"n":` + strconv.Itoa(d.Int()) + `}`),
 		},

@@ -442,7 +442,7 @@ func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		pause.Record.Untold++
+		pause.Record.Unnotified++
 		done := make(chan error, 1)
 		h.journal.Submit(&posting.Change{Steps: []posting.Step{{
 			Org: h.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: s.ID}, Expect: 1,

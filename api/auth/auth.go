@@ -57,7 +57,8 @@ type Gate struct {
 	Clock     clock.Clock
 }
 
-// unauthorized is the one refusal for whoever is not who it claims to be.
+// unauthorized is the one refusal for credentials that are not valid, whatever is wrong
+// with them.
 func unauthorized() *ledger.Refusal {
 	return ledger.Refuse("auth", ledger.Unauthorized, "unauthorized")
 }
@@ -76,7 +77,7 @@ func (g *Gate) Partner(c *Credentials) (Principal, error) {
 	o, found := g.Directory.Organization(org)
 	active := found && o.Active()
 	if partner == nil {
-		partner = nobody
+		partner = absentPartner
 	}
 	admitted := partner.Admits(c.Source)
 	if !wellFormed || !known || !active || !admitted {
@@ -88,9 +89,9 @@ func (g *Gate) Partner(c *Credentials) (Principal, error) {
 	return Principal{Org: org, Key: key, Partner: partner}, nil
 }
 
-// nobody stands in for the partner of a key that nobody has. It is looked for
-// among source addresses too, as a partner's that has some.
-var nobody = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: nobody's
+// absentPartner takes the place of the partner of an unknown key. Its source addresses are
+// searched too, as those of a partner that has some.
+var absentPartner = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: reserved for documentation
 
 // Admin authenticates the operator by the administration token. A session that
 // is valid where it says so gets Forbidden, all others Unauthorized.
@@ -107,8 +108,8 @@ func (g *Gate) Admin(c *Credentials) error {
 	return unauthorized()
 }
 
-// Holder authenticates who reads what is a partner's: its key, or a session of
-// role partner, which acts as its partner. To all others it is Partner.
+// Holder authenticates who reads what is a partner's: its key, or a session of role
+// partner, which acts as its partner. All others are refused as by Partner.
 func (g *Gate) Holder(c *Credentials) (Principal, error) {
 	if len(c.APIKey) != 0 || len(c.Bearer) == 0 {
 		return g.Partner(c)
@@ -124,9 +125,9 @@ func (g *Gate) Holder(c *Credentials) (Principal, error) {
 	return Principal{}, unauthorized()
 }
 
-// Reader authenticates who reads the ledger: a session with one of the roles,
-// or whoever Holder lets in, who sees the partner's accounts. The administration
-// token is no role in an organization: Forbidden.
+// Reader authenticates who reads the ledger: a session with one of the roles, or whom
+// Holder admits, who sees the partner's accounts. The administration token has no role in
+// an organization: Forbidden.
 func (g *Gate) Reader(c *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(c.Bearer) == 0 {
 		return g.Partner(c)
@@ -148,14 +149,14 @@ func (g *Gate) Reader(c *Credentials, roles ...directory.Role) (Principal, error
 }
 
 // Session authenticates a person with one of the roles. A partner's key and the
-// administration token are no persons: Forbidden. So is whoever is nothing but
-// a partner that is switched off.
+// administration token are not persons: Forbidden. So is a session that only acts as a
+// partner that is switched off.
 func (g *Gate) Session(c *Credentials, roles ...directory.Role) (Principal, error) {
 	return g.person(c, false, roles)
 }
 
-// Leaver authenticates a person who ends the session, as Session does. Who may do
-// nothing any more may still do that: a partner that is switched off is let in.
+// Leaver authenticates a person who ends the session, as Session does, and also admits one
+// that acts as a partner that is switched off.
 func (g *Gate) Leaver(c *Credentials, roles ...directory.Role) (Principal, error) {
 	return g.person(c, true, roles)
 }
@@ -188,8 +189,8 @@ func (g *Gate) person(c *Credentials, leaving bool, roles []directory.Role) (Pri
 	return Principal{Org: org, Session: s}, nil
 }
 
-// acting is a person as the partner that the session acts as, to whom the same
-// applies as to the partner's key.
+// acting is a person as the partner that the session acts as. The same rules apply as to
+// the partner's key.
 func (g *Gate) acting(org ledger.ID, s *directory.Session, c *Credentials) (Principal, error) {
 	partner, found := g.Directory.Partner(org, s.Partner)
 	switch {
@@ -201,13 +202,13 @@ func (g *Gate) acting(org ledger.ID, s *directory.Session, c *Credentials) (Prin
 	return Principal{Org: org, Partner: partner, Session: s}, nil
 }
 
-// switchedOff tells whether acting has refused a partner for that.
+// switchedOff tells whether acting has refused a partner that is switched off.
 func switchedOff(err error) bool {
 	var refused *ledger.Refusal
 	return errors.As(err, &refused) && refused.Code == ledger.Forbidden
 }
 
-// mayNot refuses a person whose roles are others.
+// mayNot refuses a person who has none of the roles.
 func mayNot(op string) error {
 	return ledger.Refuse(op, ledger.Forbidden, "the session's role may not do this")
 }
@@ -220,8 +221,8 @@ func (g *Gate) session(org ledger.ID, wellFormed bool, c *Credentials) (*directo
 	return s, found && wellFormed && active
 }
 
-// Organization is the id in a header x-organization-id; the nil UUID, which is no
-// one's, where it is not well formed.
+// Organization is the id in a header x-organization-id; the nil UUID, which no
+// organization has, if it is malformed.
 func Organization(header []byte) ledger.ID {
 	id, wellFormed := organization(header)
 	if !wellFormed {
@@ -230,8 +231,7 @@ func Organization(header []byte) ledger.ID {
 	return id
 }
 
-// organization reads a UUID in its one usual form; uuid.ParseBytes takes three
-// more. Not well formed: the id is no one's.
+// organization reads a UUID in its usual form only; uuid.ParseBytes accepts three more.
 func organization(header []byte) (ledger.ID, bool) {
 	const usual = 36
 	if len(header) != usual {

@@ -7,38 +7,38 @@ import (
 )
 
 // lease is a finance lease of two months, or what else is said.
-func lease(t testing.TB, more ...any) *pact {
+func lease(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
-	return strike(t, "leases", append([]any{
+	return createSecular(t, "leases", append([]any{
 		"lease_type", "finance", "asset_description", "A lorry of 12 t", "asset_cost", "1200", "lease_term_months", 2, "monthly_rental", "600", "purchase_option_price", "201",
 	}, more...)...)
 }
 
 func TestAFinanceLeaseEndsWithTheTransfer(t *testing.T) {
 	d := lease(t, "advance_rental", "11", "security_deposit", "50")
-	d.says("status", "draft", "purchase_option", "true", "total_rentals_due", "1211", "payment_schedule", "[]")
-	d.asks("acquire", "ownership_documents", []string{}).refused("ownership_documents")
-	d.does("acquire", "ownership_documents", []string{"deed"}, "asset_registration", "B-7").has("data.status", "asset_acquired", "data.asset_registration", "B-7")
+	d.wantData("status", "draft", "purchase_option", "true", "total_rentals_due", "1211", "payment_schedule", "[]")
+	d.act("acquire", "ownership_documents", []string{}).wantRefused("ownership_documents")
+	d.mustAct("acquire", "ownership_documents", []string{"deed"}, "asset_registration", "B-7").has("data.status", "asset_acquired", "data.asset_registration", "B-7")
 	start := today(t, -1)
-	d.does("activate", "delivery_date", start).has("data.status", "active", "data.start_date", start, "data.payment_schedule",
+	d.mustAct("activate", "delivery_date", start).has("data.status", "active", "data.start_date", start, "data.payment_schedule",
 		fmt.Sprintf(`[{"amount":"600","due_date":"%s","payment_number":1,"status":"pending"},{"amount":"600","due_date":"%s","payment_number":2,"status":"pending"}]`, today(t, 29), today(t, 59)))
-	d.asks("return").refused("lease_type")
+	d.act("return").wantRefused("lease_type")
 	advance(t, 29*oneDay)
-	d.says("rent_receivable", "611")
-	d.does("payment", "amount", "700").has("data.total_rentals_paid", "700", "data.payment_schedule.0.status", "paid", "data.payment_schedule.1.status", "pending", "data.rent_receivable", "0")
-	d.does("arrears", "amount", "70").has("data.arrears_amount", "70", "data.total_rentals_paid", "700", "data.total_rentals_due", "1211")
-	d.does("arrears", "amount", "0").has("data.arrears_amount", "0")
-	d.asks("expense", "amount", "5", "description", " ").refused("description")
-	d.does("expense", "amount", "5", "description", "new tyres").has("data.total_owner_expenses", "5", "data.owner_expenses.0.type", "maintenance", "data.owner_expenses.0.description", "new tyres")
-	d.does("transfer_pending").has("data.status", "transfer_pending")
-	if said := d.asks("transfer").refused("total_rentals_paid").at("details.total_rentals_paid.0"); !strings.Contains(said, "511") {
+	d.wantData("rent_receivable", "611")
+	d.mustAct("payment", "amount", "700").has("data.total_rentals_paid", "700", "data.payment_schedule.0.status", "paid", "data.payment_schedule.1.status", "pending", "data.rent_receivable", "0")
+	d.mustAct("arrears", "amount", "70").has("data.arrears_amount", "70", "data.total_rentals_paid", "700", "data.total_rentals_due", "1211")
+	d.mustAct("arrears", "amount", "0").has("data.arrears_amount", "0")
+	d.act("expense", "amount", "5", "description", " ").wantRefused("description")
+	d.mustAct("expense", "amount", "5", "description", "new tyres").has("data.total_owner_expenses", "5", "data.owner_expenses.0.type", "maintenance", "data.owner_expenses.0.description", "new tyres")
+	d.mustAct("transfer_pending").has("data.status", "transfer_pending")
+	if said := d.act("transfer").wantRefused("total_rentals_paid").at("details.total_rentals_paid.0"); !strings.Contains(said, "511") {
 		t.Errorf("the refused transfer says %q, want the outstanding amount", said)
 	}
-	d.asks("payment", "amount", "512").refused("amount")
-	d.does("payment", "amount", "511").has("data.payment_schedule.1.status", "paid")
-	d.does("transfer").has("data.status", "completed", "data.transfer_date", today(t, 0))
-	d.asks("terminate", "reason", "late").conflicts()
-	d.wantMoved(
+	d.act("payment", "amount", "512").wantRefused("amount")
+	d.mustAct("payment", "amount", "511").has("data.payment_schedule.1.status", "paid")
+	d.mustAct("transfer").has("data.status", "completed", "data.transfer_date", today(t, 0))
+	d.act("terminate", "reason", "late").wantConflict()
+	d.wantEntries(
 		"acquire: Dr A:ijara_asset:{this} 1200, Cr A:cash:AE 1200",
 		"activate: Dr A:rent_receivable:{this} 11, Cr L:unearned_rent:{this} 11, Dr A:cash:AE 50, Cr L:security_deposit:{this} 50",
 		"rent_due: Dr A:rent_receivable:{this} 600, Cr I:rent 600, Dr L:unearned_rent:{this} 5, Cr I:rent 5, Dr E:depreciation 499, Cr A:accumulated_depreciation:{this} 499",
@@ -55,32 +55,32 @@ func TestAFinanceLeaseEndsWithTheTransfer(t *testing.T) {
 
 func TestAnOperatingLeaseEndsWithTheReturn(t *testing.T) {
 	d := lease(t, "lease_type", "operating", "purchase_option_price", absent)
-	d.does("acquire", "ownership_documents", []string{"deed"})
-	d.does("activate").has("data.purchase_option", "false")
+	d.mustAct("acquire", "ownership_documents", []string{"deed"})
+	d.mustAct("activate").has("data.purchase_option", "false")
 	for _, action := range []string{"transfer_pending", "transfer"} {
-		d.asks(action).refused("lease_type")
+		d.act(action).wantRefused("lease_type")
 	}
-	d.does("return").has("data.status", "completed", "data.return_date", today(t, 0))
-	d.asks("terminate", "reason", "late").conflicts()
-	d.holds("A:ijara_asset:{this}", "0")
+	d.mustAct("return").has("data.status", "completed", "data.return_date", today(t, 0))
+	d.act("terminate", "reason", "late").wantConflict()
+	d.wantBalance("A:ijara_asset:{this}", "0")
 }
 
 func TestATerminatedLeaseTakesWhatIsStillOwed(t *testing.T) {
 	d := lease(t)
-	d.does("acquire", "ownership_documents", []string{"deed"})
-	d.does("activate")
+	d.mustAct("acquire", "ownership_documents", []string{"deed"})
+	d.mustAct("activate")
 	advance(t, 30*oneDay)
-	d.does("terminate", "reason", "the lessee is gone").has("data.status", "terminated", "data.termination_reason", "the lessee is gone", "data.rent_receivable", "600")
-	d.asks("payment", "amount", "601").refused("amount")
-	d.does("payment", "amount", "600").has("data.status", "terminated", "data.rent_receivable", "0")
+	d.mustAct("terminate", "reason", "the lessee is gone").has("data.status", "terminated", "data.termination_reason", "the lessee is gone", "data.rent_receivable", "600")
+	d.act("payment", "amount", "601").wantRefused("amount")
+	d.mustAct("payment", "amount", "600").has("data.status", "terminated", "data.rent_receivable", "0")
 	advance(t, 60*oneDay)
-	d.holds("A:rent_receivable:{this}", "0")
+	d.wantBalance("A:rent_receivable:{this}", "0")
 }
 
 // venture is a diminishing partnership of four quarters, 700 to 300.
-func venture(t testing.TB, more ...any) *pact {
+func venture(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
-	return strike(t, "partnerships", append([]any{
+	return createSecular(t, "partnerships", append([]any{
 		"partnership_type", "diminishing", "total_value", "1000", "bank_contribution", "700", "customer_contribution", "300", "profit_sharing_ratio", shared,
 		"term_months", 12, "buyout_schedule", "quarterly",
 	}, more...)...)
@@ -88,19 +88,19 @@ func venture(t testing.TB, more ...any) *pact {
 
 func TestADiminishingPartnershipIsBoughtOutUnitByUnit(t *testing.T) {
 	d := venture(t, "rental_amount", "100")
-	d.says("bank_ownership_percent", "70", "customer_ownership_percent", "30", "units_total", "4", "buyout_unit_value", "175", "units_bought", "0")
-	d.does("fund").has("data.status", "funded", "data.start_date", today(t, 0), "data.expected_end_date", today(t, 360), "data.next_buyout_date", today(t, 90))
-	d.asks("buyout").conflicts()
-	d.does("activate")
-	d.does("buyout").has("data.status", "buyout_in_progress", "data.units_bought", "1", "data.customer_ownership_percent", "47", "data.bank_ownership_percent", "53",
+	d.wantData("bank_ownership_percent", "70", "customer_ownership_percent", "30", "units_total", "4", "buyout_unit_value", "175", "units_bought", "0")
+	d.mustAct("fund").has("data.status", "funded", "data.start_date", today(t, 0), "data.expected_end_date", today(t, 360), "data.next_buyout_date", today(t, 90))
+	d.act("buyout").wantConflict()
+	d.mustAct("activate")
+	d.mustAct("buyout").has("data.status", "buyout_in_progress", "data.units_bought", "1", "data.customer_ownership_percent", "47", "data.bank_ownership_percent", "53",
 		"data.next_buyout_date", today(t, 180), "data.buyout_history.0.units", "1", "data.buyout_history.0.amount", "175")
 	advance(t, 90*oneDay)
-	d.says("rental_paid_total", "75") // floor(100 × 53 ÷ 70)
-	d.does("profit", "gross_profit", "101", "period_end_date", today(t, 0)).has("data.bank_profit_share", "50", "data.customer_profit_share", "51", "data.total_profit", "101")
-	d.does("loss", "amount", "10").has("data.metadata.last_loss", fmt.Sprintf(`{"amount":"10","bank_share":"5","customer_share":"5","date":"%s"}`, today(t, 0)), "data.total_loss", "10")
-	d.asks("buyout", "units", 4).refused("units")
-	d.does("buyout", "units", 3).has("data.status", "completed", "data.customer_ownership_percent", "100", "data.bank_ownership_percent", "0", "data.next_buyout_date", "null")
-	d.wantMoved(
+	d.wantData("rental_paid_total", "75") // floor(100 × 53 ÷ 70)
+	d.mustAct("profit", "gross_profit", "101", "period_end_date", today(t, 0)).has("data.bank_profit_share", "50", "data.customer_profit_share", "51", "data.total_profit", "101")
+	d.mustAct("loss", "amount", "10").has("data.metadata.last_loss", fmt.Sprintf(`{"amount":"10","bank_share":"5","customer_share":"5","date":"%s"}`, today(t, 0)), "data.total_loss", "10")
+	d.act("buyout", "units", 4).wantRefused("units")
+	d.mustAct("buyout", "units", 3).has("data.status", "completed", "data.customer_ownership_percent", "100", "data.bank_ownership_percent", "0", "data.next_buyout_date", "null")
+	d.wantEntries(
 		"fund: Dr A:musharaka:{this} 700, Cr A:cash:AE 700, Dr M:venture_assets:{this} 300, Cr M:partner_capital:{this} 300",
 		"buyout: Dr A:cash:AE 175, Cr A:musharaka:{this} 175, Dr M:venture_assets:{this} 175, Cr M:partner_capital:{this} 175",
 		"rent: Dr A:cash:AE 75, Cr I:musharaka_rent 75",
@@ -109,75 +109,75 @@ func TestADiminishingPartnershipIsBoughtOutUnitByUnit(t *testing.T) {
 		"buyout: Dr A:cash:AE 525, Cr A:musharaka:{this} 520, Cr I:unit_gain 5, Dr M:venture_assets:{this} 520, Cr M:partner_capital:{this} 520, "+
 			"Dr M:partner_capital:{this} 990, Cr M:venture_assets:{this} 990",
 	)
-	d.asks("dissolve", "reason", "over").conflicts()
+	d.act("dissolve", "reason", "over").wantConflict()
 }
 
 func TestAPermanentPartnershipHasNoBuyoutAndIsDissolved(t *testing.T) {
 	d := venture(t, "partnership_type", "permanent", "term_months", absent, "buyout_schedule", absent)
-	d.does("fund").has("data.expected_end_date", today(t, 120*30), "data.next_buyout_date", "null")
-	d.does("activate")
-	d.asks("buyout").refused("partnership_type")
-	d.asks("profit", "gross_profit", "0", "period_end_date", today(t, 30)).refused("period_end_date") // it is still to come
+	d.mustAct("fund").has("data.expected_end_date", today(t, 120*30), "data.next_buyout_date", "null")
+	d.mustAct("activate")
+	d.act("buyout").wantRefused("partnership_type")
+	d.act("profit", "gross_profit", "0", "period_end_date", today(t, 30)).wantRefused("period_end_date") // it is still to come
 	advance(t, 30*oneDay)
-	d.does("profit", "gross_profit", "0", "period_end_date", today(t, 0)).has("data.total_profit", "0", "data.last_profit_date", today(t, 0))
-	d.asks("loss", "amount", "0").refused("amount")
-	d.does("dissolve", "reason", "nothing to do").has("data.status", "dissolved")
-	d.holds("A:partner_receivable:{p}", "700")
-	d.holds("M:partner_capital:{this}", "0")
+	d.mustAct("profit", "gross_profit", "0", "period_end_date", today(t, 0)).has("data.total_profit", "0", "data.last_profit_date", today(t, 0))
+	d.act("loss", "amount", "0").wantRefused("amount")
+	d.mustAct("dissolve", "reason", "nothing to do").has("data.status", "dissolved")
+	d.wantBalance("A:partner_receivable:{p}", "700")
+	d.wantBalance("M:partner_capital:{this}", "0")
 }
 
 func TestARejectedContractIsOver(t *testing.T) {
-	for product, d := range map[string]*pact{"partnership": venture(t), "lease": lease(t), "issue": issue(t), "investment": managed(t)} {
+	for product, d := range map[string]*contractFixture{"partnership": venture(t), "lease": lease(t), "issue": issue(t), "investment": managed(t)} {
 		said := "data.rejection_reason"
 		if product == "partnership" {
 			said = "data.metadata.rejection_reason" // as the specification has it
 		}
-		d.asks("reject", "reason", "no").conflicts() // it is not under review
-		d.does("submit").has("data.status", "under_review")
-		d.asks("reject").refused("reason")
-		d.asks("reject", "reason", "  ").refused("reason")
-		d.asks("review").refused("approved_by")
-		d.does("reject", "reason", "no").has("data.status", "rejected", said, "no")
+		d.act("reject", "reason", "no").wantConflict() // it is not under review
+		d.mustAct("submit").has("data.status", "under_review")
+		d.act("reject").wantRefused("reason")
+		d.act("reject", "reason", "  ").wantRefused("reason")
+		d.act("review").wantRefused("approved_by")
+		d.mustAct("reject", "reason", "no").has("data.status", "rejected", said, "no")
 		for _, action := range []string{"submit", "review", "reject"} {
-			d.asks(action, "approved_by", "a", "reason", "b").conflicts()
+			d.act(action, "approved_by", "a", "reason", "b").wantConflict()
 		}
-		if n := len(d.moved()); n != 0 {
+		if n := len(d.entries()); n != 0 {
 			t.Errorf("a rejected %s has moved money", product)
 		}
 	}
 }
 
 // deposit is one of 10.00 for a year, shared 30 to 70.
-func deposit(t testing.TB, more ...any) *pact {
+func deposit(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
-	return strike(t, "investment-deposits", append([]any{
+	return createSecular(t, "investment-deposits", append([]any{
 		"currency", "AED", "initial_amount", "1000", "term_months", 12, "profit_sharing_ratio", params{"bank": 30, "customer": 70},
 	}, more...)...)
 }
 
 func TestADepositIsRenewedAndClosed(t *testing.T) {
 	d := deposit(t, "distribution_frequency", "quarterly")
-	d.asks("activate", "compliance_review", params{"approved_by": " "}).refused("compliance_review")
-	d.does("activate", "compliance_review", params{"approved_by": "The committee"}).has("data.status", "active", "data.opening_date", today(t, 0),
+	d.act("activate", "compliance_review", params{"approved_by": " "}).wantRefused("compliance_review")
+	d.mustAct("activate", "compliance_review", params{"approved_by": "The committee"}).has("data.status", "active", "data.opening_date", today(t, 0),
 		"data.maturity_date", today(t, 360), "data.next_distribution_date", today(t, 90), "data.compliance_review.approved_by", "The committee")
-	d.does("profit", "gross_profit", "101").has("data.current_value", "1071", "data.customer_profit_share", "71", "data.bank_profit_share", "30", "data.next_distribution_date", today(t, 180),
+	d.mustAct("profit", "gross_profit", "101").has("data.current_value", "1071", "data.customer_profit_share", "71", "data.bank_profit_share", "30", "data.next_distribution_date", today(t, 180),
 		"data.profit_distributions", fmt.Sprintf(`[{"bank_share":"30","customer_share":"71","date":"%s","gross_profit":"101"}]`, today(t, 0)))
-	d.does("profit", "gross_profit", "0").has("data.current_value", "1071", "data.next_distribution_date", today(t, 270))
-	d.does("loss", "amount", "21", "period_end_date", today(t, 0)).has("data.current_value", "1050", "data.customer_profit_share", "71", "data.initial_amount", "1000")
-	d.asks("renew").conflicts()
-	d.asks("withdraw", "closed_by", "teller").refused("early_withdrawal_allowed")
-	d.asks("mature").refused("maturity_date")
+	d.mustAct("profit", "gross_profit", "0").has("data.current_value", "1071", "data.next_distribution_date", today(t, 270))
+	d.mustAct("loss", "amount", "21", "period_end_date", today(t, 0)).has("data.current_value", "1050", "data.customer_profit_share", "71", "data.initial_amount", "1000")
+	d.act("renew").wantConflict()
+	d.act("withdraw", "closed_by", "teller").wantRefused("early_withdrawal_allowed")
+	d.act("mature").wantRefused("maturity_date")
 	advance(t, 360*oneDay)
-	d.does("mature").has("data.status", "matured")
-	d.asks("renew", "profit_sharing_ratio", params{"bank": 30, "customer": 60}).refused("profit_sharing_ratio")
-	d.does("renew", "term_months", 1).has("data.status", "active", "data.initial_amount", "1050", "data.customer_profit_share", "0", "data.maturity_date", today(t, 30),
+	d.mustAct("mature").has("data.status", "matured")
+	d.act("renew", "profit_sharing_ratio", params{"bank": 30, "customer": 60}).wantRefused("profit_sharing_ratio")
+	d.mustAct("renew", "term_months", 1).has("data.status", "active", "data.initial_amount", "1050", "data.customer_profit_share", "0", "data.maturity_date", today(t, 30),
 		"data.profit_sharing_ratio", `{"bank":30,"customer":70}`)
 	advance(t, 30*oneDay)
-	d.does("mature")
-	d.asks("close").refused("closed_by")
-	d.does("close", "closed_by", "teller 7").has("data.status", "closed", "data.closed_by", "teller 7", "data.current_value", "1050")
-	d.asks("close", "closed_by", "teller 7").conflicts()
-	d.wantMoved(
+	d.mustAct("mature")
+	d.act("close").wantRefused("closed_by")
+	d.mustAct("close", "closed_by", "teller 7").has("data.status", "closed", "data.closed_by", "teller 7", "data.current_value", "1050")
+	d.act("close", "closed_by", "teller 7").wantConflict()
+	d.wantEntries(
 		"activate: Dr A:cash:AE 1000, Cr Q:capital:{this} 1000, Dr A:pool 1000, Cr A:cash:AE 1000",
 		"profit: Dr A:pool 101, Cr Q:profit:{this} 71, Cr I:mudarib_share 30",
 		"loss: Dr Q:loss:{this} 21, Cr A:pool 21",
@@ -188,52 +188,52 @@ func TestADepositIsRenewedAndClosed(t *testing.T) {
 
 func TestAnEarlyWithdrawalCostsAPartOfTheProfitOnly(t *testing.T) {
 	d := deposit(t, "early_withdrawal_allowed", true, "early_withdrawal_penalty_percent", 50)
-	d.does("activate")
-	d.does("profit", "gross_profit", "101")
-	d.asks("withdraw").refused("closed_by")
-	d.does("withdraw", "closed_by", "teller 7").has("data.status", "withdrawn", "data.metadata.early_withdrawal", `{"final_value":"1036","penalty_amount":"35","penalty_percent":50}`)
-	d.does("close", "closed_by", "teller 7").has("data.status", "closed")
-	d.holds("L:customer:{p}:current", "1036")
-	d.holds("Q:capital:{this}", "0")
-	d.holds("Q:profit:{this}", "0")
+	d.mustAct("activate")
+	d.mustAct("profit", "gross_profit", "101")
+	d.act("withdraw").wantRefused("closed_by")
+	d.mustAct("withdraw", "closed_by", "teller 7").has("data.status", "withdrawn", "data.metadata.early_withdrawal", `{"final_value":"1036","penalty_amount":"35","penalty_percent":50}`)
+	d.mustAct("close", "closed_by", "teller 7").has("data.status", "closed")
+	d.wantBalance("L:customer:{p}:current", "1036")
+	d.wantBalance("Q:capital:{this}", "0")
+	d.wantBalance("Q:profit:{this}", "0")
 }
 
 func TestADepositThatRenewsItselfDoesSoOnTheDate(t *testing.T) {
 	d := deposit(t, "term_months", 1, "auto_renewal", true)
-	d.does("activate")
+	d.mustAct("activate")
 	first := today(t, 30)
 	advance(t, 75*oneDay)
-	d.says("status", "active", "renewals", "2", "maturity_date", today(t, 15), "last_renewal_date", today(t, -15))
-	if d.says().at("data.opening_date") == first {
+	d.wantData("status", "active", "renewals", "2", "maturity_date", today(t, 15), "last_renewal_date", today(t, -15))
+	if d.wantData().at("data.opening_date") == first {
 		t.Error("the opening date has moved")
 	}
 }
 
 // sale is one of 10.00 at 10 percent in three instalments.
-func sale(t testing.TB, more ...any) *pact {
+func sale(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
-	return strike(t, "instalment-sales", append([]any{
+	return createSecular(t, "instalment-sales", append([]any{
 		"currency", "AED", "asset_description", "A milling machine", "asset_cost", "1000", "markup_rate", 10, "instalments", 3,
 	}, more...)...)
 }
 
 func TestAnInstalmentSaleIsPaidToItsEnd(t *testing.T) {
 	d := sale(t, "down_payment", "100", "earnest_deposit", "50", "supplier", params{"name": "Mill & Co"})
-	d.says("markup_amount", "100", "sale_price", "1100", "instalment_amount", "316")
+	d.wantData("markup_amount", "100", "sale_price", "1100", "instalment_amount", "316")
 	for _, action := range []string{"purchase_asset", "deliver_asset", "activate", "record_payment"} { // selling before owning
-		d.asks(action, "ownership_documents", []string{"deed"}, "amount", "1").conflicts()
+		d.act(action, "ownership_documents", []string{"deed"}, "amount", "1").wantConflict()
 	}
-	d.does("order_asset", "supplier_deposit", "200").has("data.status", "asset_ordered")
-	d.asks("deliver_asset").conflicts()
-	d.does("purchase_asset", "ownership_documents", []string{"deed"}, "actual_cost", "900").has("data.status", "asset_purchased", "data.sale_price", "990", "data.markup_amount", "90")
-	d.does("deliver_asset").has("data.status", "asset_delivered")
-	d.does("activate").has("data.status", "active", "data.outstanding", "840", "data.total_paid", "150", "data.profit_recognised", "13", "data.deferred_profit", "77",
+	d.mustAct("order_asset", "supplier_deposit", "200").has("data.status", "asset_ordered")
+	d.act("deliver_asset").wantConflict()
+	d.mustAct("purchase_asset", "ownership_documents", []string{"deed"}, "actual_cost", "900").has("data.status", "asset_purchased", "data.sale_price", "990", "data.markup_amount", "90")
+	d.mustAct("deliver_asset").has("data.status", "asset_delivered")
+	d.mustAct("activate").has("data.status", "active", "data.outstanding", "840", "data.total_paid", "150", "data.profit_recognised", "13", "data.deferred_profit", "77",
 		"data.payment_schedule.0.due_date", today(t, 30), "data.payment_schedule.0.amount", "280")
-	d.does("record_delinquency", "amount", "280").has("data.delinquent_amount", "280")
-	d.asks("record_payment", "amount", "841").refused("amount")
-	d.does("record_payment", "amount", "400").has("data.outstanding", "440", "data.profit_recognised", "50", "data.payment_schedule.0.status", "paid", "data.payment_schedule.1.status", "pending")
-	d.does("record_payment", "amount", "440").has("data.status", "completed", "data.outstanding", "0", "data.deferred_profit", "0", "data.delinquent_amount", "0")
-	d.wantMoved(
+	d.mustAct("record_delinquency", "amount", "280").has("data.delinquent_amount", "280")
+	d.act("record_payment", "amount", "841").wantRefused("amount")
+	d.mustAct("record_payment", "amount", "400").has("data.outstanding", "440", "data.profit_recognised", "50", "data.payment_schedule.0.status", "paid", "data.payment_schedule.1.status", "pending")
+	d.mustAct("record_payment", "amount", "440").has("data.status", "completed", "data.outstanding", "0", "data.deferred_profit", "0", "data.delinquent_amount", "0")
+	d.wantEntries(
 		"order_asset: Dr A:cash:AE 50, Cr L:earnest_deposit:{this} 50, Dr A:supplier_advance:{this} 200, Cr A:cash:AE 200",
 		"purchase_asset: Dr A:inventory:{this} 900, Cr A:supplier_advance:{this} 200, Cr A:cash:AE 700",
 		"deliver_asset: Dr A:inventory_delivered:{this} 900, Cr A:inventory:{this} 900",
@@ -247,38 +247,38 @@ func TestAnInstalmentSaleIsPaidToItsEnd(t *testing.T) {
 
 func TestAnInstalmentSaleIsCancelledOrSettledEarly(t *testing.T) {
 	d := sale(t)
-	d.does("order_asset", "supplier_deposit", "200")
-	d.does("cancel").has("data.status", "cancelled")
-	d.holds("A:supplier_advance:{this}", "0")
+	d.mustAct("order_asset", "supplier_deposit", "200")
+	d.mustAct("cancel").has("data.status", "cancelled")
+	d.wantBalance("A:supplier_advance:{this}", "0")
 	early := sale(t)
-	early.does("order_asset")
-	early.does("purchase_asset", "ownership_documents", []string{"deed"})
-	early.does("deliver_asset")
-	early.asks("cancel").conflicts()
-	early.does("activate")
-	early.asks("settle_early", "rebate", "101").refused("rebate")
-	early.does("settle_early", "rebate", "40").has("data.status", "completed", "data.total_paid", "1060", "data.profit_recognised", "60")
-	early.holds("L:deferred_profit:{this}", "0")
+	early.mustAct("order_asset")
+	early.mustAct("purchase_asset", "ownership_documents", []string{"deed"})
+	early.mustAct("deliver_asset")
+	early.act("cancel").wantConflict()
+	early.mustAct("activate")
+	early.act("settle_early", "rebate", "101").wantRefused("rebate")
+	early.mustAct("settle_early", "rebate", "40").has("data.status", "completed", "data.total_paid", "1060", "data.profit_recognised", "60")
+	early.wantBalance("L:deferred_profit:{this}", "0")
 }
 
 // safe is a safekeeping deposit of 10.00.
-func safe(t testing.TB, custody string) *pact {
+func safe(t testing.TB, custody string) *contractFixture {
 	t.Helper()
-	return strike(t, "safekeeping-deposits", "custody_type", custody, "initial_amount", "1000")
+	return createSecular(t, "safekeeping-deposits", "custody_type", custody, "initial_amount", "1000")
 }
 
 func TestSafekeepingGivesBackWhatItKeeps(t *testing.T) {
 	d := safe(t, "guaranteed")
-	d.says("status", "pending", "balance", "0")
-	d.asks("grant_hibah", "amount", "1", "granted_by", "board").conflicts()
-	d.does("activate").has("data.status", "active", "data.balance", "1000")
-	d.does("deposit", "amount", "500").has("data.balance", "1500")
-	d.asks("withdraw", "amount", "1501").refused("amount")
-	d.does("withdraw", "amount", "300").has("data.balance", "1200")
-	d.does("grant_hibah", "amount", "7", "granted_by", "The board", "note", "thanks").has("data.balance", "1207", "data.hibah_total", "7", "data.hibah_history",
+	d.wantData("status", "pending", "balance", "0")
+	d.act("grant_hibah", "amount", "1", "granted_by", "board").wantConflict()
+	d.mustAct("activate").has("data.status", "active", "data.balance", "1000")
+	d.mustAct("deposit", "amount", "500").has("data.balance", "1500")
+	d.act("withdraw", "amount", "1501").wantRefused("amount")
+	d.mustAct("withdraw", "amount", "300").has("data.balance", "1200")
+	d.mustAct("grant_hibah", "amount", "7", "granted_by", "The board", "note", "thanks").has("data.balance", "1207", "data.hibah_total", "7", "data.hibah_history",
 		fmt.Sprintf(`[{"amount":"7","date":"%s","granted_by":"The board","note":"thanks"}]`, today(t, 0)))
-	d.does("close", "closed_by", "teller 7").has("data.status", "closed", "data.balance", "0")
-	d.wantMoved(
+	d.mustAct("close", "closed_by", "teller 7").has("data.status", "closed", "data.balance", "0")
+	d.wantEntries(
 		"activate: Dr A:cash:AE 1000, Cr L:wadiah:{this} 1000",
 		"deposit: Dr A:cash:AE 500, Cr L:wadiah:{this} 500",
 		"withdraw: Dr L:wadiah:{this} 300, Cr A:cash:AE 300",
@@ -286,10 +286,10 @@ func TestSafekeepingGivesBackWhatItKeeps(t *testing.T) {
 		"close: Dr L:wadiah:{this} 1207, Cr A:cash:AE 1207",
 	)
 	trust := safe(t, "trust")
-	trust.does("activate")
-	trust.asks("grant_hibah", "amount", "1", "granted_by", "board").refused("custody_type")
-	trust.does("close", "closed_by", "teller 7")
-	trust.wantMoved(
+	trust.mustAct("activate")
+	trust.act("grant_hibah", "amount", "1", "granted_by", "board").wantRefused("custody_type")
+	trust.mustAct("close", "closed_by", "teller 7")
+	trust.wantEntries(
 		"activate: Dr A:segregated_cash:{this} 1000, Cr L:trust:{this} 1000",
 		"close: Dr L:trust:{this} 1000, Cr A:segregated_cash:{this} 1000",
 	)

@@ -14,26 +14,26 @@ const islamic = v1 + "/baas/islamic-banking/"
 var fatwa = []any{"approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026"}
 
 // vow is a contract of a product type, with these members in its body.
-func vow(t testing.TB, productType string, more ...any) *pact {
+func createReligious(t testing.TB, productType string, more ...any) *contractFixture {
 	t.Helper()
-	return strikeAt(t, islamic+productType, more...)
+	return createContract(t, islamic+productType, more...)
 }
 
 func TestSukukLeaveToCharityWhatIsNotTheBanks(t *testing.T) {
-	d := vow(t, "sukuk", "customer_id", absent, "name", "Tower A", "backing_type", "lease", "underlying_asset", "An office tower",
+	d := createReligious(t, "sukuk", "customer_id", absent, "name", "Tower A", "backing_type", "lease", "underlying_asset", "An office tower",
 		"underlying_asset_value", 1200, "total_value", 1000, "certificate_value", "100", "expected_yield", 5, "maturity_months", 12,
 		"early_redemption_allowed", true, "early_redemption_penalty", 35)
-	d.asks("start_offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).conflicts()
-	d.does("approve", append(fatwa, "board_id", "SB-1")...).has("data.status", "review_passed", "data.compliance_review.board_id", "SB-1")
-	d.asks("approve", fatwa...).conflicts()
-	d.does("start_offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).has("data.status", "offering")
+	d.act("start_offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).wantConflict()
+	d.mustAct("approve", append(fatwa, "board_id", "SB-1")...).has("data.status", "review_passed", "data.compliance_review.board_id", "SB-1")
+	d.act("approve", fatwa...).wantConflict()
+	d.mustAct("start_offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).has("data.status", "offering")
 	d.subscribe("a", 3).want(200)
 	d.subscribe("b", 4).want(200)
-	d.does("close_subscription")
-	d.does("activate").has("data.status", "active")
-	d.does("distribute_profit", "total_profit", 100).hasRaw("data.total_profit_distributed", "100", "data.profit_distributions.0.per_certificate", "14")
-	d.does("redeem_early", "redemption_date", today(t, 0)).has("data.status", "redeemed")
-	d.wantMoved(
+	d.mustAct("close_subscription")
+	d.mustAct("activate").has("data.status", "active")
+	d.mustAct("distribute_profit", "total_profit", 100).hasRaw("data.total_profit_distributed", "100", "data.profit_distributions.0.per_certificate", "14")
+	d.mustAct("redeem_early", "redemption_date", today(t, 0)).has("data.status", "redeemed")
+	d.wantEntries(
 		"subscribe: Dr A:cash:AE 300, Cr L:subscription:{this}:{a} 300",
 		"subscribe: Dr A:cash:AE 400, Cr L:subscription:{this}:{b} 400",
 		"activate: Dr L:subscription:{this}:{a} 300, Cr Q:holders:{this}:{a} 300, Dr L:subscription:{this}:{b} 400, Cr Q:holders:{this}:{b} 400, Dr A:underlying:{this} 700, Cr A:cash:AE 700",
@@ -54,18 +54,18 @@ func TestSukukLeaveToCharityWhatIsNotTheBanks(t *testing.T) {
 }
 
 func TestMudarabaMovesNothingBeforeItsReview(t *testing.T) {
-	d := vow(t, "mudaraba", "currency", "AED", "capital_amount", 9007199254740993, "business_type", "trade", "profit_sharing_ratio", shared, "term_months", 12)
-	d.asks("fund").conflicts()
-	d.asks("approve", "approved_by", "Dr. Amin").refused("fatwa_reference")
-	d.asks("approve", "approved_by", " ", "fatwa_reference", "F-7").refused("approved_by")
-	d.wantMoved()
-	d.says("compliance_review", absent)
-	d.does("approve", fatwa...)
-	d.does("fund").hasRaw("data.current_value", "9007199254740993", "data.capital_amount", "9007199254740993")
-	d.does("activate")
-	d.does("record_loss", "amount", 1).hasRaw("data.current_value", "9007199254740992")
-	d.does("complete", "final_value", 1).has("data.status", "completed")
-	d.wantMoved(
+	d := createReligious(t, "mudaraba", "currency", "AED", "capital_amount", 9007199254740993, "business_type", "trade", "profit_sharing_ratio", shared, "term_months", 12)
+	d.act("fund").wantConflict()
+	d.act("approve", "approved_by", "Dr. Amin").wantRefused("fatwa_reference")
+	d.act("approve", "approved_by", " ", "fatwa_reference", "F-7").wantRefused("approved_by")
+	d.wantEntries()
+	d.wantData("compliance_review", absent)
+	d.mustAct("approve", fatwa...)
+	d.mustAct("fund").hasRaw("data.current_value", "9007199254740993", "data.capital_amount", "9007199254740993")
+	d.mustAct("activate")
+	d.mustAct("record_loss", "amount", 1).hasRaw("data.current_value", "9007199254740992")
+	d.mustAct("complete", "final_value", 1).has("data.status", "completed")
+	d.wantEntries(
 		"fund: Dr A:mudaraba:{this} 9007199254740993, Cr A:cash:AE 9007199254740993",
 		"loss: Dr E:mudaraba_loss 1, Cr A:mudaraba:{this} 1",
 		"complete: Dr A:cash:AE 9007199254740992, Cr A:mudaraba:{this} 9007199254740992",
@@ -74,14 +74,14 @@ func TestMudarabaMovesNothingBeforeItsReview(t *testing.T) {
 }
 
 func TestIjaraRentFallsDueByTheClock(t *testing.T) {
-	d := vow(t, "ijara", "lease_type", "operating", "asset_description", "A lorry of 12 t", "asset_cost", 1200, "residual_value", 600, "lease_term_months", 3, "monthly_rental", 100)
-	d.does("approve", fatwa...)
-	d.does("acquire_asset", "ownership_documents", []string{"deed"})
-	d.does("activate")
+	d := createReligious(t, "ijara", "lease_type", "operating", "asset_description", "A lorry of 12 t", "asset_cost", 1200, "residual_value", 600, "lease_term_months", 3, "monthly_rental", 100)
+	d.mustAct("approve", fatwa...)
+	d.mustAct("acquire_asset", "ownership_documents", []string{"deed"})
+	d.mustAct("activate")
 	advance(t, 61*oneDay)
-	d.does("record_rental", "amount", 150).hasRaw("data.rent_receivable", "50", "data.total_rentals_paid", "150")
-	d.does("return_asset").has("data.status", "completed")
-	d.wantMoved(
+	d.mustAct("record_rental", "amount", 150).hasRaw("data.rent_receivable", "50", "data.total_rentals_paid", "150")
+	d.mustAct("return_asset").has("data.status", "completed")
+	d.wantEntries(
 		"acquire: Dr A:ijara_asset:{this} 1200, Cr A:cash:AE 1200",
 		"rent_due: Dr A:rent_receivable:{this} 100, Cr I:rent 100, Dr E:depreciation 200, Cr A:accumulated_depreciation:{this} 200",
 		"rent_due: Dr A:rent_receivable:{this} 100, Cr I:rent 100, Dr E:depreciation 200, Cr A:accumulated_depreciation:{this} 200",
@@ -91,30 +91,30 @@ func TestIjaraRentFallsDueByTheClock(t *testing.T) {
 }
 
 func TestMurabahaIsPaidToItsEnd(t *testing.T) {
-	d := vow(t, "murabaha", "currency", "AED", "asset_description", "A milling machine", "asset_cost", 1000, "markup_rate", 10, "instalments", 4)
+	d := createReligious(t, "murabaha", "currency", "AED", "asset_description", "A milling machine", "asset_cost", 1000, "markup_rate", 10, "instalments", 4)
 	for _, action := range []string{"order_asset", "purchase_asset", "deliver_asset", "activate"} {
-		d.asks(action, "ownership_documents", []string{"bill"}).conflicts()
+		d.act(action, "ownership_documents", []string{"bill"}).wantConflict()
 	}
-	d.does("approve", fatwa...)
-	d.does("order_asset")
-	d.does("purchase_asset", "ownership_documents", []string{"bill"})
-	d.does("deliver_asset")
-	d.does("activate").hasRaw("data.outstanding", "1100", "data.payment_schedule.0.profit_part", "25")
-	d.does("record_payment", "amount", 1100).has("data.status", "completed")
-	d.asks("settle_early", "rebate", 1).want(422).has("message", "Unsupported action: settle_early")
-	d.holds("A:receivable:{this}", "0")
+	d.mustAct("approve", fatwa...)
+	d.mustAct("order_asset")
+	d.mustAct("purchase_asset", "ownership_documents", []string{"bill"})
+	d.mustAct("deliver_asset")
+	d.mustAct("activate").hasRaw("data.outstanding", "1100", "data.payment_schedule.0.profit_part", "25")
+	d.mustAct("record_payment", "amount", 1100).has("data.status", "completed")
+	d.act("settle_early", "rebate", 1).want(422).has("message", "Unsupported action: settle_early")
+	d.wantBalance("A:receivable:{this}", "0")
 }
 
 func TestMusharakaAndWadiahBeginWithTheirReview(t *testing.T) {
 	review := params{"approved_by": "Dr. Amin", "fatwa_reference": "F-7/2026"}
-	m := vow(t, "musharaka", "compliance_review", review, "partnership_type", "diminishing", "total_value", 1000, "bank_contribution", 600,
+	m := createReligious(t, "musharaka", "compliance_review", review, "partnership_type", "diminishing", "total_value", 1000, "bank_contribution", 600,
 		"customer_contribution", 400, "profit_sharing_ratio", shared, "term_months", 2)
-	m.says("status", "active", "compliance_review.fatwa_reference", "F-7/2026")
-	m.does("buyout_unit", "units", 2).has("data.status", "completed")
-	m.holds("A:musharaka:{this}", "0")
-	w := vow(t, "wadiah", "compliance_review", review, "custody_type", "guaranteed", "initial_amount", 1000)
-	w.does("grant_hibah", "amount", 5, "granted_by", "the board").hasRaw("data.balance", "1005")
-	w.holds("L:wadiah:{this}", "1005")
+	m.wantData("status", "active", "compliance_review.fatwa_reference", "F-7/2026")
+	m.mustAct("buyout_unit", "units", 2).has("data.status", "completed")
+	m.wantBalance("A:musharaka:{this}", "0")
+	w := createReligious(t, "wadiah", "compliance_review", review, "custody_type", "guaranteed", "initial_amount", 1000)
+	w.mustAct("grant_hibah", "amount", 5, "granted_by", "the board").hasRaw("data.balance", "1005")
+	w.wantBalance("L:wadiah:{this}", "1005")
 	for _, productType := range []string{"musharaka", "wadiah"} {
 		m.post(islamic+productType, params{"region": "AE"}).want(422).has("details.compliance_review.0", "is required")
 	}
@@ -127,7 +127,7 @@ func TestAScreeningIsKeptAndNamedByItsContract(t *testing.T) {
 	found.has("data.decision", "fail", "data.rules.1.code", "debt_ratio", "data.rules.1.outcome", "fail", "data.ruleset_version", "1")
 	id := found.at("data.screening_id")
 	board.get(islamic+"screen/"+id).want(200).has("data.given.debt_percent", "30.5", "data.decision", "fail")
-	d := vow(t, "ijara", "screening_id", id, "lease_type", "operating", "asset_description", "A lorry of 12 t", "asset_cost", 1200, "lease_term_months", 3, "monthly_rental", 100)
-	d.does("reject", "reason", "too much debt").has("data.status", "rejected", "data.rejection_reason", "too much debt")
+	d := createReligious(t, "ijara", "screening_id", id, "lease_type", "operating", "asset_description", "A lorry of 12 t", "asset_cost", 1200, "lease_term_months", 3, "monthly_rental", 100)
+	d.mustAct("reject", "reason", "too much debt").has("data.status", "rejected", "data.rejection_reason", "too much debt")
 	d.get(d.path+"/review").want(200).has("data.conclusion", "rejected", "data.screening.screening_id", id, "data.screening.decision", "fail")
 }

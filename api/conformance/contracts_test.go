@@ -13,8 +13,8 @@ import (
 
 const pfp = v1 + "/pfp/"
 
-// pact is one contract of env test, and who has a part in it.
-type pact struct {
+// contractFixture is one contract of env test, and the people who have a part in it.
+type contractFixture struct {
 	caller
 	path   string
 	names  *strings.Replacer
@@ -25,15 +25,15 @@ type pact struct {
 var shared = params{"bank": 50, "customer": 50}
 
 // strike creates a contract of the product, in AED, with these members in its body.
-func strike(t testing.TB, product string, more ...any) *pact {
+func createSecular(t testing.TB, product string, more ...any) *contractFixture {
 	t.Helper()
-	return strikeAt(t, pfp+product, more...)
+	return createContract(t, pfp+product, more...)
 }
 
 // strikeAt creates one at an address of any reading.
-func strikeAt(t testing.TB, base string, more ...any) *pact {
+func createContract(t testing.TB, base string, more ...any) *contractFixture {
 	t.Helper()
-	d := &pact{caller: bearer(t, open(t).Sandbox.SessionToken), people: make(map[string]string)}
+	d := &contractFixture{caller: bearer(t, open(t).Sandbox.SessionToken), people: make(map[string]string)}
 	pairs := []string{}
 	for _, name := range []string{"p", "a", "b", "c"} {
 		d.people[name] = uuid.NewString()
@@ -47,7 +47,7 @@ func strikeAt(t testing.TB, base string, more ...any) *pact {
 }
 
 // asks is an action with these members in its body; without any there is no body.
-func (d *pact) asks(action string, pairs ...any) *answer {
+func (d *contractFixture) act(action string, pairs ...any) *answer {
 	d.t.Helper()
 	var body any
 	if len(pairs) > 0 {
@@ -57,13 +57,13 @@ func (d *pact) asks(action string, pairs ...any) *answer {
 }
 
 // does is an action that is accepted; the answer is the contract.
-func (d *pact) does(action string, pairs ...any) *answer {
+func (d *contractFixture) mustAct(action string, pairs ...any) *answer {
 	d.t.Helper()
-	return d.asks(action, pairs...).want(200)
+	return d.act(action, pairs...).want(200)
 }
 
 // says checks fields of the contract as it is read, given as name, text pairs.
-func (d *pact) says(pairs ...string) *answer {
+func (d *contractFixture) wantData(pairs ...string) *answer {
 	d.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		pairs[i] = "data." + pairs[i]
@@ -72,7 +72,7 @@ func (d *pact) says(pairs ...string) *answer {
 }
 
 // refused checks that the answer is 422 and names exactly this field.
-func (a *answer) refused(field string) *answer {
+func (a *answer) wantRefused(field string) *answer {
 	a.t.Helper()
 	a.want(422).has("error", "unprocessable_entity")
 	if names := a.names("details"); len(names) != 1 || !names[field] {
@@ -82,13 +82,13 @@ func (a *answer) refused(field string) *answer {
 }
 
 // conflicts checks that the machine has refused the transition.
-func (a *answer) conflicts() *answer {
+func (a *answer) wantConflict() *answer {
 	a.t.Helper()
 	return a.want(409).has("error", "conflict")
 }
 
 // moved are the contract's entries, the oldest first: "event: Dr account amount, …".
-func (d *pact) moved() (entries []string) {
+func (d *contractFixture) entries() (entries []string) {
 	d.t.Helper()
 	var list struct {
 		Data []struct {
@@ -112,15 +112,15 @@ func (d *pact) moved() (entries []string) {
 }
 
 // wantMoved checks all entries of the contract.
-func (d *pact) wantMoved(want ...string) {
+func (d *contractFixture) wantEntries(want ...string) {
 	d.t.Helper()
-	if got := d.moved(); strings.Join(got, "\n") != strings.Join(want, "\n") {
+	if got := d.entries(); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		d.t.Errorf("the entries of %s are\n\t%s\nwant\n\t%s", d.path, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
 // holds checks what an account holds; {this} is the contract.
-func (d *pact) holds(account, want string) {
+func (d *contractFixture) wantBalance(account, want string) {
 	d.t.Helper()
 	path := strings.ReplaceAll(account, "{this}", d.path[strings.LastIndex(d.path, "/")+1:])
 	for name, id := range d.people {
@@ -136,101 +136,101 @@ func today(t testing.TB, days int) string {
 }
 
 // issue is an issue of ten certificates of 1.00.
-func issue(t testing.TB, more ...any) *pact {
+func issue(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
-	return strike(t, "certificate-issues", append([]any{
+	return createSecular(t, "certificate-issues", append([]any{
 		"customer_id", absent, "name", "Tower A", "backing_type", "lease", "underlying_asset", "An office tower", "underlying_asset_value", "1200",
 		"total_value", "1000", "certificate_value", "100", "expected_yield", 5, "maturity_months", 12,
 	}, more...)...)
 }
 
 // offered is an issue whose window is open for ten days.
-func offered(t testing.TB, more ...any) *pact {
+func offered(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	d := issue(t, more...)
-	d.does("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).has("data.status", "offering")
+	d.mustAct("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).has("data.status", "offering")
 	return d
 }
 
-func (d *pact) subscribe(name string, certificates any) *answer {
+func (d *contractFixture) subscribe(name string, certificates any) *answer {
 	d.t.Helper()
-	return d.asks("subscribe", "investor_id", d.people[name], "certificates", certificates)
+	return d.act("subscribe", "investor_id", d.people[name], "certificates", certificates)
 }
 
 func TestAnIssueLivesFromItsDraftToItsRedemption(t *testing.T) {
 	d := issue(t, "min_subscription", 2, "max_subscription", 5, "profit_distribution_frequency", "quarterly")
-	d.says("status", "draft", "certificates_total", "10", "certificates_outstanding", "0", "total_profit_distributed", "0")
-	d.does("submit").has("data.status", "under_review")
-	d.asks("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).conflicts()
-	d.does("review", "approved_by", "The committee", "note", "clean").has("data.status", "review_passed", "data.compliance_review.approved_by", "The committee", "data.compliance_review.note", "clean")
-	d.asks("review", "approved_by", "The committee").conflicts()
-	d.asks("offering", "subscription_start", today(t, 0)).refused("subscription_end")
-	d.does("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10))
-	d.asks("activate").refused("subscriptions")
+	d.wantData("status", "draft", "certificates_total", "10", "certificates_outstanding", "0", "total_profit_distributed", "0")
+	d.mustAct("submit").has("data.status", "under_review")
+	d.act("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).wantConflict()
+	d.mustAct("review", "approved_by", "The committee", "note", "clean").has("data.status", "review_passed", "data.compliance_review.approved_by", "The committee", "data.compliance_review.note", "clean")
+	d.act("review", "approved_by", "The committee").wantConflict()
+	d.act("offering", "subscription_start", today(t, 0)).wantRefused("subscription_end")
+	d.mustAct("offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10))
+	d.act("activate").wantRefused("subscriptions")
 	d.subscribe("a", 3).want(200)
 	d.subscribe("b", 4).want(200)
-	d.does("close_subscription").has("data.status", "subscribed", "data.certificates_outstanding", "0")
-	issued := d.does("activate").has("data.status", "active", "data.certificates_outstanding", "7")
+	d.mustAct("close_subscription").has("data.status", "subscribed", "data.certificates_outstanding", "0")
+	issued := d.mustAct("activate").has("data.status", "active", "data.certificates_outstanding", "7")
 	issued.has("data.issue_date", today(t, 0), "data.maturity_date", today(t, 360), "data.next_distribution_date", today(t, 90))
-	d.asks("profit", "total_profit", "100", "period_end_date", today(t, 90)).refused("period_end_date")
+	d.act("profit", "total_profit", "100", "period_end_date", today(t, 90)).wantRefused("period_end_date")
 	advance(t, 90*oneDay)
-	d.asks("profit", "total_profit", "100", "period_end_date", today(t, -91)).refused("period_end_date")
-	d.does("profit", "total_profit", "100", "period_end_date", today(t, 0)).has("data.actual_yield", "10", "data.total_profit_distributed", "100",
+	d.act("profit", "total_profit", "100", "period_end_date", today(t, -91)).wantRefused("period_end_date")
+	d.mustAct("profit", "total_profit", "100", "period_end_date", today(t, 0)).has("data.actual_yield", "10", "data.total_profit_distributed", "100",
 		"data.next_distribution_date", today(t, 90), "data.profit_distributions", fmt.Sprintf(`[{"certificates_outstanding":7,"date":"%s","per_certificate":"14","total_profit":"100"}]`, today(t, 0)))
-	d.asks("mature").refused("maturity_date")
-	d.asks("redeem", "redemption_date", today(t, 0)).conflicts()
+	d.act("mature").wantRefused("maturity_date")
+	d.act("redeem", "redemption_date", today(t, 0)).wantConflict()
 	advance(t, 360*oneDay)
-	d.does("mature").has("data.status", "matured")
-	d.does("redeem", "redemption_date", today(t, 0)).has("data.status", "redeemed", "data.certificates_outstanding", "0")
-	d.wantMoved(
+	d.mustAct("mature").has("data.status", "matured")
+	d.mustAct("redeem", "redemption_date", today(t, 0)).has("data.status", "redeemed", "data.certificates_outstanding", "0")
+	d.wantEntries(
 		"subscribe: Dr A:cash:AE 300, Cr L:subscription:{this}:{a} 300",
 		"subscribe: Dr A:cash:AE 400, Cr L:subscription:{this}:{b} 400",
 		"activate: Dr L:subscription:{this}:{a} 300, Cr Q:holders:{this}:{a} 300, Dr L:subscription:{this}:{b} 400, Cr Q:holders:{this}:{b} 400, Dr A:underlying:{this} 700, Cr A:cash:AE 700",
 		"profit: Dr A:cash:AE 100, Cr L:customer:{a}:current 42, Cr L:customer:{b}:current 56, Cr L:undistributed:{this} 2",
 		"redeem: Dr A:cash:AE 700, Cr A:underlying:{this} 700, Dr Q:holders:{this}:{a} 300, Cr L:customer:{a}:current 300, Dr Q:holders:{this}:{b} 400, Cr L:customer:{b}:current 400, Dr L:undistributed:{this} 2, Cr L:charity 2",
 	)
-	d.holds("L:customer:{a}:current", "342")
-	d.asks("default", "reason", "late").conflicts()
+	d.wantBalance("L:customer:{a}:current", "342")
+	d.act("default", "reason", "late").wantConflict()
 }
 
 // The order of subscribe's checks: each is reached by mending the one before it.
 func TestSubscribeChecksInTheSpecificationsOrder(t *testing.T) {
 	d := issue(t, "min_subscription", 2, "max_subscription", 5)
-	d.subscribe("a", "3").refused("certificates") // no integer, and no offering either
-	d.subscribe("a", 0).refused("certificates")
-	d.subscribe("a", 1).refused("status") // not offered, and below the minimum
-	d.does("offering", "subscription_start", today(t, 1), "subscription_end", today(t, 2))
-	d.subscribe("a", 1).refused("subscription_start") // too early, and below the minimum
+	d.subscribe("a", "3").wantRefused("certificates") // no integer, and no offering either
+	d.subscribe("a", 0).wantRefused("certificates")
+	d.subscribe("a", 1).wantRefused("status") // not offered, and below the minimum
+	d.mustAct("offering", "subscription_start", today(t, 1), "subscription_end", today(t, 2))
+	d.subscribe("a", 1).wantRefused("subscription_start") // too early, and below the minimum
 	advance(t, oneDay)
-	d.subscribe("a", 1).refused("certificates").has("details.certificates.0", "must be at least 2")
-	d.subscribe("a", 6).refused("certificates")
+	d.subscribe("a", 1).wantRefused("certificates").has("details.certificates.0", "must be at least 2")
+	d.subscribe("a", 6).wantRefused("certificates")
 	d.subscribe("a", 3).want(200)
-	if said := d.subscribe("a", 3).refused("certificates").at("details.certificates.0"); !strings.Contains(said, "3 already held") {
+	if said := d.subscribe("a", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(said, "3 already held") {
 		t.Errorf("the ceiling's refusal says %q, want the amount already held", said)
 	}
 	d.subscribe("b", 5).want(200)
-	if said := d.subscribe("c", 3).refused("certificates").at("details.certificates.0"); !strings.Contains(said, "2 are left") {
+	if said := d.subscribe("c", 3).wantRefused("certificates").at("details.certificates.0"); !strings.Contains(said, "2 are left") {
 		t.Errorf("the remainder's refusal says %q", said)
 	}
 	d.subscribe("c", 2).want(200)
-	d.subscribe("a", 2).refused("certificates")
+	d.subscribe("a", 2).wantRefused("certificates")
 	advance(t, 2*oneDay)
-	d.subscribe("a", 2).refused("subscription_end")
+	d.subscribe("a", 2).wantRefused("subscription_end")
 }
 
 func TestEarlyRedemptionIsGatedAndCostsItsPenalty(t *testing.T) {
 	closed := offered(t)
 	closed.subscribe("a", 3).want(200)
-	closed.does("activate")
-	closed.asks("redeem_early", "redemption_date", today(t, 0)).refused("early_redemption_allowed")
+	closed.mustAct("activate")
+	closed.act("redeem_early", "redemption_date", today(t, 0)).wantRefused("early_redemption_allowed")
 	d := offered(t, "early_redemption_allowed", true, "early_redemption_penalty", "20")
 	d.subscribe("a", 3).want(200)
 	d.subscribe("b", 4).want(200)
-	d.does("activate")
-	d.does("redeem_early", "redemption_date", today(t, 0)).has("data.status", "redeemed", "data.certificates_outstanding", "0")
-	d.holds("L:customer:{a}:current", "292") // 300 less floor(20 × 3 ÷ 7)
-	d.holds("L:customer:{b}:current", "389") // 400 less floor(20 × 4 ÷ 7)
-	if moved := d.moved(); !strings.HasSuffix(moved[len(moved)-1], "Cr I:penalty 19") {
+	d.mustAct("activate")
+	d.mustAct("redeem_early", "redemption_date", today(t, 0)).has("data.status", "redeemed", "data.certificates_outstanding", "0")
+	d.wantBalance("L:customer:{a}:current", "292") // 300 less floor(20 × 3 ÷ 7)
+	d.wantBalance("L:customer:{b}:current", "389") // 400 less floor(20 × 4 ÷ 7)
+	if moved := d.entries(); !strings.HasSuffix(moved[len(moved)-1], "Cr I:penalty 19") {
 		t.Errorf("the penalty went elsewhere: %s", moved[len(moved)-1])
 	}
 }
@@ -238,65 +238,65 @@ func TestEarlyRedemptionIsGatedAndCostsItsPenalty(t *testing.T) {
 func TestADefaultOfAnIssueKeepsItsReasonAndThePairOpen(t *testing.T) {
 	d := offered(t, "metadata", params{"file": "A-7"})
 	d.subscribe("a", 3).want(200)
-	d.does("activate")
-	d.asks("default").refused("reason")
-	d.does("default", "reason", "the tenant is gone").has("data.status", "defaulted", "data.metadata.default_reason", "the tenant is gone", "data.metadata.file", "A-7")
-	d.holds("Q:holders_defaulted:{this}:{a}", "300")
-	d.holds("A:underlying_impaired:{this}", "300")
-	d.holds("A:underlying:{this}", "0")
-	d.asks("profit", "total_profit", "1").conflicts()
+	d.mustAct("activate")
+	d.act("default").wantRefused("reason")
+	d.mustAct("default", "reason", "the tenant is gone").has("data.status", "defaulted", "data.metadata.default_reason", "the tenant is gone", "data.metadata.file", "A-7")
+	d.wantBalance("Q:holders_defaulted:{this}:{a}", "300")
+	d.wantBalance("A:underlying_impaired:{this}", "300")
+	d.wantBalance("A:underlying:{this}", "0")
+	d.act("profit", "total_profit", "1").wantConflict()
 }
 
 // managed is an investment of 10.00 shared 60 to 40.
-func managed(t testing.TB, more ...any) *pact {
+func managed(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
-	return strike(t, "managed-investments", append([]any{
+	return createSecular(t, "managed-investments", append([]any{
 		"currency", "AED", "capital_amount", "1000", "business_type", "trade", "term_months", 12, "profit_sharing_ratio", params{"bank": 60, "customer": 40},
 	}, more...)...)
 }
 
 func TestAManagedInvestmentLivesToItsCompletion(t *testing.T) {
 	d := managed(t, "reporting_frequency", "monthly")
-	d.does("fund").has("data.status", "funded", "data.current_value", "1000")
-	d.does("activate").has("data.status", "active", "data.next_reporting_date", today(t, 30))
+	d.mustAct("fund").has("data.status", "funded", "data.current_value", "1000")
+	d.mustAct("activate").has("data.status", "active", "data.next_reporting_date", today(t, 30))
 	advance(t, 90*oneDay)
-	d.asks("profit", "gross_profit", "101").refused("period_end_date")
-	d.asks("profit", "gross_profit", "101", "period_end_date", today(t, 1)).refused("period_end_date")
-	d.asks("profit", "gross_profit", "101", "period_end_date", today(t, -91)).refused("period_end_date")
-	d.asks("profit", "gross_profit", "-1", "period_end_date", today(t, -60)).refused("gross_profit")
-	d.does("profit", "gross_profit", "101", "period_end_date", today(t, -60)).has("data.current_value", "1060", "data.next_reporting_date", today(t, -30),
+	d.act("profit", "gross_profit", "101").wantRefused("period_end_date")
+	d.act("profit", "gross_profit", "101", "period_end_date", today(t, 1)).wantRefused("period_end_date")
+	d.act("profit", "gross_profit", "101", "period_end_date", today(t, -91)).wantRefused("period_end_date")
+	d.act("profit", "gross_profit", "-1", "period_end_date", today(t, -60)).wantRefused("gross_profit")
+	d.mustAct("profit", "gross_profit", "101", "period_end_date", today(t, -60)).has("data.current_value", "1060", "data.next_reporting_date", today(t, -30),
 		"data.profit_distributions", fmt.Sprintf(`[{"bank_share":"60","customer_share":"41","date":"%s","gross_profit":"101"}]`, today(t, -60)))
-	d.does("profit", "gross_profit", "0", "period_end_date", today(t, -30)).has("data.current_value", "1060", "data.next_reporting_date", today(t, 0))
-	d.asks("loss", "amount", "0", "period_end_date", today(t, -30)).refused("amount")
-	d.does("loss", "amount", "70", "period_end_date", today(t, -10)).has("data.current_value", "990", "data.next_reporting_date", today(t, 30),
+	d.mustAct("profit", "gross_profit", "0", "period_end_date", today(t, -30)).has("data.current_value", "1060", "data.next_reporting_date", today(t, 0))
+	d.act("loss", "amount", "0", "period_end_date", today(t, -30)).wantRefused("amount")
+	d.mustAct("loss", "amount", "70", "period_end_date", today(t, -10)).has("data.current_value", "990", "data.next_reporting_date", today(t, 30),
 		"data.metadata.losses", fmt.Sprintf(`[{"date":"%s","loss_amount":"70","new_value":"990"}]`, today(t, -10)))
-	d.does("complete", "final_value", "900").has("data.status", "completed", "data.current_value", "900", "data.actual_end_date", today(t, 0),
+	d.mustAct("complete", "final_value", "900").has("data.status", "completed", "data.current_value", "900", "data.actual_end_date", today(t, 0),
 		"data.metadata.final_settlement", `{"returned_to_bank":"990","total_loss":"70","total_profit":"60","variance":"-90"}`)
-	d.wantMoved(
+	d.wantEntries(
 		"fund: Dr A:mudaraba:{this} 1000, Cr A:cash:AE 1000",
 		"profit: Dr A:mudaraba:{this} 60, Dr A:venture_due:{this} 41, Cr I:mudaraba 60, Cr L:manager_profit:{this} 41, Dr L:manager_profit:{this} 41, Cr A:venture_due:{this} 41",
 		"loss: Dr E:mudaraba_loss 70, Cr A:mudaraba:{this} 70",
 		"complete: Dr A:cash:AE 990, Cr A:mudaraba:{this} 990",
 	)
-	d.asks("complete", "final_value", "1").conflicts()
+	d.act("complete", "final_value", "1").wantConflict()
 }
 
 func TestALossOfAllLiquidatesAManagedInvestment(t *testing.T) {
 	d := managed(t)
-	d.does("fund")
-	d.does("activate")
-	d.asks("liquidate").want(422).has("message", "Unsupported action: liquidate")
-	d.does("loss", "amount", "1001").has("data.status", "liquidated", "data.current_value", "0", "data.actual_end_date", today(t, 0),
+	d.mustAct("fund")
+	d.mustAct("activate")
+	d.act("liquidate").want(422).has("message", "Unsupported action: liquidate")
+	d.mustAct("loss", "amount", "1001").has("data.status", "liquidated", "data.current_value", "0", "data.actual_end_date", today(t, 0),
 		"data.metadata.losses.0.loss_amount", "1000")
-	d.holds("A:mudaraba:{this}", "0")
+	d.wantBalance("A:mudaraba:{this}", "0")
 	for _, action := range []string{"profit", "loss", "complete"} {
-		d.asks(action, "amount", "1", "gross_profit", "1", "final_value", "1", "period_end_date", today(t, 0)).conflicts()
+		d.act(action, "amount", "1", "gross_profit", "1", "final_value", "1", "period_end_date", today(t, 0)).wantConflict()
 	}
 }
 
 func TestAManagedInvestmentMayBeCompletedBeforeItIsActive(t *testing.T) {
 	d := managed(t)
-	d.asks("complete", "final_value", "1000").conflicts()
-	d.does("fund")
-	d.does("complete", "final_value", "1000").has("data.status", "completed", "data.metadata.final_settlement.variance", "0")
+	d.act("complete", "final_value", "1000").wantConflict()
+	d.mustAct("fund")
+	d.mustAct("complete", "final_value", "1000").has("data.status", "completed", "data.metadata.final_settlement.variance", "0")
 }

@@ -20,15 +20,15 @@ func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
 	m.notify(1, other.params())
 	m.create(payment(good, "txid", "in"))
 	m.create(payout(good, "txid", "out", "amount", "1"))
-	h.wantTold("charged of in")
-	other.wantTold("charged of out")
+	h.wantNotified("charged of in")
+	other.wantNotified("charged of out")
 }
 
 func TestThereIsOneEventTypePerStatus(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	types := func(want ...string) {
 		t.Helper()
-		for _, n := range h.wantTold(want...) {
+		for _, n := range h.wantNotified(want...) {
 			if n.parsed.Type != "transaction."+n.parsed.Data.Status {
 				t.Errorf("type %s of status %s", n.parsed.Type, n.parsed.Data.Status)
 			}
@@ -76,7 +76,7 @@ func TestTheEnvelopeHasItsFields(t *testing.T) {
 	m, h := hooked(t, `{"fee_bps":"1000","fee_mode":"on_top"}`)
 	now := clock(t)
 	id := m.create(payment(good, "txid", `t "1" é`, "merchant_meta", params{"order": 7, "deep": params{"a": []int{1}}})).at("id")
-	n := h.wantTold(`charged of t "1" é`)[0]
+	n := h.wantNotified(`charged of t "1" é`)[0]
 	if names := slices.Sorted(maps.Keys(n.object(""))); strings.Join(names, " ") != "data event_id timestamp type" {
 		t.Errorf("the envelope has %v", names)
 	}
@@ -111,7 +111,7 @@ func TestTheEnvelopeHasItsFields(t *testing.T) {
 func TestARefusalIsToldWithItsReason(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.create(payment(noFunds, "txid", "a"))
-	if got := h.wantTold("rejected of a")[0].parsed.Data; got.Error != "There is not enough money on the card." || got.Code != "insufficient_funds" {
+	if got := h.wantNotified("rejected of a")[0].parsed.Data; got.Error != "There is not enough money on the card." || got.Code != "insufficient_funds" {
 		t.Errorf("error_description %q, error_code %q", got.Error, got.Code)
 	}
 }
@@ -119,7 +119,7 @@ func TestARefusalIsToldWithItsReason(t *testing.T) {
 func TestTheSignatureIsOfTimestampAndBody(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.create(payment(good, "txid", "a"))
-	n := h.wantTold("charged of a")[0]
+	n := h.wantNotified("charged of a")[0]
 	n.hasHeaders(n.signatures("whsec"))
 }
 
@@ -127,14 +127,14 @@ func TestWithoutASecretNothingIsSigned(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.notify(0, h.params())
 	m.create(payment(good, "txid", "a"))
-	h.wantTold("charged of a")[0].hasHeaders(nil)
+	h.wantNotified("charged of a")[0].hasHeaders(nil)
 }
 
 func TestWhileSecretsRotateBothSign(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.notify(0, h.params("secret", "new", "secret_previous", "old"))
 	m.create(payment(good, "txid", "a"))
-	n := h.wantTold("charged of a")[0]
+	n := h.wantNotified("charged of a")[0]
 	want := n.signatures("new")
 	want["x-webhook-signature-previous"] = n.signed("old")
 	n.hasHeaders(want)
@@ -178,7 +178,7 @@ func TestEachAttemptHasTheSameEventIDAndAFreshSignature(t *testing.T) {
 	m.create(payment(good, "txid", "a"))
 	first := clock(t)
 	advance(t, 8*3600)
-	all := h.wantTold("charged of a", "charged of a", "charged of a", "charged of a", "charged of a", "charged of a")
+	all := h.wantNotified("charged of a", "charged of a", "charged of a", "charged of a", "charged of a", "charged of a")
 	at := first
 	for i, n := range all {
 		at = at.Add([]time.Duration{0, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}[i])
@@ -205,11 +205,11 @@ func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
 			}
 		})
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
-		h.wantTold("charged of " + fmt.Sprint(status))
+		h.wantNotified("charged of " + fmt.Sprint(status))
 		delivery(t, id).has("data.0.state", "delivered", "data.0.attempts", "1")
 	}
 	advance(t, 8*3600)
-	h.wantTold()
+	h.wantNotified()
 }
 
 func TestWhateverIsNo2xxIsAFailure(t *testing.T) {
@@ -221,11 +221,11 @@ func TestWhateverIsNo2xxIsAFailure(t *testing.T) {
 			w.WriteHeader(status)
 		})
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
-		h.wantTold("charged of " + fmt.Sprint(status))
+		h.wantNotified("charged of " + fmt.Sprint(status))
 		event := delivery(t, id).has("data.0.state", "pending").at("data.0.event_id")
 		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).is("data.attempts.0.error", regexp.MustCompile(`.`))
 	}
-	elsewhere.wantTold() // no redirect is followed
+	elsewhere.wantNotified() // no redirect is followed
 }
 
 func TestAReceiverThatIsNotThereIsAFailure(t *testing.T) {
@@ -245,65 +245,65 @@ func TestARejectionIsNotToldWhileAnotherTerminalIsTried(t *testing.T) {
 		m.notify(i, h.params())
 	}
 	id := m.create(payment(good, "txid", "a")).has("status", "charged").at("id")
-	h.wantTold("charged of a")
+	h.wantNotified("charged of a")
 	delivery(t, id).has("data.0.terminal_id", m.terminals[1], "data.1", absent)
 	m.create(payment(declined, "txid", "b"))
-	h.wantTold("rejected of b") // the last refusal is the transaction's
+	h.wantNotified("rejected of b") // the last refusal is the transaction's
 }
 
 func TestATransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
 	terminal := m.merchantTerminal(h.params("secret", "own"))
 	id := m.create(payment(good, "txid", "a")).has("status", "rejected", "error_description", "no terminal available").at("id")
-	n := h.wantTold("rejected of a")[0]
+	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("own"))
 	delivery(t, id).has("data.0.terminal_id", terminal)
 	m.create(by(params{}, "txid", "b")).has("error_description", "unexpected card")
-	h.wantTold("rejected of b")
+	h.wantNotified("rejected of b")
 }
 
 func TestAPartnersOwnAddressIsUsedWhereATerminalHasNone(t *testing.T) {
 	h, terminals := newHook(t), newHook(t)
 	m := newMerchant(t, "notify_url", h.server.URL, "secret", "the partner's")
 	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
-	n := h.wantTold("rejected of a")[0]
+	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("the partner's"))
 	to := delivery(t, id).at("data.0.terminal_id") // a name of the partner's own
 	admin(t).get(v1+"/deliveries?terminal_id="+to).want(200).has("data.0.transaction_id", id, "data.1", absent)
 	admin(t).post(v1+"/deliveries/replay", params{"terminal_id": to}).wantBody(200, `{"data":{"replayed":0}}`)
 	m.terminal("payment", `{}`)
 	m.create(payment(good, "txid", "b"))
-	n = h.wantTold("charged of b")[0]
+	n = h.wantNotified("charged of b")[0]
 	n.hasHeaders(n.signatures("the partner's"))
 	m.notify(0, terminals.params()) // an address without a secret: the partner's secret is not for it
 	m.create(payment(good, "txid", "c"))
-	terminals.wantTold("charged of c")[0].hasHeaders(nil)
-	h.wantTold()
+	terminals.wantNotified("charged of c")[0].hasHeaders(nil)
+	h.wantNotified()
 }
 
 func TestAnAddressInTheRequestIsIgnored(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	sent := newHook(t)
 	m.create(payment(good, "txid", "a", "notifyUrl", sent.server.URL, "notify_url", sent.server.URL))
-	h.wantTold("charged of a")
-	sent.wantTold()
+	h.wantNotified("charged of a")
+	sent.wantNotified()
 }
 
-// Whatever is told of a card's payment, nothing of the card is in it.
+// No notification of a card's payment holds anything of the card.
 func TestNoNotificationHasCredentials(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	for _, number := range []string{good, declined, processing, redirected, delayed} {
 		m.create(payment(number, "txid", "a"+number[12:]))
 	}
 	advance(t, 5)
-	told := h.all()
-	for _, n := range told {
+	notified := h.all()
+	for _, n := range notified {
 		if quoted := quotes(n.body); quoted != "" || strings.Contains(n.body, "JANE DOE") || strings.Contains(n.body, "cvv") {
-			t.Errorf("told with credentials: %s", n.body)
+			t.Errorf("notified with credentials: %s", n.body)
 		}
 	}
-	if len(told) != 5 {
-		t.Errorf("%d notifications", len(told))
+	if len(notified) != 5 {
+		t.Errorf("%d notifications", len(notified))
 	}
 }
 
@@ -318,24 +318,24 @@ func TestWithoutAnAddressNobodyIsTold(t *testing.T) {
 func TestAHostedTransactionIsToldOfWhenItEnds(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	id := m.create(hosted("txid", "a")).has("status", "created").at("id")
-	h.wantTold()
+	h.wantNotified()
 	m.proceed(id, params{"money_storage": card(processing)}).want(200).has("status", "failed")
-	h.wantTold("failed of a")
+	h.wantNotified("failed of a")
 }
 
 func TestASecondNotificationIsAboutARefundOrACorrection(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	id := m.create(payment(good, "txid", "a")).at("id")
-	first := h.wantTold("charged of a")[0]
+	first := h.wantNotified("charged of a")[0]
 	m.refund(id, "400").want(200)
-	second := h.wantTold("refunded of a")[0]
+	second := h.wantNotified("refunded of a")[0]
 	m.refund(id, "100").want(200)
-	third := h.wantTold("refunded of a")[0]
+	third := h.wantNotified("refunded of a")[0]
 	if a, b, c := first.parsed.EventID, second.parsed.EventID, third.parsed.EventID; a == b || b == c || a == c {
 		t.Errorf("events %s, %s and %s", a, b, c)
 	}
 	m.refund(m.create(payment(refundRefused, "txid", "b")).at("id"), "").want(200)
-	h.wantTold("charged of b")
+	h.wantNotified("charged of b")
 }
 
 // Where a notification goes and how it is signed is looked up at each attempt.
@@ -343,11 +343,11 @@ func TestARetryGoesToTheAddressOfItsTime(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.answers(500)
 	m.create(payment(good, "txid", "a"))
-	before := h.wantTold("charged of a")[0]
+	before := h.wantNotified("charged of a")[0]
 	moved := newHook(t)
 	m.notify(0, moved.params("secret", "next"))
 	advance(t, 30)
-	after := moved.wantTold("charged of a")[0]
+	after := moved.wantNotified("charged of a")[0]
 	after.hasHeaders(after.signatures("next"))
 	if after.parsed.EventID != before.parsed.EventID {
 		t.Errorf("it is another event")
@@ -374,7 +374,7 @@ func TestADeliverySurvivesAKillAndKeepsItsID(t *testing.T) {
 	}
 }
 
-// delivery is the list of what was told of a transaction.
+// delivery is the list of notifications of a transaction.
 func delivery(t testing.TB, id string) *answer {
 	t.Helper()
 	return admin(t).get(v1 + "/deliveries?transaction_id=" + id).want(200)

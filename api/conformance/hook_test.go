@@ -99,7 +99,7 @@ func (h *hook) arrived() []*notification {
 
 // wantTold checks what has arrived since the last time, in any order but that of one
 // transaction: "status of txid".
-func (h *hook) wantTold(want ...string) []*notification {
+func (h *hook) wantNotified(want ...string) []*notification {
 	h.t.Helper()
 	all := h.all()
 	left := append([]string(nil), want...)
@@ -113,11 +113,11 @@ func (h *hook) wantTold(want ...string) []*notification {
 			}
 		}
 		if !found {
-			h.t.Errorf("told, and not expected: %s", said)
+			h.t.Errorf("notified, and not expected: %s", said)
 		}
 	}
 	for _, w := range left {
-		h.t.Errorf("not told: %s", w)
+		h.t.Errorf("not notified: %s", w)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

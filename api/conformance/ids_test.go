@@ -8,7 +8,7 @@ import "testing"
 func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.create(payment(good, "txid", "a"))
-	event := h.wantTold("charged of a")[0].parsed.EventID
+	event := h.wantNotified("charged of a")[0].parsed.EventID
 	if !uuid4.MatchString(event) {
 		t.Errorf("event_id %s", event)
 	}

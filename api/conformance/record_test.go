@@ -41,8 +41,8 @@ func TestATxidOfNothingComesBackAsSent(t *testing.T) {
 	none := m.create(payment(good, "txid", "")).hasRaw("txid", `""`)
 	m.read(none.at("id")).hasRaw("txid", `""`)
 	m.get(transactions+"?env=test").want(200).hasRaw("data.0.txid", `""`)
-	if data := h.wantTold("charged of ")[0].object("data"); string(data["txid"]) != `""` {
-		t.Errorf("told as %s", data["txid"])
+	if data := h.wantNotified("charged of ")[0].object("data"); string(data["txid"]) != `""` {
+		t.Errorf("notified as %s", data["txid"])
 	}
 	m.create(hosted("txid", "")).hasRaw("txid", `""`)
 	m.create(payment(good)).hasRaw("txid", "null")
@@ -112,13 +112,13 @@ func TestACodeIsTheSameInEveryLanguage(t *testing.T) {
 	m.terminal("payment", `{}`)
 	m.notify(0, h.params())
 	m.create(payment(declined, "txid", "a")).has("error_code", "card_declined", "error_description", "Карта отклонена.")
-	data := h.wantTold("rejected of a")[0].object("data")
+	data := h.wantNotified("rejected of a")[0].object("data")
 	if string(data["error_code"]) != `"card_declined"` || string(data["error_description"]) != `"Карта отклонена."` {
-		t.Errorf("told with %s and %s", data["error_code"], data["error_description"])
+		t.Errorf("notified with %s and %s", data["error_code"], data["error_description"])
 	}
 	id := m.create(payment(refundRefused, "txid", "b")).at("id")
-	if data = h.wantTold("charged of b")[0].object("data"); string(data["error_code"]) != "null" {
-		t.Errorf("a success is told with the code %s", data["error_code"])
+	if data = h.wantNotified("charged of b")[0].object("data"); string(data["error_code"]) != "null" {
+		t.Errorf("a success is notified with the code %s", data["error_code"])
 	}
 	m.refund(id, "").want(200).has("refunds.0.error_code", "refund_refused", "refund_msg", "Провайдер отказал в возврате.")
 }
@@ -194,23 +194,23 @@ func TestATerminalSaysOfWhichStatusesItsMerchantIsNotified(t *testing.T) {
 	m, h := hooked(t, `{"two_phase":true}`)
 	m.notify(0, h.params("notify_statuses", []string{"charged", "authorizing"}))
 	id := m.create(payment(good, "txid", "a")).at("id")
-	h.wantTold("authorizing of a")
+	h.wantNotified("authorizing of a")
 	m.commit(id, "").want(200)
 	m.refund(id, "").want(200)
-	h.wantTold("charged of a")
+	h.wantNotified("charged of a")
 
 	m.notify(0, h.params("notify_statuses", "all"))
 	id = m.create(payment(delayed, "txid", "b")).at("id")
-	h.wantTold("created of b", "new of b", "authorizing of b", "charging of b")
+	h.wantNotified("created of b", "new of b", "authorizing of b", "charging of b")
 	m.cancel(id).want(200)
-	h.wantTold("failed of b")
+	h.wantNotified("failed of b")
 
 	m.notify(0, h.params("notify_statuses", []string{}))
 	m.create(payment(declined, "txid", "c"))
-	h.wantTold()
+	h.wantNotified()
 	m.notify(0, h.params("notify_statuses", nil))
 	m.create(payment(declined, "txid", "d"))
-	h.wantTold("rejected of d")
+	h.wantNotified("rejected of d")
 
 	for _, wrong := range []any{"none", "", 7, true, params{}, []any{"charged", "paid"}, []any{7}, []any{"ALL"}, []any{nil}, []any{"all"}} {
 		a := admin(t).patch(v1+"/terminal/"+m.terminals[0], params{"merchant_params": h.params("notify_statuses", wrong)}).want(422)

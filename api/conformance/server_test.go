@@ -12,10 +12,10 @@ import (
 	"mizan/internal/testkit"
 )
 
-// house is the one server of a run. It is started by the first test that needs
+// server is the one server of a run. It is started by the first test that needs
 // it and outlives it, so it is a testing.TB of its own to testkit: one that ends
 // with the process. Methods that testkit does not call are not there.
-type house struct {
+type server struct {
 	testing.TB
 
 	dir    string
@@ -26,33 +26,33 @@ type house struct {
 	ends   []func()
 }
 
-var sandbox house
+var sandbox server
 
 // Helper implements testing.TB.
-func (h *house) Helper() {}
+func (h *server) Helper() {}
 
 // TempDir implements testing.TB.
-func (h *house) TempDir() string { return h.dir }
+func (h *server) TempDir() string { return h.dir }
 
 // Cleanup implements testing.TB.
-func (h *house) Cleanup(end func()) { h.ends = append(h.ends, end) }
+func (h *server) Cleanup(end func()) { h.ends = append(h.ends, end) }
 
 // Errorf implements testing.TB: what goes wrong outside a test is printed.
-func (h *house) Errorf(format string, args ...any) {
+func (h *server) Errorf(format string, args ...any) {
 	h.broken = errors.Join(h.broken, fmt.Errorf(format, args...))
 }
 
 // Fatal implements testing.TB.
-func (h *house) Fatal(args ...any) { panic(broken(fmt.Sprint(args...))) }
+func (h *server) Fatal(args ...any) { panic(broken(fmt.Sprint(args...))) }
 
 // Fatalf implements testing.TB.
-func (h *house) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
+func (h *server) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
 
 // broken is the panic of a failure outside a test.
 type broken string
 
 // guard calls fn and keeps its failure.
-func (h *house) guard(fn func()) {
+func (h *server) guard(fn func()) {
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
@@ -82,7 +82,7 @@ func open(t testing.TB) *testkit.Server {
 
 // close stops the server and has its books checked; the error says what is wrong
 // with the stop or with the books.
-func (h *house) close() error {
+func (h *server) close() error {
 	if h.server != nil && h.broken == nil {
 		h.guard(h.audit)
 	}
@@ -92,7 +92,7 @@ func (h *house) close() error {
 	return h.broken
 }
 
-func (h *house) audit() {
+func (h *server) audit() {
 	if code := h.server.Stop(); code != 0 {
 		h.Errorf("the server stopped with %d\n%s", code, h.server.Stderr())
 	}

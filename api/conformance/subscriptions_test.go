@@ -27,11 +27,11 @@ const (
 type sink struct {
 	*httptest.Server
 	mu  sync.Mutex
-	got []told // guarded by mu
+	got []streamEvent // guarded by mu
 }
 
-// told is a request that came to the sink.
-type told struct {
+// streamEvent is a request that the sink received.
+type streamEvent struct {
 	body    []byte
 	headers http.Header
 }
@@ -47,7 +47,7 @@ func listen(t testing.TB) *sink {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.got = append(s.got, told{body, r.Header.Clone()})
+		s.got = append(s.got, streamEvent{body, r.Header.Clone()})
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -119,12 +119,12 @@ func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
 		metadata, _ := body["metadata"].(map[string]any)
 		if shown["amount"] != json.Number("990") || shown["id"] != id || metadata["plan"] != "gold" || body["initial_payment_id"] != initial ||
 			body["partner_id"] != json.Number(m.number) {
-			t.Errorf("told %v", body)
+			t.Errorf("notified %v", body)
 		}
 	}
 	want := []string{"subscription.renewed", "subscription.paused", "subscription.resumed", "subscription.cancelled"}
 	if slices.Sort(events); !slices.Equal(events, slices.Sorted(slices.Values(want))) { // notifications are not ordered
-		t.Errorf("told of %q, want %q", events, want)
+		t.Errorf("notified of %q, want %q", events, want)
 	}
 	if shown, _ := stream[0]["subscription"].(map[string]any); shown["last_transaction_id"] != last {
 		t.Errorf("the renewal's transaction is %v, want %s", shown["last_transaction_id"], last)
@@ -192,7 +192,7 @@ func TestARenewalThatIsNotPaidIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
 		events = append(events, strings.TrimPrefix(fmt.Sprint(body["event"]), "subscription."))
 	}
 	if slices.Sort(events); strings.Join(events, " ") != "paused payment_failed payment_failed payment_failed payment_failed" {
-		t.Errorf("told of %q", events)
+		t.Errorf("notified of %q", events)
 	}
 	m.read(m.subscription(id).at("data.last_transaction_id")).has("status", "rejected", "merchant_meta.renewal_attempt", "4")
 }

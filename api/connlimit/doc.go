@@ -1,5 +1,5 @@
 // Package connlimit bounds the connections that listeners of the process hold, so that
-// nobody can use up its file handles or its memory by connecting.
+// no caller can use up its file handles or its memory by connecting.
 //
 // Invariants:
 //  1. A Gate never holds more connections than its total, nor more from one address (of

@@ -192,7 +192,7 @@ func TestKnownCallersAndThinAddressesStay(t *testing.T) {
 	}
 	ended(t, alone)
 	if !say(t, known, 'a') {
-		t.Error("the caller with a credential was closed for strangers")
+		t.Error("the caller with a credential was closed for callers without one")
 	}
 }
 

@@ -1,17 +1,17 @@
 // Package shed bounds how long commands wait for the service itself, and refuses those
 // that would wait longer: load shedding by the age of the queue's head.
 //
-// So many commands are in service at once as keep the machine busy; the rest waits in one
+// As many commands are in service at once as keep the machine busy. The rest waits in one
 // queue, first in, first out. A command that has waited MaxAge without a place is shed:
 // nothing was done for it. Where the queue has not been empty for MaxAge, there is more
-// to do than can be done, and waiting helps nobody: the bound is StandingAge then, so
+// to do than can be done, and waiting helps no one: the bound is StandingAge then, so
 // that what is accepted is answered soon whatever the load. A burst is let through.
 //
 // Invariants:
 //  1. A command is accepted within MaxAge of its Enter, or shed.
-//  2. Nobody overtakes: a command that comes while others wait, waits behind them.
-//  3. Whoever waits for something else takes no place from others: Away says how many wait
-//     for a rail, and after Lapse, which no work of our own takes, a place lapses.
+//  2. No command overtakes: one that comes while others wait, waits behind them.
+//  3. A command that waits for a provider takes no place from others: ProviderCalls says how
+//     many do, and a place lapses after Lapse, which no work of the service itself takes.
 //  4. No more than so many are refused in a second, and the rest waits for that. To refuse
 //     costs a third of what a command does: clients that ask again at once would take the
 //     machine from what is accepted.

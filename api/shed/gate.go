@@ -17,9 +17,9 @@ const (
 	RefusalsOfCore = 1_000                  // refusals a second, for each core
 )
 
-// glance is how often the gate is looked at while somebody waits: for commands that have
-// waited too long, for those that are to be told so, and for places that have become free
-// without anybody's leaving.
+// glance is how often the gate is looked at while commands wait: for commands that have
+// waited too long, for those that are to be refused, and for places that have become free
+// although no command has left.
 const glance = 10 * time.Millisecond
 
 // Options make a Gate.
@@ -29,9 +29,9 @@ type Options struct {
 	Refusals int           // a second; 0: RefusalsOfCore for each core
 	Clock    Clock         // nil: the machine's
 
-	// Away is how many commands in service wait for somebody else now, and so leave
+	// ProviderCalls is how many commands in service wait for a provider now, and so leave
 	// their places to others; nil: none.
-	Away func() int
+	ProviderCalls func() int
 }
 
 // Clock is the time that commands wait by.
@@ -57,23 +57,23 @@ type Gate struct {
 	inside  list.List // guarded by mu: of *Place, who entered first in front
 	lapsed  int       // guarded by mu: commands in service whose place has lapsed
 	waiting list.List // guarded by mu: of *Place, who came first in front
-	stands  time.Time // guarded by mu: since when somebody waits
-	late    list.List // guarded by mu: of *Place, that are shed and have not been told yet
+	stands  time.Time // guarded by mu: since when commands wait
+	late    list.List // guarded by mu: of *Place, that are shed and have not been answered yet
 	watched bool      // guarded by mu: look will run
 	shed    uint64    // guarded by mu: commands that got no place
 }
 
 // Place is a command's right to be carried out.
 type Place struct {
-	gate  *Gate
-	since time.Time // its Enter; once it is inside, when that was
-	told  chan bool // buffered: one; nil: it did not have to wait
-	at    *list.Element
+	gate   *Gate
+	since  time.Time // its Enter; once it is inside, when that was
+	answer chan bool // buffered: one; nil: it did not have to wait
+	at     *list.Element
 }
 
 // New makes a gate.
 func New(o Options) *Gate {
-	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), away: o.Away}
+	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), away: o.ProviderCalls}
 	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/glance))
 	if g.clock == nil {
 		g.clock = machine{}
@@ -85,16 +85,16 @@ func New(o Options) *Gate {
 }
 
 // Enter waits for a place, at most MaxAge. With one the command is accepted, and has to
-// Leave; nil: it is shed. Where many are, that may be told later than MaxAge.
+// Leave; nil: it is shed. Where many are, the refusal may come later than MaxAge.
 func (g *Gate) Enter() *Place {
 	p := g.ask()
-	if p.told == nil || <-p.told {
+	if p.answer == nil || <-p.answer {
 		return p
 	}
 	return nil
 }
 
-// ask takes a place, or waits in the queue until it is told.
+// ask takes a place, or waits in the queue until it is answered.
 func (g *Gate) ask() *Place {
 	p := &Place{gate: g, since: g.clock.Now()}
 	g.mu.Lock()
@@ -104,7 +104,7 @@ func (g *Gate) ask() *Place {
 		if g.waiting.Len() == 0 {
 			g.stands = p.since
 		}
-		p.told = make(chan bool, 1)
+		p.answer = make(chan bool, 1)
 		g.waiting.PushBack(p)
 		g.watch()
 		return p
@@ -170,7 +170,7 @@ func (g *Gate) advance(now time.Time) {
 		case g.vacant():
 			g.waiting.Remove(head)
 			p.since, p.at = now, g.inside.PushBack(p)
-			p.told <- true
+			p.answer <- true
 		default:
 			return
 		}
@@ -195,7 +195,7 @@ func (g *Gate) look() {
 	}
 	g.advance(now)
 	for n := g.refusals; n > 0 && g.late.Len() > 0; n-- {
-		g.late.Remove(g.late.Front()).(*Place).told <- false
+		g.late.Remove(g.late.Front()).(*Place).answer <- false
 	}
 	if g.waiting.Len()+g.late.Len() > 0 {
 		g.watch()

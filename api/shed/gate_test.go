@@ -59,14 +59,14 @@ func gate(t *testing.T, o Options) *gated {
 	return &gated{New(o), c, t}
 }
 
-// became is what a command that asked for a place was told so far.
+// became is what a command that asked for a place was answered so far.
 func (p *Place) became() string {
-	if p.told == nil {
+	if p.answer == nil {
 		return "accepted"
 	}
 	select {
-	case ok := <-p.told:
-		p.told <- ok
+	case ok := <-p.answer:
+		p.answer <- ok
 		if ok {
 			return "accepted"
 		}
@@ -83,7 +83,7 @@ func (g *gated) is(p *Place, want string) {
 	}
 }
 
-// enters has a command ask, and checks what it is told at once.
+// enters has a command ask, and checks the immediate answer.
 func (g *gated) enters(want string) *Place {
 	g.t.Helper()
 	p := g.ask()
@@ -161,7 +161,7 @@ func TestPlacesGoToThoseWhoHaveWaitedLongest(t *testing.T) {
 // Nor does anybody overtake where a place becomes free in the middle of an Enter.
 func TestWhoComesWhileOthersWaitWaitsBehindThem(t *testing.T) {
 	asked := 0
-	g := gate(t, Options{Places: 1, Away: func() int { asked++; return asked / 3 }})
+	g := gate(t, Options{Places: 1, ProviderCalls: func() int { asked++; return asked / 3 }})
 	g.enters("accepted")
 	first := g.enters("waiting") // asked once
 	g.enters("waiting")          // once more for the first; then one would be away
@@ -172,7 +172,7 @@ func TestWhoComesWhileOthersWaitWaitsBehindThem(t *testing.T) {
 // Whoever waits for a rail uses nothing of the machine.
 func TestACommandThatIsAwayLeavesItsPlace(t *testing.T) {
 	away := 0
-	g := gate(t, Options{Places: 2, Away: func() int { return away }})
+	g := gate(t, Options{Places: 2, ProviderCalls: func() int { return away }})
 	g.enters("accepted")
 	g.enters("accepted")
 	next := g.enters("waiting")
@@ -189,7 +189,7 @@ func TestACommandThatIsAwayLeavesItsPlace(t *testing.T) {
 // organization keeps others out with commands that wait for each other.
 func TestAPlaceLapses(t *testing.T) {
 	away := 0
-	g := gate(t, Options{Places: 1, Away: func() int { return away }})
+	g := gate(t, Options{Places: 1, ProviderCalls: func() int { return away }})
 	slow := g.enters("accepted")
 	g.pass(Lapse - 2*glance)
 	next := g.enters("waiting")

@@ -26,8 +26,8 @@ type Record struct {
 
 	Standing
 
-	Told   uint64 // events that the merchant was told of
-	Untold uint64 // and those at which there was nobody to tell
+	Notified   uint64 // events that the merchant was told of
+	Unnotified uint64 // and those at which there was nobody to tell
 }
 
 // Terms are what a partner asks for.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"mizan/api"
+	"mizan/api/admin"
 	"mizan/snapshots/backup"
 )
 
@@ -54,6 +54,6 @@ func (s *server) endBackups(scheduled *sync.WaitGroup) {
 }
 
 // backup begins a backup that a client requests.
-func (s *server) backup(since *api.BackupBase) (io.ReadCloser, error) {
+func (s *server) backup(since *admin.BackupBase) (io.ReadCloser, error) {
 	return s.backups.Stream((*backup.Base)(since))
 }

@@ -28,6 +28,7 @@ import (
 	"mizan/actors/subscription"
 	"mizan/api"
 	"mizan/api/connlimit"
+	"mizan/api/web/payerpage"
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/config"
 	"mizan/internal/clock"
@@ -254,8 +255,8 @@ func (s *server) openNotifier() (err error) {
 }
 
 // pages makes the addresses of payers' pages.
-func (s *server) pages() api.Pages {
-	return api.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
+func (s *server) pages() payerpage.Pages {
+	return payerpage.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
 }
 
 // startJanitor releases the memory of bursts while the server is idle.
@@ -402,9 +403,9 @@ func errorText(err error) string {
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
-		Enter: s.runtime.Enter, Away: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
+		Enter: s.runtime.Enter, ProviderCalls: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.Proxies, BehindProxy: s.cfg.TLS == "off" && len(s.cfg.Proxies) > 0,
-		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Hints: s.payments, Usage: s.accounts,
+		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Updates: s.payments, Usage: s.accounts,
 		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: period.New(s.runtime), Backup: s.backup,
 	}
 	is := s.identity()

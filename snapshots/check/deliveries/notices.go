@@ -283,12 +283,12 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	goesTo := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
 	switch {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
-	case uint64(told.All) != p.Told+p.Untold:
-		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Told, p.Untold, told.All)
-	case uint64(told.Found) > p.Told, uint64(told.Found)+uint64(told.Removed) < p.Told:
-		wrong("has told of %d events, and %d of the notices are there", p.Told, told.Found)
-	case p.Untold > 0 && c.directory.Reaches(r, goesTo):
-		wrong("has told nobody of %d events, and an address was set", p.Untold)
+	case uint64(told.All) != p.Notified+p.Unnotified:
+		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Notified, p.Unnotified, told.All)
+	case uint64(told.Found) > p.Notified, uint64(told.Found)+uint64(told.Removed) < p.Notified:
+		wrong("has told of %d events, and %d of the notices are there", p.Notified, told.Found)
+	case p.Unnotified > 0 && c.directory.Reaches(r, goesTo):
+		wrong("has told nobody of %d events, and an address was set", p.Unnotified)
 	}
 }
 

@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+)
+
+// BackupBase names the backup that an increment is based on.
+type BackupBase struct {
+	ID        string // a UUID
+	Group     uint64 // that it shows
+	GroupHash string // 64 digits of hex
+	Depth     int    // how many it rests on, itself included
+}
+
+// takeBackup is POST /backups: a sealed stream of unknown length with an end mark of its
+// own.
+func (h *Handlers) takeBackup(req *web.Request) error {
+	if err := req.Streams(); err != nil {
+		return err
+	}
+	object, err := req.Object()
+	if err != nil {
+		return err
+	}
+	f := &form{object: object, order: []string{"since"}}
+	// A misspelt since would have a full backup taken instead of what was asked for.
+	f.only("since")
+	since := f.base()
+	if err := f.problems.Err(); err != nil {
+		return err
+	}
+	backup, err := h.cfg.Backup(since)
+	if err != nil {
+		return err
+	}
+	req.StreamHead(fiber.MIMEOctetStream)
+	req.Stream(backup)
+	return nil
+}
+
+// only refuses the first field with another name.
+func (f *form) only(names ...string) {
+	const shown = 64 // bytes of a name that may be as long as the body
+	members := jsonwalk.MembersOf(f.object)
+	for name, _, more := members.Next(); more; name, _, more = members.Next() {
+		if text := string(name); !slices.Contains(names, text) {
+			text = strings.ToValidUTF8(text[:min(len(text), shown)], "")
+			f.problems.Add(text, "is no field of this request")
+			return
+		}
+	}
+}
+
+// base is the field since; nil: a full backup is asked for.
+func (f *form) base() *BackupBase {
+	value := web.Member(f.object, "since")
+	if value == nil {
+		return nil
+	}
+	if !web.IsObject(value) {
+		f.problems.Add("since", "since must be an object")
+		return nil
+	}
+	inner := &form{object: value}
+	group, depth := inner.required("group"), inner.required("depth")
+	base := &BackupBase{ID: inner.textOr("id"), Group: uint64(group), GroupHash: inner.textOr("group_hash"), Depth: int(min(depth, 1<<16))}
+	if inner.problems.Err() != nil || base.ID == "" || base.GroupHash == "" {
+		f.problems.Add("since", "since must have id, group, group_hash and depth: the first three as the backup's header has them, and how many backups it is with those that it rests on, 1 for a full one")
+	}
+	return base
+}

@@ -1,0 +1,131 @@
+package admin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/api/web"
+	"mizan/api/web/credentials"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+)
+
+// createBlock is POST /blocklist {kind, value}.
+func (h *Handlers) createBlock(req *web.Request) error {
+	how := change[*directory.Block]{status: fiber.StatusCreated, append: appendBlock}
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
+		f, err := formOf(req, "kind", "value")
+		if err != nil {
+			return nil, err
+		}
+		draft := h.blockDraft(f)
+		return decide(ctx, f, func(ctx context.Context) (*directory.Block, error) {
+			return h.cfg.Directory.CreateBlock(ctx, org, draft)
+		})
+	})
+}
+
+// blockDraft reads what is to be listed. Of a card's number only the fingerprint and the
+// digits that may be shown leave this function.
+func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
+	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOr("kind"))}
+	if d.Kind == "" && !f.problems.About("kind") {
+		f.problems.Add("kind", "kind is required")
+	}
+	if d.Kind != directory.BlockCard {
+		if value := f.requiredText("value"); d.Kind != "" {
+			d.Value = value
+		}
+		return d
+	}
+	value := web.Member(f.object, "value")
+	number, isText := jsonwalk.Text(value)
+	switch {
+	case value == nil:
+		f.problems.Add("value", "value is required")
+	case !isText:
+		f.problems.Add("value", "value must be a string")
+	case !validCard(number):
+		f.problems.Add("value", "invalid cardnumber")
+	default:
+		d.Value = h.cfg.Fingerprint(number)
+		d.Masked = masked(number)
+	}
+	clear(number) // the body itself is wiped by the server
+	return d
+}
+
+// validCard checks a card number by the rules for payouts, which ask for nothing else.
+func validCard(number []byte) bool {
+	valid := true
+	storage := payment.Storage{Type: []byte(payment.BankCard), CardNumber: number}
+	storage.Check(payment.Payout, func(string, string) { valid = false })
+	return valid
+}
+
+// masked is a card number's first six and last four digits with a star for each other
+// digit.
+func masked(number []byte) string {
+	hidden := len(number) - credentials.BINDigits - credentials.LastDigits
+	return string(number[:credentials.BINDigits]) + strings.Repeat("*", hidden) + string(number[len(number)-credentials.LastDigits:])
+}
+
+// listBlocks is GET /blocklist?kind: the entries in force, newest first.
+func (h *Handlers) listBlocks(req *web.Request) error {
+	org, err := req.Organization(h.cfg.Directory)
+	if err != nil {
+		return err
+	}
+	p, err := blockPageOf(req)
+	if err != nil {
+		return err
+	}
+	return writeRows(req, appendBlock)(h.cfg.Directory.ListBlocks(org, p))
+}
+
+func blockPageOf(req *web.Request) (directoryactor.BlockPage, error) {
+	q := web.QueryOf(req.RequestCtx, "kind", "limit", "cursor")
+	p := directoryactor.BlockPage{Kind: directory.BlockKind(q.Text("kind")), Limit: q.Limit()}
+	if _, sent := q.Sent("kind"); sent && !p.Kind.Valid() {
+		q.Problems.Add("kind", "kind must be bin, card, email, phone, ip or country")
+	}
+	p.After = rowCursor(q)
+	return p, q.Problems.Err()
+}
+
+// readBlock is GET /blocklist/{id}.
+func (h *Handlers) readBlock(req *web.Request) error {
+	org, id, err := h.organizationAndID(req)
+	if err != nil {
+		return err
+	}
+	b, err := h.cfg.Directory.Block(org, id)
+	if err != nil {
+		return err
+	}
+	web.WriteOne(req, fiber.StatusOK, false, b, appendBlock)
+	return nil
+}
+
+// deleteBlock is DELETE /blocklist/{id}: the entry is removed from the list and can be
+// added again. A second time changes nothing.
+func (h *Handlers) deleteBlock(req *web.Request) error {
+	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
+		return h.cfg.Directory.DeleteBlock(ctx, org, id)
+	})
+}
+
+func appendBlock(e *web.Encoder, b *directory.Block) {
+	e.ID("id", b.ID)
+	e.Word("kind", string(b.Kind))
+	e.Text("value", b.Shown())
+	e.Boolean("active", b.Active)
+	appendBooked(e, "created_at", b.Created)
+	appendBooked(e, "updated_at", b.Updated)
+}

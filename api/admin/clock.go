@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+	"mizan/internal/clock"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+)
+
+// Bounds of the clock: one move, and the last year. RFC 3339 can write one more year, but
+// booked times and due times run ahead of the clock.
+const (
+	maxAdvance = 100 * 365 * 24 * time.Hour
+	lastYear   = 9998
+)
+
+// readClock is GET /sandbox/clock.
+func (h *Handlers) readClock(req *web.Request) error {
+	h.writeNow(req)
+	return nil
+}
+
+// moveClock is PUT /sandbox/clock, body {"now": RFC 3339} or {"advance_seconds": N}. It
+// answers when nothing is due any more. It is not a command: it waits for all commands.
+func (h *Handlers) moveClock(req *web.Request) error {
+	body, err := req.Object()
+	if err != nil {
+		return err
+	}
+	h.moving.Lock() // advance_seconds counts from where the move before ended
+	defer h.moving.Unlock()
+	to, err := h.instantAsked(body)
+	if err == nil {
+		err = h.cfg.Advance(to)
+	}
+	if errors.Is(err, clock.ErrBackwards) {
+		return ledger.Refuse("admin.moveClock", ledger.Conflict, "the clock never moves back")
+	}
+	if err != nil {
+		return err
+	}
+	h.writeNow(req)
+	return nil
+}
+
+func (h *Handlers) instantAsked(body []byte) (to time.Time, err error) {
+	const op = "admin.moveClock"
+	now, seconds := web.Member(body, "now"), web.Member(body, "advance_seconds")
+	field := "now"
+	switch {
+	case now != nil && seconds != nil:
+		return to, ledger.RefuseField(op, "now", "send either now or advance_seconds")
+	case now != nil:
+		text, _ := jsonwalk.Text(now)
+		if to, err = time.Parse(time.RFC3339Nano, string(text)); err != nil {
+			return to, ledger.RefuseField(op, "now", "now must be an RFC 3339 time")
+		}
+	case seconds != nil:
+		n, err := strconv.ParseInt(string(seconds), 10, 64)
+		if err != nil || n > int64(maxAdvance/time.Second) {
+			return to, ledger.RefuseField(op, "advance_seconds", "advance_seconds must be a whole number of seconds")
+		}
+		if n < 0 {
+			return to, clock.ErrBackwards
+		}
+		field = "advance_seconds"
+		to = h.cfg.Clock.Now().Add(time.Duration(n) * time.Second)
+	default:
+		return to, ledger.RefuseField(op, "now", "now or advance_seconds is required")
+	}
+	if to = to.UTC(); to.Year() < 1970 || to.Year() > lastYear {
+		return to, ledger.RefuseField(op, field, "the clock ends with the year %d", lastYear)
+	}
+	return to, nil
+}
+
+func (h *Handlers) writeNow(req *web.Request) {
+	var e web.Encoder
+	e.Open('{')
+	e.Instant("now", ledger.MicrosOf(h.cfg.Clock.Now()))
+	e.Close('}')
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+}

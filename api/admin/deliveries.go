@@ -1,0 +1,255 @@
+package admin
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/actors/notifier"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Deliveries shows the notifications of merchants and operators and sends them again;
+// *notifier.Service is one. Errors are *ledger.Refusal, or the store's.
+type Deliveries interface {
+	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
+	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
+	Replay(org ledger.ID, id notifier.ID, kept notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
+	ReplayParked(org, to ledger.ID, from, until ledger.Micros, kept notifier.Keep[int]) (replayed int, err error)
+	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, set bool)
+}
+
+// listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, newest first
+// (notifier.Service.List describes the order of pending ones).
+func (h *Handlers) listDeliveries(req *web.Request) error {
+	org, err := req.Organization(h.cfg.Directory)
+	if err != nil {
+		return err
+	}
+	q := web.QueryOf(req.RequestCtx, "transaction_id", "terminal_id", "state", "from", "to", "limit", "cursor")
+	want := notifier.Query{
+		State: deliveryState(q), From: q.Instant("from", 0), Until: max(1, q.UpTo("to", h.cfg.Clock.Now())),
+		Limit: q.Limit(), Before: deliveryPosition(q, org),
+	}
+	want.Transaction, _ = q.ID("transaction_id")
+	want.To, _ = q.ID("terminal_id")
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	if sentNilID(q, "transaction_id", want.Transaction) || sentNilID(q, "terminal_id", want.To) {
+		web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.NewList().Finish(deliveryCursorField, ""))
+		return nil
+	}
+	rows, next, err := h.cfg.Deliveries.List(org, want)
+	if err != nil {
+		return err
+	}
+	l := web.NewList()
+	for _, d := range rows {
+		l.Row()
+		appendDelivery(&l.Encoder, org, d)
+		l.Close('}')
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish(deliveryCursorField, deliveryCursor(org, next)))
+	return nil
+}
+
+// untriedPrefix begins a cursor among pending deliveries that were not tried yet.
+const untriedPrefix = "untried"
+
+// deliveryCursor is the cursor of a position in the list: the event_id before it, after
+// "untried-" among deliveries that were not tried yet; empty for the zero value.
+func deliveryCursor(org ledger.ID, at notifier.Position) string {
+	switch {
+	case at == notifier.Position{}:
+		return ""
+	case at.ID == notifier.ID{}:
+		return untriedPrefix
+	case at.Untried:
+		return untriedPrefix + "-" + notifier.EventID(org, at.ID).String()
+	}
+	return notifier.EventID(org, at.ID).String()
+}
+
+// deliveryCursorField is the cursor's field.
+const deliveryCursorField = "event_id"
+
+// sentNilID tells whether the parameter is the nil UUID. Nothing has this id, but a search
+// would take it for no condition.
+func sentNilID(q *web.Query, name string, id ledger.ID) bool {
+	_, sent := q.Sent(name)
+	return sent && id == (ledger.ID{})
+}
+
+// deliveryState is the state that is asked for; 0: any.
+func deliveryState(q *web.Query) notifier.State {
+	const name = "state"
+	if _, sent := q.Sent(name); !sent {
+		return 0
+	}
+	states := map[string]notifier.State{
+		notifier.Pending.String(): notifier.Pending, notifier.Delivered.String(): notifier.Delivered, notifier.Parked.String(): notifier.Parked,
+	}
+	return states[q.Choice(name, notifier.Pending.String(), notifier.Delivered.String(), notifier.Parked.String())]
+}
+
+// deliveryPosition reads a cursor as deliveryCursor writes it. Only pending deliveries can
+// be untried.
+func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
+	text, sent := q.Sent("cursor")
+	if !sent {
+		return at
+	}
+	name := text
+	if rest, found := strings.CutPrefix(text, untriedPrefix); found && q.Text("state") == notifier.Pending.String() {
+		at.Untried = true
+		if rest == "" {
+			return at
+		}
+		name = strings.TrimPrefix(rest, "-")
+	}
+	event, err := web.ParseID(name)
+	id, known := notifier.OfEvent(org, event)
+	if at.ID = id; err != nil || !known || !strings.EqualFold(deliveryCursor(org, at), text) {
+		q.BadCursor()
+	}
+	return at
+}
+
+// deliveryAt is the organization that a request is about and the delivery that its path
+// names. One of another organization is not found.
+func (h *Handlers) deliveryAt(req *web.Request) (org ledger.ID, id notifier.ID, err error) {
+	org, event, err := h.organizationAndID(req)
+	if err != nil {
+		return org, id, err
+	}
+	id, known := notifier.OfEvent(org, event)
+	if !known {
+		return org, id, web.NotFound()
+	}
+	return org, id, nil
+}
+
+// readDelivery is GET /deliveries/{event_id}.
+func (h *Handlers) readDelivery(req *web.Request) error {
+	org, id, err := h.deliveryAt(req)
+	if err != nil {
+		return err
+	}
+	d, err := h.cfg.Deliveries.Read(org, id)
+	if err != nil {
+		return orNotFound(err)
+	}
+	web.WriteOne(req, fiber.StatusOK, false, d, func(e *web.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) })
+	return nil
+}
+
+// orNotFound answers a missing delivery like everything else that does not exist.
+func orNotFound(err error) error {
+	if ledger.IsRefusal(err, ledger.NotFound) {
+		return web.NotFound()
+	}
+	return err
+}
+
+// replayDelivery is POST /deliveries/{event_id}/replay: the delivery is tried once more,
+// now.
+func (h *Handlers) replayDelivery(req *web.Request) error {
+	if err := noneOrObject(req.Request.Body()); err != nil {
+		return err
+	}
+	var org ledger.ID // of the answer, which is only made for what was found in it
+	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *web.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
+	return how.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
+		found, id, err := h.deliveryAt(req)
+		if err != nil {
+			return nil, err
+		}
+		org = found
+		d, err := h.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
+			return h.cfg.Directory.KeepAnswer(ctx, found, change, d)
+		})
+		return d, orNotFound(err)
+	})
+}
+
+// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: the terminal's parked
+// deliveries are tried once more, now.
+func (h *Handlers) replayParked(req *web.Request) error {
+	how := change[int]{status: fiber.StatusOK, append: func(e *web.Encoder, n int) { e.Integer("replayed", int64(n)) }}
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
+		f, err := formOf(req, "terminal_id", "from", "to")
+		if err != nil {
+			return 0, err
+		}
+		terminal := f.id("terminal_id")
+		if terminal == nil && !f.problems.About("terminal_id") {
+			f.problems.Add("terminal_id", "terminal_id is required")
+		}
+		from, until := max(0, f.instant("from")), f.until("to", h.cfg.Clock.Now())
+		if err := f.problems.Err(); err != nil {
+			return 0, err
+		}
+		if !h.cfg.Directory.Receives(org, *terminal) {
+			return 0, web.NotFound()
+		}
+		return h.cfg.Deliveries.ReplayParked(org, *terminal, from, until, func(change *posting.Change, n int) error {
+			return h.cfg.Directory.KeepAnswer(ctx, org, change, n)
+		})
+	})
+}
+
+// until is an inclusive upper bound; 0: everything, as also for the clock's now
+// (web.ThroughNow).
+func (f *form) until(name string, now time.Time) ledger.Micros {
+	if f.text(name) == nil {
+		return 0
+	}
+	at := f.instant(name)
+	if web.ThroughNow(at, now) == web.Forever {
+		return 0
+	}
+	return max(1, at)
+}
+
+// maxTestDeliveries bounds the test deliveries under way: each takes as long as its
+// receiver.
+const maxTestDeliveries = 16
+
+// testDeliveries bounds the test deliveries under way.
+type testDeliveries struct{ places chan struct{} }
+
+func newTestDeliveries(most int) *testDeliveries { return &testDeliveries{make(chan struct{}, most)} }
+
+// sendTestDelivery is POST /terminal/{id}/test-delivery: a notification about nothing is
+// sent to the terminal's address, once and now. The answer is 200 whatever the outcome.
+func (h *Handlers) sendTestDelivery(req *web.Request) error {
+	t := h.testDeliveries
+	if err := noneOrObject(req.Request.Body()); err != nil {
+		return err
+	}
+	terminal, err := recordAt(h, req, h.cfg.Directory.Terminal)
+	if err != nil {
+		return err
+	}
+	select {
+	case t.places <- struct{}{}:
+		defer func() { <-t.places }()
+	default:
+		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(t.places))
+	}
+	event, attempt, set := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
+	if !set {
+		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
+	}
+	web.WriteOne(req, fiber.StatusOK, false, &attempt, func(e *web.Encoder, a *notifier.Attempt) {
+		e.ID("event_id", event)
+		e.Boolean("delivered", a.Failure == "")
+		appendOutcome(e, a)
+	})
+	return nil
+}

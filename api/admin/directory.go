@@ -1,0 +1,106 @@
+package admin
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"mizan/actors"
+	directoryactor "mizan/actors/directory"
+	"mizan/api/auth"
+	"mizan/api/web"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// commandWait is how long a change of the directory may take in real time. Afterwards it
+// is unknown whether it was made.
+const commandWait = 15 * time.Second
+
+// Directory changes and lists who takes part; *directory.Service of actors is one. Errors
+// are *ledger.Refusal, or directory.Refusals where several fields are wrong.
+type Directory interface {
+	auth.Directory
+
+	SoleOrganization() (ledger.ID, bool)
+	CreateOrganization(context.Context, directory.OrganizationDraft) (*directory.Organization, error)
+	PatchOrganization(context.Context, ledger.ID, directory.OrganizationPatch) (*directory.Organization, error)
+	ListOrganizations(directoryactor.Page) ([]*directory.Organization, directoryactor.Cursor, error)
+
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+	CreatePartner(ctx context.Context, org ledger.ID, d directory.PartnerDraft, pass []byte) (*directory.Partner, error)
+	PatchPartner(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch) (*directory.Partner, error)
+	ListPartners(ledger.ID, directoryactor.Page) ([]*directory.Partner, directoryactor.Cursor, error)
+
+	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
+	FindTerminal(id ledger.ID) (*directory.Terminal, bool)
+	CreateTerminal(context.Context, ledger.ID, directory.TerminalDraft) (*directory.Terminal, error)
+	PatchTerminal(ctx context.Context, org, id ledger.ID, p directory.TerminalPatch) (*directory.Terminal, error)
+	ListTerminals(ledger.ID, directoryactor.Page) ([]*directory.Terminal, directoryactor.Cursor, error)
+
+	CreateAPIKey(context.Context, ledger.ID, directory.APIKeyDraft) (*directory.APIKey, secret.Text, error)
+	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error)
+	ListAPIKeys(ledger.ID, directoryactor.Page) ([]directoryactor.ListedKey, directoryactor.Cursor, error)
+
+	PutRate(context.Context, ledger.ID, directory.RateDraft) (*directory.Rate, error)
+	ListRates(ledger.ID, directoryactor.Page) ([]*directory.Rate, directoryactor.Cursor, error)
+
+	Settlements
+
+	Limits
+
+	People
+
+	// Answered is the answer of a write whose context came from directory.Once.
+	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
+
+	// KeepAnswer keeps the answer of such a write in another actor's Change.
+	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error
+
+	// Receives tells whether a terminal of the organization, or a partner without one, may
+	// have been notified.
+	Receives(org, to ledger.ID) bool
+}
+
+// pageOf reads the parameters that the administration's lists share.
+func pageOf(req *web.Request, known ...string) (directoryactor.Page, error) {
+	q := web.QueryOf(req.RequestCtx, append(known, "limit", "cursor")...)
+	p := directoryactor.Page{Limit: q.Limit()}
+	if text, sent := q.Sent("partner_id"); sent {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			q.Problems.Add("partner_id", "partner_id must be a positive integer")
+		}
+		p.Partner = n
+	}
+	p.After = rowCursor(q)
+	return p, q.Problems.Err()
+}
+
+// rowCursor is the cursor of a list of the administration: the row after which the page
+// begins.
+func rowCursor(q *web.Query) (after directoryactor.Cursor) {
+	text, sent := q.Sent("cursor")
+	if !sent {
+		return after
+	}
+	// The '+' of an offset that was not escaped in the query arrives as a space.
+	after, err := directoryactor.ParseCursor(strings.Replace(text, " ", "+", 1))
+	if err != nil || after.IsZero() {
+		q.BadCursor()
+	}
+	return after
+}
+
+// partnerNumber is a partner's id in a path. A malformed one is not found.
+func partnerNumber(req *web.Request) (int64, error) {
+	text := req.Parameter("id")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || strconv.FormatInt(n, 10) != text {
+		return 0, web.NotFound()
+	}
+	return n, nil
+}

@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+// decide has a form's fields decided on and answers with all that are wrong at once
+// (specification, "Errors": one element per field). If some have the wrong type, the
+// others are still checked, and nothing is done.
+func decide[T any](ctx context.Context, f *form, do func(context.Context) (T, error)) (T, error) {
+	if len(f.problems) > 0 {
+		ctx = directoryactor.Rehearse(ctx)
+	}
+	made, err := do(ctx)
+	if err = f.refused(err); err != nil {
+		var none T
+		return none, err
+	}
+	return made, nil
+}
+
+// refused is all that is wrong with the form in the order of its fields: the problems of
+// reading it and the refusals in err. NotFound has precedence. A refusal that is about no
+// field waits until the fields are right.
+func (f *form) refused(err error) error {
+	if err == nil {
+		return f.problems.Err()
+	}
+	decided := web.RefusalsOf(err)
+	aboutFields := decided[0].Code == ledger.Invalid
+	if decided[0].Code == ledger.NotFound || !aboutFields && len(f.problems) == 0 {
+		return err
+	}
+	all := slices.Clone(f.problems)
+	if aboutFields {
+		for _, r := range decided {
+			if !all.About(r.Field) {
+				all = append(all, r)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *ledger.Refusal) int { return f.place(a.Field) - f.place(b.Field) })
+	return all
+}
+
+// place is the position in the form of a field, or of the field that holds it. Fields that
+// the form does not list are last.
+func (f *form) place(field string) int {
+	root, _, _ := strings.Cut(field, ".")
+	if at := slices.Index(f.order, root); at >= 0 {
+		return at
+	}
+	return len(f.order)
+}
+
+// asObject is a record as it is shown, in one object.
+func asObject[T any](thing T, appendThing func(*web.Encoder, T)) []byte {
+	var e web.Encoder
+	e.Open('{')
+	appendThing(&e, thing)
+	e.Close('}')
+	return e.Buf
+}

@@ -1,0 +1,138 @@
+package admin
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// LimitUsage tells how much of a limit was used; *account.Service is one. The subject is
+// that of directory.Payer.Subject, empty for the partner's own scope. The error is a
+// *ledger.Refusal or the store's.
+type LimitUsage interface {
+	Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error)
+}
+
+// readUsage is GET /limits/{id}/usage. For a limit whose scope is not the partner's it is
+// the usage of one payer.
+func (h *Handlers) readUsage(req *web.Request) error {
+	l, err := recordAt(h, req, h.cfg.Directory.Limit)
+	if err != nil {
+		return err
+	}
+	subject, err := h.subject(req, l)
+	if err != nil {
+		return err
+	}
+	if h.cfg.Usage == nil {
+		return ledger.Refuse("admin.readUsage", ledger.Unavailable, "usage of limits is not there yet")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	defer cancel()
+	u, err := h.cfg.Usage.Usage(ctx, l, subject)
+	if err != nil {
+		return err
+	}
+	web.WriteOne(req, fiber.StatusOK, false, u, func(e *web.Encoder, u directory.Usage) { appendUsage(e, l, &u) })
+	return nil
+}
+
+// Parameters that name the payer whose usage is asked for.
+const (
+	ofCard        = "card"
+	ofTransaction = "transaction_id"
+	ofEmail       = "email"
+	ofIP          = "ip"
+)
+
+// subject is the payer whose usage is asked for. A card is named by its fingerprint, or by
+// a transaction that was paid with it.
+func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error) {
+	var payer directory.Payer
+	var q *web.Query
+	named := string(l.Scope)
+	switch l.Scope {
+	case directory.ScopeCard:
+		q = web.QueryOf(req.RequestCtx, ofCard, ofTransaction)
+		payer.Card = cardPrint(q, ofCard)
+		if id, sent := q.ID(ofTransaction); sent {
+			payer.Card = h.cardOf(q, l, id)
+		}
+		named = ofCard + " or " + ofTransaction
+	case directory.ScopeEmail:
+		q = web.QueryOf(req.RequestCtx, ofEmail)
+		payer.Email = directory.NormalEmail(q.Text(ofEmail))
+	case directory.ScopeIP:
+		q = web.QueryOf(req.RequestCtx, ofIP)
+		payer.IP = addressOf(q, ofIP)
+	default:
+		q = web.QueryOf(req.RequestCtx)
+	}
+	subject, known := payer.Subject(l.Scope)
+	if !known && len(q.Problems) == 0 {
+		q.Problems.Add(string(l.Scope), named+" is required: the limit is for each "+string(l.Scope))
+	}
+	return subject, q.Problems.Err()
+}
+
+// cardOf is the fingerprint of the card of a transaction of the limit's partner.
+func (h *Handlers) cardOf(q *web.Query, l *directory.Limit, id ledger.ID) string {
+	result, err := h.cfg.Transactions.Read(l.Org, l.Partner, id)
+	switch {
+	case ledger.IsRefusal(err, ledger.NotFound):
+		q.Problems.Add(ofTransaction, "no such transaction of the partner")
+	case err != nil:
+		q.Problems = append(q.Problems, web.RefusalsOf(err)...)
+	case result.Record.CardPrint == "":
+		q.Problems.Add(ofTransaction, "the transaction has no card")
+	default:
+		return result.Record.CardPrint
+	}
+	return ""
+}
+
+// cardPrint is a card's fingerprint: 32 characters in hex.
+func cardPrint(q *web.Query, name string) string {
+	text, sent := q.Sent(name)
+	if sent && (len(text) != directory.CardPrintLength || strings.Trim(text, "0123456789abcdef") != "") {
+		q.Problems.Add(name, name+" must be a card's fingerprint")
+		return ""
+	}
+	return text
+}
+
+// addressOf is an IP address.
+func addressOf(q *web.Query, name string) netip.Addr {
+	text, sent := q.Sent(name)
+	if !sent {
+		return netip.Addr{}
+	}
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		q.Problems.Add(name, name+" must be an IP address")
+		return netip.Addr{}
+	}
+	return directory.NormalAddress(address)
+}
+
+// appendUsage writes amounts as strings of minor units, and attempts as integers. An
+// attempt is never reserved.
+func appendUsage(e *web.Encoder, l *directory.Limit, u *directory.Usage) {
+	left := u.Remaining(l)
+	if l.Kind == directory.Velocity {
+		e.Integer("used", u.Count)
+		e.Integer("reserved", 0)
+		e.Raw("remaining", left.String())
+	} else {
+		e.Amount("used", u.Used)
+		e.Amount("reserved", u.Reserved)
+		e.Amount("remaining", left)
+	}
+	e.Instant("resets_at", u.Resets)
+}

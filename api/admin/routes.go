@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/web"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Config is what the handlers are made of.
+type Config struct {
+	Directory    Directory
+	Transactions Transactions
+	Clock        clock.Clock
+	Proxies      web.Proxies
+
+	// Usage tells how much of a limit was used; nil: the answer is 503.
+	Usage LimitUsage
+
+	// Deliveries are notifications that were sent or are waiting; nil: their routes are
+	// missing.
+	Deliveries Deliveries
+
+	// Backup begins a backup, full or, since another one, an increment, and returns it as
+	// a stream that its reader closes; nil: the route is missing. Errors that are a
+	// *ledger.Refusal are answered as such.
+	Backup func(since *BackupBase) (io.ReadCloser, error)
+
+	// Advance steps the manual clock; nil: there is none, and no route to it.
+	Advance func(to time.Time) error
+
+	// Fingerprint tells equal card numbers and equal requests from others without keeping
+	// them.
+	Fingerprint func(number []byte) string
+}
+
+// Transactions finds the transactions of a partner.
+type Transactions interface {
+	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
+}
+
+// Handlers answers the routes of the administration and of sessions.
+type Handlers struct {
+	cfg            Config
+	keys           web.Keys
+	testDeliveries *testDeliveries
+	moving         sync.Mutex // one move of a manual clock at a time
+}
+
+// New makes the handlers.
+func New(cfg Config) *Handlers {
+	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}, testDeliveries: newTestDeliveries(maxTestDeliveries)}
+}
+
+// v1 begins the addresses of the administration.
+const v1 = "/api/v1"
+
+// operator is who may call the routes of the administration.
+var operator = web.Access{By: web.Token}
+
+// Routes are the routes of the family.
+func (h *Handlers) Routes() []web.Route {
+	routes := h.directoryRoutes()
+	routes = append(routes, h.limitRoutes()...)
+	routes = append(routes, h.sessionRoutes()...)
+	routes = append(routes, h.deliveryRoutes()...)
+	if h.cfg.Backup != nil {
+		routes = append(routes, web.Route{Method: fiber.MethodPost, Path: v1 + "/backups", Access: operator, JSON: true, Handle: h.takeBackup})
+	}
+	if h.cfg.Advance != nil {
+		routes = append(routes,
+			web.Route{Method: fiber.MethodGet, Path: v1 + "/sandbox/clock", Access: operator, Handle: h.readClock},
+			// Not a command: it waits for all that are under way.
+			web.Route{Method: fiber.MethodPut, Path: v1 + "/sandbox/clock", Access: operator, JSON: true, Handle: h.moveClock},
+		)
+	}
+	return routes
+}
+
+// directoryRoutes are those of the records of the directory.
+func (h *Handlers) directoryRoutes() []web.Route {
+	const get, post, put, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut, fiber.MethodPatch, fiber.MethodDelete
+	return []web.Route{
+		{Method: post, Path: v1 + "/organizations", Access: operator, JSON: true, Command: true, Handle: h.createOrganization},
+		{Method: get, Path: v1 + "/organizations", Access: operator, Handle: h.listOrganizations},
+		{Method: get, Path: v1 + "/organizations/:id", Access: operator, Handle: h.readOrganization},
+		{Method: patch, Path: v1 + "/organizations/:id", Access: operator, JSON: true, Command: true, Handle: h.patchOrganization},
+		{Method: post, Path: v1 + "/partners", Access: operator, JSON: true, Command: true, Handle: h.createPartner},
+		{Method: get, Path: v1 + "/partners", Access: operator, Handle: h.listPartners},
+		{Method: get, Path: v1 + "/partners/:id", Access: operator, Handle: h.readPartner},
+		{Method: patch, Path: v1 + "/partners/:id", Access: operator, JSON: true, Command: true, Handle: h.patchPartner},
+		{Method: del, Path: v1 + "/partners/:id", Access: operator, Command: true, Handle: h.deletePartner},
+		{Method: post, Path: v1 + "/partners/:id/settlements", Access: operator, JSON: true, Command: true, Handle: h.settlePartner},
+		{Method: get, Path: v1 + "/partners/:id/settlements", Access: operator, Handle: h.listPartnerSettlements},
+		{Method: post, Path: v1 + "/terminal/:id/settlements", Access: operator, JSON: true, Command: true, Handle: h.settleProvider},
+		{Method: get, Path: v1 + "/terminal/:id/settlements", Access: operator, Handle: h.listProviderSettlements},
+		{Method: get, Path: v1 + "/settlements/:id", Access: operator, Handle: h.readSettlement},
+		{Method: post, Path: v1 + "/users", Access: operator, JSON: true, Command: true, Handle: h.createUser},
+		{Method: get, Path: v1 + "/users", Access: operator, Handle: h.listUsers},
+		{Method: get, Path: v1 + "/users/:id", Access: operator, Handle: h.readUser},
+		{Method: patch, Path: v1 + "/users/:id", Access: operator, JSON: true, Command: true, Handle: h.patchUser},
+		{Method: del, Path: v1 + "/users/:id", Access: operator, Command: true, Handle: h.deleteUser},
+		{Method: post, Path: v1 + "/admin_tokens/rotate", Access: operator, Command: true, Handle: h.rotateAdminToken}, // the body may be absent
+		{Method: post, Path: v1 + "/terminal", Access: operator, JSON: true, Command: true, Handle: h.createTerminal},
+		{Method: get, Path: v1 + "/terminals", Access: operator, Handle: h.listTerminals},
+		{Method: get, Path: v1 + "/terminal/:id", Access: operator, Handle: h.readTerminal},
+		{Method: patch, Path: v1 + "/terminal/:id", Access: operator, JSON: true, Command: true, Handle: h.patchTerminal},
+		{Method: del, Path: v1 + "/terminal/:id", Access: operator, Command: true, Handle: h.deleteTerminal},
+		{Method: post, Path: v1 + "/api_keys", Access: operator, JSON: true, Command: true, Handle: h.createKey},
+		{Method: get, Path: v1 + "/api_keys", Access: operator, Handle: h.listKeys},
+		{Method: del, Path: v1 + "/api_keys/:id", Access: operator, Command: true, Handle: h.revokeKey},
+		{Method: put, Path: v1 + "/rates", Access: operator, JSON: true, Command: true, Handle: h.putRate},
+		{Method: get, Path: v1 + "/rates", Access: operator, Handle: h.listRates},
+	}
+}
+
+// limitRoutes are those of limits and of the block list.
+func (h *Handlers) limitRoutes() []web.Route {
+	const get, post, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPatch, fiber.MethodDelete
+	return []web.Route{
+		{Method: post, Path: v1 + "/limits", Access: operator, JSON: true, Command: true, Handle: h.createLimit},
+		{Method: get, Path: v1 + "/limits", Access: operator, Handle: h.listLimits},
+		{Method: get, Path: v1 + "/limits/:id", Access: operator, Handle: h.readLimit},
+		{Method: patch, Path: v1 + "/limits/:id", Access: operator, JSON: true, Command: true, Handle: h.patchLimit},
+		{Method: del, Path: v1 + "/limits/:id", Access: operator, Command: true, Handle: h.deleteLimit},
+		{Method: get, Path: v1 + "/limits/:id/usage", Access: operator, Handle: h.readUsage},
+		{Method: post, Path: v1 + "/blocklist", Access: operator, JSON: true, Command: true, Handle: h.createBlock},
+		{Method: get, Path: v1 + "/blocklist", Access: operator, Handle: h.listBlocks},
+		{Method: get, Path: v1 + "/blocklist/:id", Access: operator, Handle: h.readBlock},
+		{Method: del, Path: v1 + "/blocklist/:id", Access: operator, Command: true, Handle: h.deleteBlock},
+	}
+}
+
+// sessionRoutes are those of people who log in.
+func (h *Handlers) sessionRoutes() []web.Route {
+	const current = v1 + "/sessions/current"
+	person := web.Access{By: web.Session, Roles: []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}}
+	return []web.Route{
+		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{By: web.Anyone}, JSON: true, Command: true, Unshed: true, Handle: h.logIn},
+		{Method: fiber.MethodGet, Path: current, Access: person, SoleOrganization: true, Handle: h.readSession},
+		{Method: fiber.MethodDelete, Path: current, Access: person, EndsSession: true, Command: true, Handle: h.logOut},
+	}
+}
+
+// deliveryRoutes are those of notifications.
+func (h *Handlers) deliveryRoutes() []web.Route {
+	if h.cfg.Deliveries == nil {
+		return nil
+	}
+	const get, post, deliveries = fiber.MethodGet, fiber.MethodPost, v1 + "/deliveries"
+	return []web.Route{
+		{Method: get, Path: deliveries, Access: operator, Handle: h.listDeliveries},
+		{Method: post, Path: deliveries + "/replay", Access: operator, JSON: true, Command: true, Handle: h.replayParked},
+		{Method: get, Path: deliveries + "/:id", Access: operator, Handle: h.readDelivery},
+		{Method: post, Path: deliveries + "/:id/replay", Access: operator, Command: true, Handle: h.replayDelivery}, // the body may be absent
+		// Not a command: it writes nothing, and may take 15 s of real time.
+		{Method: post, Path: v1 + "/terminal/:id/test-delivery", Access: operator, Handle: h.sendTestDelivery},
+	}
+}

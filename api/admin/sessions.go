@@ -1,0 +1,97 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/api/auth"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// logIn is POST /sessions. Every fault of the credentials is the same 401. Only a body
+// that cannot be a login and a password is answered differently.
+func (h *Handlers) logIn(req *web.Request) error {
+	f, err := formOf(req)
+	if err != nil {
+		return err
+	}
+	login, pass := f.text("login"), f.password("pass")
+	defer clear(pass)
+	switch {
+	case login == nil && !f.problems.About("login"), login != nil && *login == "":
+		f.problems.Add("login", "login is required")
+	case login != nil && utf8.RuneCountInString(*login) > directory.MaxText:
+		f.problems.Add("login", "login is longer than "+strconv.Itoa(directory.MaxText)+" characters")
+	}
+	switch {
+	case len(pass) == 0 && !f.problems.About("pass"):
+		f.problems.Add("pass", "pass is required")
+	case len(pass) > directory.MaxPass:
+		f.problems.Add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPass)+" bytes")
+	}
+	if err := f.problems.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	defer cancel()
+	n, token, err := h.cfg.Directory.LogIn(ctx, directoryactor.Login{
+		Org:   auth.Organization(req.Request.Header.PeekBytes(web.HeaderOrganization)),
+		Login: *login, Pass: pass, Source: h.cfg.Proxies.Source(req.RequestCtx),
+	})
+	if err != nil {
+		return loginRefusal(req, err)
+	}
+	web.WriteOne(req, fiber.StatusCreated, false, n, func(e *web.Encoder, n *directory.Session) {
+		e.Text("token", string(token))
+		e.Instant("expires_at", n.Expires)
+		e.ID("organization_id", n.Org)
+		e.Texts("roles", n.Roles.Strings())
+	})
+	return nil
+}
+
+// loginRefusal says how long a login has to wait that was tried too often, and refuses too
+// many attempts at once from one address.
+func loginRefusal(req *web.Request, err error) error {
+	if errors.Is(err, directoryactor.ErrCrowded) {
+		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once")
+	}
+	var locked *directoryactor.LockedOut
+	if !errors.As(err, &locked) {
+		return err
+	}
+	seconds := max(1, int64((locked.Wait+time.Second-1)/time.Second))
+	req.Response.Header.SetCanonical(web.HeaderRetryAfter, strconv.AppendInt(nil, seconds, 10))
+	return ledger.Refuse("admin.logIn", web.RateLimited, "too many failed attempts to log in")
+}
+
+// readSession is GET /sessions/current. Without the header it tells a session of the only
+// organization which one that is.
+func (h *Handlers) readSession(req *web.Request) error {
+	web.WriteOne(req, fiber.StatusOK, false, req.Principal.Session, func(e *web.Encoder, n *directory.Session) {
+		e.ID("organization_id", n.Org)
+		e.Texts("roles", n.Roles.Strings())
+		e.Instant("expires_at", n.Expires)
+	})
+	return nil
+}
+
+// logOut is DELETE /sessions/current: the token is void before the answer is sent.
+func (h *Handlers) logOut(req *web.Request) error {
+	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	defer cancel()
+	if err := h.cfg.Directory.LogOut(ctx, req.Principal.Session); err != nil {
+		return err
+	}
+	req.Response.Header.SetCanonical(web.HeaderCache, web.ValueNoStore)
+	req.Response.SetStatusCode(fiber.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,175 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// Settlements books and lists money that moved between the institution's bank account and
+// partners' banks or terminals' providers; *directory.Service of actors is one. Errors are
+// *ledger.Refusal, or the store's.
+type Settlements interface {
+	SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
+	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
+	Settlement(org, id ledger.ID) (*directory.Settlement, bool, error)
+	PartnerSettlements(ledger.ID, int64, directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
+	ProviderSettlements(org, terminal ledger.ID, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
+}
+
+// settlement is how a settlement is answered. A reference that was used for the same
+// settlement before is answered with that one and marked as a replay.
+var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, append: appendSettlement}
+
+// settlePartner is POST /partners/{id}/settlements
+// {direction,amount,currency,network?,env,reference}.
+func (h *Handlers) settlePartner(req *web.Request) error {
+	return settlement.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
+		f, err := formOf(req, "direction", "amount", "currency", "network", "env", "reference")
+		if err != nil {
+			return nil, err
+		}
+		out := f.isOutward("direction")
+		draft := f.settlement("amount")
+		return decide(ctx, f, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+			return h.cfg.Directory.SettlePartner(ctx, org, number, out, draft)
+		}))
+	})
+}
+
+// settleProvider is POST /terminal/{id}/settlements
+// {gross,fee,currency,network?,env,reference}.
+func (h *Handlers) settleProvider(req *web.Request) error {
+	return settlement.at(h, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
+		f, err := formOf(req, "gross", "fee", "currency", "network", "env", "reference")
+		if err != nil {
+			return nil, err
+		}
+		draft := f.settlement("gross")
+		fee := f.amount("fee", true)
+		return decide(ctx, f, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+			return h.cfg.Directory.SettleProvider(ctx, org, terminal, fee, draft)
+		}))
+	})
+}
+
+// markRepeated marks the answer where the same was settled before.
+func markRepeated(req *web.Request, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
+	return func(ctx context.Context) (*directory.Settlement, error) {
+		made, again, err := settle(ctx)
+		if again && len(f.problems) == 0 {
+			web.MarkReplayed(req)
+		}
+		return made, err
+	}
+}
+
+// readSettlement is GET /settlements/{id}, of a partner or of a provider.
+func (h *Handlers) readSettlement(req *web.Request) error {
+	org, id, err := h.organizationAndID(req)
+	if err != nil {
+		return err
+	}
+	n, found, err := h.cfg.Directory.Settlement(org, id)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return web.NotFound()
+	}
+	web.WriteOne(req, fiber.StatusOK, false, n, appendSettlement)
+	return nil
+}
+
+// listPartnerSettlements is GET /partners/{id}/settlements, newest first.
+func (h *Handlers) listPartnerSettlements(req *web.Request) error {
+	org, number, err := h.organizationAndNumber(req)
+	if err != nil {
+		return err
+	}
+	p, err := settlementPage(req)
+	if err != nil {
+		return err
+	}
+	return writeRows(req, appendSettlement)(h.cfg.Directory.PartnerSettlements(org, number, p))
+}
+
+// listProviderSettlements is GET /terminal/{id}/settlements, newest first.
+func (h *Handlers) listProviderSettlements(req *web.Request) error {
+	org, terminal, err := h.organizationAndID(req)
+	if err != nil {
+		return err
+	}
+	p, err := settlementPage(req)
+	if err != nil {
+		return err
+	}
+	return writeRows(req, appendSettlement)(h.cfg.Directory.ProviderSettlements(org, terminal, p))
+}
+
+// settlementPage reads the parameters of a list of settlements.
+func settlementPage(req *web.Request) (directoryactor.SettlementPage, error) {
+	q := web.QueryOf(req.RequestCtx, "env", "limit", "cursor")
+	p := directoryactor.SettlementPage{Env: q.Env(), Limit: q.Limit()}
+	p.After = rowCursor(q)
+	return p, q.Problems.Err()
+}
+
+// appendSettlement writes a settlement. The sandbox's opening balance has a line for each
+// asset in place of one amount.
+func appendSettlement(e *web.Encoder, n *directory.Settlement) {
+	e.ID("id", n.ID)
+	e.Integer("partner_id", n.Partner)
+	first := n.Lines[0]
+	switch {
+	case n.WithProvider():
+		net, _ := first.Amount.Sub(n.Fee) // a fee is never above gross
+		e.ID("terminal_id", n.Terminal)
+		e.Amount("gross", first.Amount)
+		e.Amount("fee", n.Fee)
+		e.Amount("net", net)
+		appendMoved(e, first.Asset)
+	case len(n.Lines) == 1:
+		e.Word("direction", directionOf(n))
+		e.Amount("amount", first.Amount)
+		appendMoved(e, first.Asset)
+	default:
+		e.Word("direction", directionOf(n))
+		e.Enter("lines", '[')
+		for i := range n.Lines {
+			e.Open('{')
+			e.Amount("amount", n.Lines[i].Amount)
+			appendMoved(e, n.Lines[i].Asset)
+			e.Close('}')
+		}
+		e.Close(']')
+	}
+	e.Text("reference", n.Reference)
+	appendBooked(e, "created_at", n.Created)
+	appendNumbered(e, "seq", n.Seq)
+}
+
+// Directions of a settlement with a partner's bank.
+const (
+	inward  = "in"
+	outward = "out"
+)
+
+func directionOf(n *directory.Settlement) string {
+	if n.Out {
+		return outward
+	}
+	return inward
+}
+
+func appendMoved(e *web.Encoder, a money.Asset) {
+	e.Word("currency", string(a.Currency))
+	e.Text("network", string(a.Network))
+	e.Word("env", a.Env.String())
+}

@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// settlement reads the fields that all settlements share. The parameter is the name of the
+// amount's field.
+func (f *form) settlement(amount string) directory.SettlementDraft {
+	return directory.SettlementDraft{
+		Amount: f.amount(amount, false), Currency: f.currency("currency"), Network: textAs[money.Network](f.text("network")),
+		Env: f.env("env"), Reference: f.requiredText("reference"),
+	}
+}
+
+// isOutward tells whether the money goes out.
+func (f *form) isOutward(name string) bool {
+	switch text := f.text(name); {
+	case text != nil && (*text == inward || *text == outward):
+		return *text == outward
+	case text == nil && web.Member(f.object, name) != nil:
+		// Not a string: text has added the problem.
+	default:
+		f.problems.Add(name, name+" must be "+inward+" or "+outward)
+	}
+	return false
+}
+
+// amount is a required string of minor units. Zero is allowed only where nothing may move.
+// The record decides how much is too much.
+func (f *form) amount(name string, zero bool) money.Amount {
+	value := web.Member(f.object, name)
+	if value == nil {
+		f.problems.Add(name, name+" is required")
+		return money.Amount{}
+	}
+	text, isText := jsonwalk.Text(value)
+	if !isText {
+		f.problems.Add(name, name+" must be a string of minor units")
+		return money.Amount{}
+	}
+	amount, err := money.ParseBytes(text)
+	switch {
+	case err == money.ErrTooLong || err == money.ErrOverflow:
+		f.problems.Add(name, name+" is above 2^256 - 1")
+	case err != nil:
+		f.problems.Add(name, name+" must be a string of digits without leading zeros")
+	case amount.IsZero() && !zero:
+		f.problems.Add(name, name+" must be greater than zero")
+	}
+	return amount
+}
+
+// env is an environment, prod if none was sent.
+func (f *form) env(name string) money.Env {
+	text := f.text(name)
+	if text == nil {
+		return money.Prod
+	}
+	env, known := money.ParseEnv(*text)
+	if !known {
+		f.problems.Add(name, name+" must be prod or test")
+	}
+	return env
+}
+
+// requiredText is a required string.
+func (f *form) requiredText(name string) string {
+	if web.Member(f.object, name) == nil {
+		f.problems.Add(name, name+" is required")
+		return ""
+	}
+	return f.textOr(name)
+}

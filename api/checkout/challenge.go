@@ -1,0 +1,149 @@
+package checkout
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/actors/provider/simulator"
+	"mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Challenges is the simulator's side of its challenge page; *simulator.Simulator is one.
+// The error for an unknown challenge is simulator.ErrNoChallenge.
+type Challenges interface {
+	// Challenge is what the page shows.
+	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
+	// Decide takes the payer's answer, and says where the payer goes now and whose charge it
+	// is.
+	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
+}
+
+// challengeID names a challenge.
+type challengeID struct {
+	terminal, reference ledger.ID
+	token               string
+}
+
+// showChallenge is GET /simulator/challenge: the page of a simulated bank.
+func (h *Handlers) showChallenge(req *web.Request) error {
+	return h.challenge(req, &formFields{})
+}
+
+// postChallenge is POST /simulator/challenge. Without a decision it is a rail's form that
+// leads to the page, so the page is shown. With one, the transaction is updated before the
+// payer goes back, so that the merchant sees the outcome.
+func (h *Handlers) postChallenge(req *web.Request) error {
+	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
+	if status != fiber.StatusOK {
+		return h.notice(req, status, "", page.Malformed)
+	}
+	approve, decided := decision(fields)
+	if !decided {
+		return h.challenge(req, fields)
+	}
+	named, ok := challengeOf(req, fields)
+	if !ok {
+		return h.noChallenge(req, simulator.ErrNoChallenge)
+	}
+	back, org, err := h.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
+	if err != nil {
+		return h.noChallenge(req, err)
+	}
+	if _, err := h.cfg.Payers.Returned(org, named.reference); err != nil && codeOf(err) == ledger.Internal {
+		return h.sendError(req, &visit{}, err)
+	}
+	if !h.mayLeadTo(back) {
+		return h.challenge(req, fields)
+	}
+	return h.redirect(req, back)
+}
+
+func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
+	named, ok := challengeOf(req, fields)
+	if !ok {
+		return h.noChallenge(req, simulator.ErrNoChallenge)
+	}
+	shown, err := h.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
+	if err != nil {
+		return h.noChallenge(req, err)
+	}
+	amount, err := money.Parse(shown.Amount)
+	if err != nil {
+		return h.noChallenge(req, err)
+	}
+	p := page.Challenge{
+		Order: page.Order{Sum: page.Sum{Amount: amount, Asset: shown.Asset}},
+		Post:  simulator.ChallengePath,
+		Fields: []page.Field{
+			{Name: simulator.TerminalParam, Value: named.terminal.String()},
+			{Name: simulator.ReferenceParam, Value: named.reference.String()},
+			{Name: simulator.TokenParam, Value: named.token},
+		},
+		Open: shown.State == simulator.Waiting,
+	}
+	if h.mayLeadTo(shown.ReturnURL) {
+		p.Back = shown.ReturnURL
+	}
+	return h.sendPage(req, fiber.StatusOK, "", p)
+}
+
+// simulated are the buttons of the simulator's challenge; nil for another rail.
+func (h *Handlers) simulated(a *payment.Action) *page.Simulated {
+	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
+	values, err := url.ParseQuery(query)
+	if h.cfg.Challenges == nil || !ours || err != nil {
+		return nil
+	}
+	b := &page.Simulated{Post: simulator.ChallengePath}
+	for _, name := range []string{simulator.TerminalParam, simulator.ReferenceParam, simulator.TokenParam} {
+		b.Fields = append(b.Fields, page.Field{Name: name, Value: values.Get(name)})
+	}
+	return b
+}
+
+// noChallenge answers for a challenge that cannot be shown.
+func (h *Handlers) noChallenge(req *web.Request, err error) error {
+	if errors.Is(err, simulator.ErrNoChallenge) {
+		return h.notice(req, fiber.StatusNotFound, "", page.NotFound)
+	}
+	return h.sendError(req, &visit{}, err)
+}
+
+// challengeOf reads the name of the challenge from the form, or else from the query.
+func challengeOf(req *web.Request, fields *formFields) (named challengeID, ok bool) {
+	parameter := func(name string) string {
+		if value := fields.value(name); value != nil {
+			return string(value)
+		}
+		return string(req.QueryArgs().Peek(name))
+	}
+	var err error
+	if named.terminal, err = web.ParseID(parameter(simulator.TerminalParam)); err != nil {
+		return named, false
+	}
+	if named.reference, err = web.ParseID(parameter(simulator.ReferenceParam)); err != nil {
+		return named, false
+	}
+	named.token = parameter(simulator.TokenParam)
+	return named, true
+}
+
+// decision is the form's button: a field whose name or value is approve or refuse. Both at
+// once decide nothing.
+func decision(fields *formFields) (approve, decided bool) {
+	refuse := false
+	for _, field := range fields.fields {
+		for _, word := range [...]string{string(field.name), string(field.value)} {
+			approve = approve || strings.EqualFold(word, "approve")
+			refuse = refuse || strings.EqualFold(word, "refuse")
+		}
+	}
+	return approve, approve != refuse
+}

@@ -1,0 +1,168 @@
+package checkout
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/api/web/credentials"
+	"mizan/internal/jsonwalk"
+	"mizan/internal/steps"
+	"mizan/ledger/payment"
+)
+
+// Bounds of a page's form.
+const (
+	maxFormFields    = 32
+	maxPassword      = 64 // bytes of a one-time password
+	maxSignature     = 8 << 10
+	maxBrowserHeader = 512 // bytes of each header that describes the browser
+)
+
+// formFields are the fields of a form in a buffer of their own, which is wiped.
+type formFields struct {
+	buf    []byte
+	fields []formField
+}
+
+type formField struct{ name, value []byte }
+
+// readForm takes a form apart (application/x-www-form-urlencoded, URL Standard 5.1). The
+// status is 200, or says what is wrong: another media type, invalid UTF-8, or a name
+// twice.
+func readForm(contentType, body []byte) (f *formFields, status int) {
+	switch {
+	case len(body) == 0:
+		return &formFields{}, fiber.StatusOK
+	case !isForm(contentType):
+		return nil, fiber.StatusUnsupportedMediaType
+	}
+	f = &formFields{buf: make([]byte, 0, len(body))}
+	for pair := range bytes.SplitSeq(body, []byte{'&'}) {
+		if len(pair) > 0 && !f.take(pair) {
+			f.wipe()
+			return nil, fiber.StatusBadRequest
+		}
+	}
+	return f, fiber.StatusOK
+}
+
+// isForm tells whether a content type is that of forms in UTF-8.
+func isForm(contentType []byte) bool {
+	kind, parameter, more := strings.Cut(string(contentType), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
+		return false
+	}
+	name, charset, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+	return !more || strings.EqualFold(name, "charset") && strings.EqualFold(strings.Trim(charset, `"`), "utf-8")
+}
+
+func (f *formFields) take(pair []byte) bool {
+	if len(f.fields) == maxFormFields {
+		return false
+	}
+	text, given, _ := bytes.Cut(pair, []byte{'='})
+	name, ok := f.unescape(text)
+	if !ok || f.value(string(name)) != nil {
+		return false
+	}
+	value, ok := f.unescape(given)
+	f.fields = append(f.fields, formField{name, value})
+	return ok
+}
+
+// unescape decodes into the form's buffer, which is as long as the body.
+func (f *formFields) unescape(text []byte) ([]byte, bool) {
+	from := len(f.buf)
+	steps.Took(len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch c {
+		case '+':
+			c = ' '
+		case '%':
+			if i+2 >= len(text) {
+				return nil, false
+			}
+			high, low := hexDigit(text[i+1]), hexDigit(text[i+2])
+			if high < 0 || low < 0 {
+				return nil, false
+			}
+			c, i = byte(high<<4|low), i+2
+		}
+		f.buf = append(f.buf, c)
+	}
+	decoded := f.buf[from:len(f.buf):len(f.buf)]
+	return decoded, utf8.Valid(decoded)
+}
+
+func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
+
+// value is the field's value, nil if it was not sent.
+func (f *formFields) value(name string) []byte {
+	for _, field := range f.fields {
+		steps.Took(min(len(field.name), len(name)) + 1)
+		if string(field.name) == name {
+			return field.value
+		}
+	}
+	return nil
+}
+
+// wipe overwrites what was typed.
+func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
+
+// cardOf is the card of a hosted page's form by the rules of money_storage, or which
+// fields are wrong. The card does not alias the form.
+func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (with paymentactor.Continue, wrong page.Wrong) {
+	var c credentials.MoneyStorage
+	c.Storage.Type, c.Storage.CardNumber = []byte(payment.BankCard), compact(f.value("cardnumber"))
+	if t == payment.Payment {
+		c.Storage.CardHolder = bytes.TrimSpace(f.value("cardholder"))
+		c.Storage.ExpMonth = bytes.TrimSpace(f.value("exp_month"))
+		c.Storage.ExpYear = bytes.TrimSpace(f.value("exp_year"))
+		c.Storage.CVV = bytes.TrimSpace(f.value("cvv"))
+	}
+	wrong = page.Wrong{}
+	c.Storage.Check(t, func(key, _ string) { wrong[key] = true })
+	if len(wrong) > 0 {
+		return with, wrong
+	}
+	c.Keep(t, fingerprint)
+	with.Credentials, with.Card = c.Kept, c.Card
+	return with, nil
+}
+
+// compact removes spaces and dashes from a card number, in place: people type it as it is
+// printed.
+func compact(number []byte) []byte {
+	if number == nil {
+		return nil
+	}
+	kept := number[:0]
+	for _, c := range number {
+		if c != ' ' && c != '-' {
+			kept = append(kept, c)
+		}
+	}
+	clear(number[len(kept):])
+	return kept
+}
+
+// browserOf is what is known of the browser without script, as the protocol's
+// browser_data.
+func browserOf(h *fasthttp.RequestHeader) []byte {
+	language, _, _ := strings.Cut(string(h.Peek(fiber.HeaderAcceptLanguage)), ",")
+	language, _, _ = strings.Cut(language, ";")
+	data := append([]byte(nil), `{"language":`...)
+	data = jsonwalk.AppendText(data, web.Truncate([]byte(strings.ToValidUTF8(strings.TrimSpace(language), "")), maxBrowserHeader))
+	data = append(data, `,"user_agent":`...)
+	data = jsonwalk.AppendText(data, web.Truncate([]byte(strings.ToValidUTF8(string(h.UserAgent()), "")), maxBrowserHeader))
+	return append(data, '}')
+}

@@ -1,0 +1,144 @@
+package checkout
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/ledger/payment"
+)
+
+var urlencoded = []byte("application/x-www-form-urlencoded")
+
+func TestFormIsTakenApart(t *testing.T) {
+	for body, want := range map[string]string{
+		"":                            "[]",
+		"a=b":                         "[a=b]",
+		"a=b&c=d":                     "[a=b c=d]",
+		"a=b+c%20d%2Be":               "[a=b c d+e]",
+		"a=%D1%8F":                    "[a=я]",
+		"a":                           "[a=]",
+		"=a":                          "[=a]",
+		"a=b=c":                       "[a=b=c]",
+		"&&a=b&":                      "[a=b]",
+		"a%3Db=c%26d":                 "[a=b=c&d]",
+		strings.Repeat("x=", 1):       "[x=]",
+		"a=%2B%2b":                    "[a=++]",
+		"a=b;c=d":                     "[a=b;c=d]",
+		"%61=1":                       "[a=1]",
+		"a=%00":                       "[a=\x00]",
+		"<script>=\"":                 "[<script>=\"]",
+		"a=4242%204242+4242-4242&b=1": "[a=4242 4242 4242-4242 b=1]",
+	} {
+		f, status := readForm(urlencoded, []byte(body))
+		if status != 200 {
+			t.Errorf("%q: %d", body, status)
+			continue
+		}
+		said := []string{}
+		for _, field := range f.fields {
+			said = append(said, string(field.name)+"="+string(field.value))
+		}
+		if got := fmt.Sprint(said); got != want {
+			t.Errorf("%q: %s, want %s", body, got, want)
+		}
+	}
+}
+
+func TestFormThatIsNoneIsRefused(t *testing.T) {
+	fields := make([]string, 0, 33)
+	for i := range 33 {
+		fields = append(fields, fmt.Sprintf("f%d=", i))
+	}
+	for body, want := range map[string]int{
+		"a=%": 400, "a=%4": 400, "a=%g0": 400, "a=%0g": 400, "%=a": 400, "a=%ff": 400, "%c3=a": 400, "a=\xff": 400,
+		"a=1&a=2": 400, "a=1&%61=2": 400, "a=&a=": 400, "a&a": 400,
+		strings.Join(fields, "&"): 400, strings.Join(fields[:32], "&"): 200,
+	} {
+		if _, status := readForm(urlencoded, []byte(body)); status != want {
+			t.Errorf("%.30q: %d, want %d", body, status, want)
+		}
+	}
+	if _, status := readForm([]byte("text/plain"), []byte("a=b")); status != 415 {
+		t.Errorf("text/plain: %d", status)
+	}
+}
+
+// The standard library is the oracle: it takes a superset, read the same way.
+func FuzzForm(f *testing.F) {
+	for _, seed := range []string{"", "a=b&c=d+e", "a=%D1%8F&b", "a=%", "a=1&a=2", "&=&", "a=b;c"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		sent := bytes.Clone(body)
+		form, status := readForm(urlencoded, body)
+		if !bytes.Equal(sent, body) {
+			t.Fatal("the body was changed")
+		}
+		if status != 200 {
+			return
+		}
+		want, err := url.ParseQuery(strings.ReplaceAll(string(body), ";", "%3B"))
+		if err != nil || len(want) != len(form.fields) {
+			t.Fatalf("%q has %d fields, the oracle %v %v", body, len(form.fields), want, err)
+		}
+		for name, values := range want {
+			if got := form.value(name); got == nil || len(values) != 1 || string(got) != values[0] || !utf8.ValidString(name) {
+				t.Fatalf("%q: %q is %q, want %q", body, name, got, values)
+			}
+		}
+	})
+}
+
+// What the payer typed is wiped, and the card that goes on is not.
+func TestCardOutlivesItsForm(t *testing.T) {
+	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
+	with, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
+	if len(wrong) != 0 {
+		t.Fatal(wrong)
+	}
+	f.wipe()
+	if !bytes.Equal(f.buf, make([]byte, len(f.buf))) {
+		t.Errorf("the form holds %q", f.buf)
+	}
+	card := with.Card
+	if got := fmt.Sprintf("%s %s %s %s %s", card.Number, card.Holder, card.ExpMonth, card.ExpYear, card.CVV); got != "4242424242424242 JOHN DOE 1 30 987" {
+		t.Errorf("the card is %s", got)
+	}
+	want := payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "print of 4242424242424242"}
+	if with.Credentials != want {
+		t.Errorf("credentials %+v", with.Credentials)
+	}
+}
+
+func TestPayoutsCardIsItsNumber(t *testing.T) {
+	f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
+	with, wrong := cardOf(f, payment.Payout, func([]byte) string { return "" })
+	if len(wrong) != 0 || string(with.Card.Number) != "4242424242424242" || len(with.Card.CVV) != 0 {
+		t.Errorf("%v", wrong)
+	}
+}
+
+func TestBrowserIsDescribedWithoutScript(t *testing.T) {
+	for _, c := range []struct{ language, agent, wantLanguage, wantAgent string }{
+		{"ru-RU,ru;q=0.9,en;q=0.8", "Mozilla/5.0 (X11)", "ru-RU", "Mozilla/5.0 (X11)"},
+		{"", "", "", ""},
+		{" en ;q=1", `a"b\c`, "en", `a"b\c`},
+		{"\xff", "a\xffb", "", "ab"},
+		{strings.Repeat("x", 600), strings.Repeat("я", 400), strings.Repeat("x", 512), strings.Repeat("я", 256)},
+	} {
+		var h fasthttp.RequestHeader
+		h.Set("Accept-Language", c.language)
+		h.Set("User-Agent", c.agent)
+		var said map[string]string
+		if err := json.Unmarshal(browserOf(&h), &said); err != nil || len(said) != 2 || said["language"] != c.wantLanguage || said["user_agent"] != c.wantAgent {
+			t.Errorf("%q %q: %q %v", c.language, c.agent, said, err)
+		}
+	}
+}

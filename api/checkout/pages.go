@@ -1,0 +1,248 @@
+package checkout
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+)
+
+// Payers acts on transactions for a payer who has shown a token; *payment.Service of
+// actors is one. Errors are *ledger.Refusal. All methods but Find and Current return after
+// the provider's first outcome, or after the time that creates may wait.
+type Payers interface {
+	// Find is the transaction as it is stored, of any partner.
+	Find(org, id ledger.ID) (paymentactor.Result, error)
+	// Current is the transaction after its provider has published anew what had expired.
+	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
+	// Returned says that the payer came back from the rail. It is no error if there was
+	// nothing to do there.
+	Returned(org, id ledger.ID) (paymentactor.Result, error)
+	// Continue brings a card to a hosted transaction: NotContinuable for what
+	// does not wait for one.
+	Continue(paymentactor.Continue) (paymentactor.Result, error)
+	// Complete submits what the rail wants: Conflict for what waits for nothing,
+	// Expired after the deadline.
+	Complete(paymentactor.Material) (paymentactor.Result, error)
+	// Choose names a receiving institution: Conflict for what waits for none,
+	// Invalid for one that is not offered.
+	Choose(paymentactor.Choice) (paymentactor.Result, error)
+}
+
+// postedParam marks an address that a form of ours leads to. A browser applies the form's
+// policy to the redirects that follow.
+const postedParam = "posted"
+
+// visit is a payer who has shown the token of a transaction.
+type visit struct {
+	org, id ledger.ID
+	token   string
+	late    bool // the token's time is over
+	posted  bool // a form led here
+	lang    string
+}
+
+// path is the transaction's page with the payer's token.
+func (v *visit) path() string { return payerpage.PathOf(v.id, "", v.token) }
+
+// checkToken checks the token. An unknown id, a forged token and a missing one are not
+// distinguished.
+func (h *Handlers) checkToken(req *web.Request) (v visit, ok bool) {
+	args := req.QueryArgs()
+	v.token, v.posted = string(args.Peek(payerpage.TokenParam)), args.Has(postedParam)
+	var err error
+	if v.id, err = web.ParseID(req.Parameter("id")); err != nil {
+		return v, false
+	}
+	v.org, err = h.cfg.Pages.Open(v.id, v.token, h.cfg.Clock.Now())
+	v.late = err == payerpage.ErrExpired
+	return v, err == nil || v.late
+}
+
+// openVisit is checkToken for pages that end with the token's time. If ok is false, the
+// request has been answered.
+func (h *Handlers) openVisit(req *web.Request) (v visit, ok bool, err error) {
+	v, ok = h.checkToken(req)
+	switch {
+	case !ok:
+		return v, false, h.notice(req, fiber.StatusNotFound, "", page.NotFound)
+	case v.late:
+		return v, false, h.notice(req, fiber.StatusGone, "", page.Gone)
+	}
+	return v, true, nil
+}
+
+// showPage is GET /pay/{id}: what the payer has to do, or the outcome.
+func (h *Handlers) showPage(req *web.Request) error {
+	v, ok, err := h.openVisit(req)
+	if !ok {
+		return err
+	}
+	result, err := h.cfg.Payers.Current(v.command(), true)
+	if err != nil {
+		return h.sendError(req, &v, err)
+	}
+	v.lang = h.langOf(v.org, result.Record)
+	next, away, err := h.step(&v, &result)
+	switch {
+	case err != nil:
+		return h.sendError(req, &v, err)
+	case away != "" && v.posted && !strings.HasPrefix(away, h.cfg.Pages.Base+"/"):
+		next = page.Leaving{Order: h.orderOf(v.org, result.Record), Next: v.path()}
+	case away != "":
+		return h.redirect(req, away)
+	}
+	return h.sendPage(req, fiber.StatusOK, v.lang, next)
+}
+
+// postPage is POST /pay/{id}: what the payer did with the page's form. The transaction's
+// state says which form it is. The answer leads back to GET.
+func (h *Handlers) postPage(req *web.Request) error {
+	v, ok, err := h.openVisit(req)
+	if !ok {
+		return err
+	}
+	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
+	if status != fiber.StatusOK {
+		return h.notice(req, status, "", page.Malformed)
+	}
+	defer fields.wipe()
+	result, err := h.cfg.Payers.Find(v.org, v.id)
+	if err != nil {
+		return h.sendError(req, &v, err)
+	}
+	r := result.Record
+	v.lang = h.langOf(v.org, r)
+	switch waitsFor(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
+	case awaitsCard:
+		return h.postCard(req, &v, r, fields)
+	case awaitsChoice:
+		return h.postChoice(req, &v, r, fields)
+	case awaitsPassword:
+		return h.postPassword(req, &v, r, fields)
+	case awaitsSignature:
+		return h.postSignature(req, &v, r, fields)
+	}
+	return h.redirect(req, v.path()) // it has moved on meanwhile
+}
+
+// postCard continues a hosted transaction.
+func (h *Handlers) postCard(req *web.Request, v *visit, r *record, fields *formFields) error {
+	with, wrong := cardOf(fields, r.Type, h.cfg.Fingerprint)
+	if len(wrong) > 0 {
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, page.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
+	}
+	with.Command = v.command()
+	with.Browser = browserOf(&req.Request.Header)
+	with.Credentials.PayerIP = h.cfg.Proxies.Source(req.RequestCtx)
+	result, err := h.cfg.Payers.Continue(with)
+	if err == nil && result.Record.Action != nil {
+		return h.redirect(req, h.actionPage(v, result.Record)+"&"+postedParam)
+	}
+	return h.afterForm(req, v, err)
+}
+
+// postPassword submits a one-time password.
+func (h *Handlers) postPassword(req *web.Request, v *visit, r *record, fields *formFields) error {
+	typed := fields.value("otp")
+	if len(typed) == 0 || len(typed) > maxPassword {
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, page.Password{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Wrong: true})
+	}
+	return h.afterForm(req, v, h.submit(v, "otp", typed))
+}
+
+// postSignature submits the signature of what the page shows. A late one is answered with
+// what is to be signed now.
+func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *formFields) error {
+	typed := bytes.TrimSpace(fields.value("signature"))
+	if len(typed) == 0 || len(typed) > maxSignature {
+		p := h.signatureOf(v, r)
+		p.Wrong = true
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
+	}
+	err := h.submit(v, "signature", typed)
+	if codeOf(err) == ledger.Expired {
+		err = nil
+	}
+	return h.afterForm(req, v, err)
+}
+
+// submit hands over material with one string member.
+func (h *Handlers) submit(v *visit, name string, value []byte) error {
+	material := jsonwalk.AppendText([]byte(`{"`+name+`":`), string(value))
+	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
+	return err
+}
+
+// postChoice names the receiving institution of a payout.
+func (h *Handlers) postChoice(req *web.Request, v *visit, r *record, fields *formFields) error {
+	bank := string(fields.value("target_bank_id"))
+	if _, offered := r.Destination(bank); !offered {
+		p := h.choiceOf(v, r)
+		p.Wrong = true
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
+	}
+	_, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: v.command(), Bank: bank})
+	return h.afterForm(req, v, err)
+}
+
+func (v *visit) command() paymentactor.Command {
+	return paymentactor.Command{Org: v.org, ID: v.id}
+}
+
+// afterForm sends the payer back to the page after a form. A refusal because the
+// transaction has moved on shows there.
+func (h *Handlers) afterForm(req *web.Request, v *visit, err error) error {
+	switch codeOf(err) {
+	case "", ledger.Conflict, ledger.NotContinuable:
+		return h.redirect(req, v.path()+"&"+postedParam)
+	}
+	return h.sendError(req, v, err)
+}
+
+// codeOf is the code of a refusal: empty for no error, Internal for any other error.
+func codeOf(err error) ledger.Code {
+	var refusal *ledger.Refusal
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &refusal):
+		return refusal.Code
+	}
+	return ledger.Internal
+}
+
+// returnPayer is GET and POST /pay/{id}/return: the rail has sent the payer back. The
+// payer goes on to the merchant's returnUrl, or to its failUrl after a failure; to the
+// page if there is no address or there is still something to do. After the token's time
+// the transaction is not touched any more.
+func (h *Handlers) returnPayer(req *web.Request) error {
+	v, ok := h.checkToken(req)
+	if !ok {
+		return h.notice(req, fiber.StatusNotFound, "", page.NotFound)
+	}
+	ask := h.cfg.Payers.Returned
+	if v.late || req.Request.Header.IsHead() {
+		ask = h.cfg.Payers.Find
+	}
+	result, err := ask(v.org, v.id)
+	if err != nil {
+		return h.sendError(req, &v, err)
+	}
+	back := h.merchantAddress(result.Record)
+	switch {
+	case back != "":
+		return h.redirect(req, back)
+	case v.late:
+		return h.notice(req, fiber.StatusGone, h.langOf(v.org, result.Record), page.Gone)
+	}
+	return h.redirect(req, v.path())
+}

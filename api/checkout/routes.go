@@ -1,0 +1,74 @@
+package checkout
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/actors/provider/simulator"
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Config is what the handlers are made of.
+type Config struct {
+	Payers   Payers
+	Pages    payerpage.Pages
+	Partners Partners
+	Clock    clock.Clock
+	Proxies  web.Proxies
+	Errors   web.Errors
+
+	// Challenges is the simulator's page; nil: there is none.
+	Challenges Challenges
+
+	// Fingerprint tells equal card numbers from others without keeping them.
+	Fingerprint func(number []byte) string
+
+	// Sandbox lets pages lead to addresses of this machine, where shops are developed.
+	Sandbox bool
+}
+
+// Partners finds the partners of an organization.
+type Partners interface {
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+}
+
+// Handlers answers the routes of the payer's pages.
+type Handlers struct {
+	cfg Config
+}
+
+// New makes the handlers.
+func New(cfg Config) *Handlers { return &Handlers{cfg: cfg} }
+
+// Routes are the routes of the family: those of the pages if there are tokens to open
+// them with, and that of the simulator's challenge if it has one.
+func (h *Handlers) Routes() (routes []web.Route) {
+	if h.cfg.Payers == nil {
+		return nil
+	}
+	const get, post = fiber.MethodGet, fiber.MethodPost
+	anyone := web.Access{By: web.Anyone}
+	if h.cfg.Pages.Tokens != nil {
+		routes = append(routes,
+			web.Route{Method: get, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.refuse, Handle: h.showPage},
+			web.Route{Method: post, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postPage},
+			web.Route{Method: get, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.returnPayer},
+			web.Route{Method: post, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.returnPayer},
+		)
+	}
+	if h.cfg.Challenges != nil {
+		routes = append(routes,
+			web.Route{Method: get, Path: simulator.ChallengePath, Access: anyone, Refuse: h.refuse, Handle: h.showChallenge},
+			web.Route{Method: post, Path: simulator.ChallengePath, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postChallenge},
+		)
+	}
+	return routes
+}
+
+// refuse answers as a page a request whose handler did not run.
+func (h *Handlers) refuse(req *web.Request, err error) error {
+	return h.sendError(req, &visit{}, err)
+}

@@ -1,0 +1,82 @@
+package checkout
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+var (
+	headerPolicy   = []byte("Content-Security-Policy")
+	headerReferrer = []byte("Referrer-Policy")
+	valueHTML      = []byte("text/html; charset=utf-8")
+	valueNoReferer = []byte("no-referrer")
+)
+
+// sendPage answers with a page.
+func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Page) error {
+	body, err := page.Render(lang, p)
+	if err != nil {
+		return err
+	}
+	policy := page.Policy()
+	switch p := p.(type) {
+	case page.Forward:
+		policy = page.Policy(p.Target)
+	case page.Scan:
+		if p.Simulated != nil {
+			policy = page.SimulatedPolicy()
+		}
+	case page.Challenge:
+		policy = page.ChallengePolicy()
+	}
+	setPageHeaders(req)
+	req.Response.Header.SetContentTypeBytes(valueHTML)
+	req.Response.Header.SetCanonical(headerPolicy, []byte(policy))
+	req.Response.SetStatusCode(status)
+	req.Response.SetBodyRaw(body)
+	return nil
+}
+
+// redirect answers with a redirect that a browser follows with GET: to a path of the
+// service, or to an address that page.Web accepts.
+func (h *Handlers) redirect(req *web.Request, address string) error {
+	setPageHeaders(req)
+	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(page.Header(address)))
+	req.Response.SetStatusCode(fiber.StatusSeeOther)
+	return nil
+}
+
+// setPageHeaders sets the headers of all pages and redirects. The address of a page is a
+// key to it, so it must not be sent on as a referrer nor cached.
+func setPageHeaders(req *web.Request) {
+	h := &req.Response.Header
+	h.SetCanonical(web.HeaderCache, web.ValueNoStore)
+	h.SetCanonical(web.HeaderNoSniff, web.ValueNoSniff)
+	h.SetCanonical(headerReferrer, valueNoReferer)
+}
+
+func (h *Handlers) notice(req *web.Request, status int, lang string, n page.Notice) error {
+	return h.sendPage(req, status, lang, n)
+}
+
+// sendError answers with a page for an error. Status and log are those of every other
+// answer. Past a deadline the page says that the link is over.
+func (h *Handlers) sendError(req *web.Request, v *visit, err error) error {
+	if codeOf(err) == ledger.Expired {
+		return h.notice(req, fiber.StatusGone, v.lang, page.TooLate)
+	}
+	h.cfg.Errors.Answer(req, err)
+	status := req.Response.StatusCode()
+	switch status {
+	case fiber.StatusNotFound:
+		return h.notice(req, status, v.lang, page.NotFound)
+	case fiber.StatusServiceUnavailable:
+		return h.notice(req, status, v.lang, page.Unavailable)
+	case fiber.StatusInternalServerError:
+		return h.notice(req, status, v.lang, page.Fault)
+	}
+	return h.notice(req, status, v.lang, page.Malformed)
+}

@@ -1,0 +1,297 @@
+package checkout
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+type record = payment.Record
+
+// awaited is what a transaction waits for from its payer. The zero value is nothing.
+type awaited uint8
+
+const (
+	awaitsCard awaited = iota + 1
+	awaitsChoice
+	awaitsPassword
+	awaitsSignature
+	awaitsScan
+	awaitsRail // an address of the rail's
+)
+
+// waitsFor is what the payer can do. There is nothing to do once the payer's time is over,
+// or while the provider is being asked.
+func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
+	r := result.Record
+	a := r.Action
+	switch {
+	case r.Waiting() && now < result.Stamp.Due:
+		return awaitsCard
+	case r.Status != payment.ActionRequired || r.Op != nil || a == nil || now >= a.Until:
+		return 0
+	case a.Code != "":
+		return awaitsScan
+	case a.Page != "":
+		return awaitsRail
+	case a.Destinations != nil:
+		return awaitsChoice
+	case isPassword(a):
+		return awaitsPassword
+	case isSignature(a):
+		return awaitsSignature
+	case a.URL != "":
+		return awaitsRail
+	}
+	return 0
+}
+
+// isPassword tells whether a password is to be submitted. Material of another type is for
+// the merchant to make.
+func isPassword(a *payment.Action) bool {
+	if !web.IsObject(a.Material) {
+		return false
+	}
+	if len(a.Requires) > 0 {
+		return slices.Equal(a.Requires, []string{"otp"})
+	}
+	kind := web.Member(a.Material, "type")
+	text, _ := jsonwalk.Text(kind)
+	return kind == nil || string(text) == "otp"
+}
+
+// isSignature tells whether the signature of a payload is to be submitted.
+func isSignature(a *payment.Action) bool {
+	if !web.IsObject(a.Material) || !slices.Equal(a.Requires, []string{"signature"}) {
+		return false
+	}
+	_, isText := jsonwalk.Text(web.Member(a.Material, "payload"))
+	return isText
+}
+
+// errAddress is a rail's address that the payer cannot be sent to: a mistake that only its
+// provider can correct.
+var errAddress = errors.New("the rail's address for the payer is none")
+
+// step is what the payer sees of a transaction: a page, or an address to go to. The error
+// is errAddress, or the refusal Expired for what can no longer be done.
+func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, away string, err error) {
+	r := result.Record
+	order := h.orderOf(v.org, r)
+	now := ledger.MicrosOf(h.cfg.Clock.Now())
+	switch waitsFor(result, now) {
+	case awaitsCard:
+		return page.Card{Order: order, Post: v.path()}, "", nil
+	case awaitsChoice:
+		return h.choiceOf(v, r), "", nil
+	case awaitsPassword:
+		if at := r.Action.ExpiresAt; at != 0 && now > at {
+			return nil, "", ledger.Refuse("checkout.step", ledger.Expired, "expires_at is over")
+		}
+		return page.Password{Order: order, Post: h.actionPage(v, r)}, "", nil
+	case awaitsSignature:
+		return h.signatureOf(v, r), "", nil
+	case awaitsScan:
+		next, err = h.scanOf(v, r)
+		return next, "", err
+	case awaitsRail:
+		return h.railPage(r.Action, order)
+	}
+	if result, over := resultOf(r.Status); over {
+		return page.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
+	}
+	return page.Processing{Order: order, Self: v.path()}, "", nil
+}
+
+// railPage is where the rail wants the payer: its address for pages like ours, its form,
+// or the address that it has published.
+func (h *Handlers) railPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
+	target := a.Page
+	if target == "" {
+		target = a.URL
+	}
+	switch {
+	case !h.mayLeadTo(target):
+		return nil, "", errAddress
+	case a.Page != "":
+		return nil, target, nil
+	case a.Method == "post":
+		return page.Forward{Order: order, Target: target, Fields: hiddenOf(a.Params)}, "", nil
+	}
+	return nil, withParams(target, hiddenOf(a.Params)), nil
+}
+
+// signatureOf shows what is to be signed, and until when.
+func (h *Handlers) signatureOf(v *visit, r *record) page.Signature {
+	a := r.Action
+	payload, _ := jsonwalk.Text(web.Member(a.Material, "payload"))
+	p := page.Signature{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Payload: string(payload), Left: h.timeLeft(a.Until)}
+	sequence := web.Member(a.Material, "sequence")
+	if text, isText := jsonwalk.Text(sequence); isText {
+		sequence = text
+	}
+	p.Sequence = string(sequence)
+	if a.ExpiresAt != 0 {
+		p.Left = min(p.Left, h.timeLeft(a.ExpiresAt))
+	}
+	return p
+}
+
+// scanOf shows the rail's QR code, and its address for a payer without a second device.
+func (h *Handlers) scanOf(v *visit, r *record) (page.Scan, error) {
+	a := r.Action
+	p := page.Scan{Order: h.orderOf(v.org, r), Self: h.actionPage(v, r), Deposit: a.Deposit, Left: h.timeLeft(a.Until)}
+	if p.Simulated = h.simulated(a); p.Simulated == nil && h.mayLeadTo(a.Page) {
+		p.Link = a.Page
+	}
+	var err error
+	p.Code, err = page.NewCode(a.Code)
+	return p, err
+}
+
+// timeLeft is the time until an instant.
+func (h *Handlers) timeLeft(until ledger.Micros) time.Duration {
+	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
+}
+
+// actionPage is the page of a payer who has begun to act in time. It lasts as long as the
+// action, and shows the outcome for a while.
+func (h *Handlers) actionPage(v *visit, r *record) string {
+	return h.cfg.Pages.Path(v.org, v.id, "", r.Action.Until.Time().Add(payerpage.Lifetime))
+}
+
+// hiddenOf are the parameters of an action, in the order of their names.
+func hiddenOf(object []byte) (fields []page.Field) {
+	if !web.IsObject(object) {
+		return nil
+	}
+	m := jsonwalk.MembersOf(object)
+	for {
+		name, value, more := m.Next()
+		if !more {
+			break
+		}
+		if text, isText := jsonwalk.Text(value); isText {
+			fields = append(fields, page.Field{Name: string(name), Value: string(text)})
+		}
+	}
+	slices.SortFunc(fields, func(a, b page.Field) int { return strings.Compare(a.Name, b.Name) })
+	return fields
+}
+
+// withParams adds parameters to the query of a rail's address.
+func withParams(address string, fields []page.Field) string {
+	if len(fields) == 0 {
+		return address
+	}
+	address, fragment, marked := strings.Cut(address, "#")
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	for _, f := range fields {
+		address += separator + url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value)
+		separator = "&"
+	}
+	if marked {
+		address += "#" + fragment
+	}
+	return address
+}
+
+// resultOf is the outcome for the payer of a transaction in that state; over is false
+// while it is under way.
+func resultOf(status payment.Status) (result page.Result, over bool) {
+	switch status {
+	case payment.Charged:
+		return page.Done, true
+	case payment.PaymentHeld, payment.PayoutHeld:
+		return page.Approved, true
+	case payment.Rejected, payment.Failed:
+		return page.NotDone, true
+	case payment.Refunding, payment.Refunded, payment.Reversed:
+		return page.Returned, true
+	}
+	return 0, false
+}
+
+// merchantAddress is the merchant's address for the payer, unchanged; empty if there is
+// none to go to, or the payer still has to act.
+func (h *Handlers) merchantAddress(r *record) string {
+	address := r.ReturnURL
+	switch r.Status {
+	case payment.Rejected, payment.Failed:
+		address = r.FailURL
+	case payment.Created, payment.ActionRequired:
+		return ""
+	}
+	if !h.mayLeadTo(address) {
+		return ""
+	}
+	return address
+}
+
+// mayLeadTo tells whether payers may be sent to an address that another party has named:
+// one of https, of the service itself, or in the sandbox of this machine, where shops are
+// developed. An address without TLS would let anyone on the way redirect the payer and
+// read what the address holds.
+func (h *Handlers) mayLeadTo(address string) bool {
+	if !page.Web(address) {
+		return false
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return false
+	case u.Scheme == "https", strings.HasPrefix(address, h.cfg.Pages.Base+"/"):
+		return true
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return h.cfg.Sandbox && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
+}
+
+// orderOf is the order that pages show: what the payer pays, or what the recipient of a
+// payout gets.
+func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
+	o := page.Order{Sum: page.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
+	if r.Type == payment.Payout {
+		o.Payout, o.Sum = true, page.Sum{Amount: r.Dest, Asset: r.DestAsset()}
+	}
+	if o.Text == "" {
+		o.Text = r.Description
+	}
+	if p, known := h.cfg.Partners.Partner(org, r.Partner); known {
+		o.Merchant = p.Name
+	}
+	return o
+}
+
+// langOf is the language of the transaction, or that of its partner.
+func (h *Handlers) langOf(org ledger.ID, r *record) string {
+	if r.Lang != "" {
+		return r.Lang
+	}
+	if p, known := h.cfg.Partners.Partner(org, r.Partner); known {
+		return p.Lang
+	}
+	return ""
+}
+
+func (h *Handlers) choiceOf(v *visit, r *record) page.Choice {
+	p := page.Choice{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r)}
+	for _, d := range r.Action.Destinations {
+		p.Banks = append(p.Banks, page.Bank{ID: d.ID, Name: d.Name})
+	}
+	return p
+}

@@ -1,0 +1,295 @@
+package contracts
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	contractactor "mizan/actors/contract"
+	"mizan/api/web"
+	"mizan/api/web/journal"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+	"mizan/posting"
+)
+
+// charityPath is the account of money that the institution may not keep.
+const charityPath ledger.Path = "L:charity"
+
+// Bounds of a report on charity: the events that it reads, in all and at once.
+const (
+	maxCharityEvents = 5_000
+	charityBatch     = 500
+)
+
+// charityQuery is what a report on charity looks for, and what it has found.
+type charityQuery struct {
+	org      ledger.ID
+	reading  *contract.Reading
+	envs     []money.Env
+	from, to ledger.Micros
+	past     journal.LineCursor
+	limit    int
+
+	donors map[ledger.ID]*donor
+	gifts  []gift
+	next   string // the cursor of the next page; empty: there is none
+	totals []charityTotal
+}
+
+// gift is a posting on the account, and the contract that it came from.
+type gift struct {
+	event *ledger.Event
+	index int // in its entry
+	donor *donor
+	from  []string // the accounts that it came from, each up to the contract
+}
+
+// donor is a contract of the family as the report names it.
+type donor struct{ product, number string }
+
+// charityTotal is what has come to the account in one asset.
+type charityTotal struct {
+	asset    money.Asset
+	amount   money.Signed
+	postings int64
+}
+
+// charity is GET /charity: what the family's contracts have given, newest first, with the
+// totals of all pages in each asset. The account also takes what contracts of the other
+// reading leave undivided. The family does not show these; the ledger does.
+func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) error {
+	q := web.QueryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
+	want := &charityQuery{
+		org: req.Principal.Org, reading: f.reading, envs: envsOf(q), limit: q.LimitUpTo(perPage, maxPerPage), past: journal.ReadLineCursor(q),
+		from: fromDay(q, "from"), to: toDay(q, "to", h.cfg.Clock.Now()), donors: make(map[ledger.ID]*donor),
+	}
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	if err := want.find(view); err != nil {
+		return err
+	}
+	l := web.NewList()
+	for i := range want.gifts {
+		l.Row()
+		f.style.appendGift(&l.Encoder, &want.gifts[i])
+		l.Close('}')
+	}
+	l.Close(']')
+	l.Enter("meta", '{')
+	f.style.appendTotals(&l.Encoder, want.totals)
+	l.Close('}')
+	l.Enter("cursor", '{')
+	l.Word("cursor_field", "seq")
+	l.TextOrNull("cursor_value", want.next)
+	l.Close('}')
+	l.Close('}')
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Buf)
+	return nil
+}
+
+// fromDay is a lower bound: an RFC 3339 time or the beginning of a day. Not sent: from the
+// beginning.
+func fromDay(q *web.Query, name string) ledger.Micros {
+	if day, ok := schema.ParseDate(q.Text(name)); ok {
+		return ledger.MicrosOf(day.Time())
+	}
+	return q.InstantOr(name, 0, web.DayOrInstant)
+}
+
+// toDay is an inclusive upper bound: an RFC 3339 time or the end of a day. Not sent:
+// everything.
+func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
+	if day, ok := schema.ParseDate(q.Text(name)); ok {
+		return web.ThroughNow(ledger.MicrosOf((day+1).Time())-1, now)
+	}
+	return web.ThroughNow(q.InstantOr(name, web.Forever, web.DayOrInstant), now)
+}
+
+// find walks all of the account's lines between the bounds, because the totals are of all
+// pages.
+func (q *charityQuery) find(view *posting.View) error {
+	accounts, err := q.accounts(view)
+	if err != nil {
+		return err
+	}
+	read := journal.LineReader(view, q.org, accounts)
+	before := uint64(0)
+	if q.to != web.Forever {
+		last, err := view.SeqAt(q.org, q.to)
+		if err != nil {
+			return err
+		}
+		before = last + 1
+	}
+	for examined := 0; ; {
+		batch, err := read(before, charityBatch)
+		if err != nil {
+			return err
+		}
+		for i := range batch {
+			e := &batch[i]
+			if e.Booked < q.from {
+				return nil
+			}
+			if examined++; examined > maxCharityEvents {
+				return ledger.RefuseField("contracts.charity", "from", "more than %d events: ask for a shorter time", maxCharityEvents)
+			}
+			if err := q.take(view, e); err != nil {
+				return err
+			}
+			before = e.Seq
+		}
+		if len(batch) < charityBatch {
+			return nil
+		}
+	}
+}
+
+// accounts are the account's rows, one for each asset. Each begins a total.
+func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
+	for _, env := range q.envs {
+		err = view.Accounts(q.org, string(charityPath), env, func(a ledger.Account) (bool, error) {
+			if a.Path == charityPath {
+				accounts = append(accounts, a)
+				q.totals = append(q.totals, charityTotal{asset: a.Asset})
+			}
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return accounts, nil
+}
+
+// take counts an event's postings on the account, the last first as in a statement, and
+// keeps those that are on the page.
+func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
+	from, err := q.donorOf(view, e.Source)
+	if err != nil || from == nil {
+		return err
+	}
+	for i := len(e.Entry.Postings) - 1; i >= 0; i-- {
+		p := &e.Entry.Postings[i]
+		if p.Account != charityPath {
+			continue
+		}
+		if err := q.count(p); err != nil {
+			return err
+		}
+		switch {
+		case q.past.Passed(&posting.Line{Seq: e.Seq, Index: i}), q.next != "":
+		case len(q.gifts) == q.limit:
+			last := &q.gifts[q.limit-1]
+			q.next = strconv.FormatUint(last.event.Seq, 10) + "." + strconv.Itoa(last.index)
+		default:
+			came, err := counterparts(e, i)
+			if err != nil {
+				return err
+			}
+			q.gifts = append(q.gifts, gift{e, i, from, came})
+		}
+	}
+	return nil
+}
+
+// counterparts are the accounts on the other side of a posting. Postings that are booked
+// together balance among themselves and are next to each other in the entry: wherever the
+// sum reaches zero, one such group ends, and only the posting's own group counts. Where a
+// contract has an account for each person, the part of the path up to the contract is
+// enough.
+func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
+	postings, own := e.Entry.Postings, e.Source.ID.String()
+	at, sum := &postings[index], money.Signed{}
+	for i := range postings {
+		p := &postings[i]
+		if p.Asset != at.Asset {
+			continue
+		}
+		path := string(p.Account)
+		if stem, _, its := strings.Cut(path, own); its {
+			path = stem + own
+		}
+		if p.Side != at.Side && !slices.Contains(accounts, path) {
+			accounts = append(accounts, path)
+		}
+		if sum, err = sum.Add(money.Signed{Abs: p.Amount, Negative: p.Side == ledger.Debit}); err != nil {
+			return nil, err
+		}
+		if sum.IsZero() {
+			if i >= index {
+				break
+			}
+			accounts = nil
+		}
+	}
+	return accounts, nil
+}
+
+func (q *charityQuery) count(p *ledger.Posting) (err error) {
+	for i := range q.totals {
+		if t := &q.totals[i]; t.asset == p.Asset {
+			t.postings++
+			t.amount, err = t.amount.Add(money.Signed{Abs: p.Amount, Negative: p.Side == ledger.Debit})
+		}
+	}
+	return err
+}
+
+// donorOf is the contract that an entry belongs to; nil if it is not one of the family's.
+func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*donor, error) {
+	if from, known := q.donors[source.ID]; known || source.Kind != ledger.Contract {
+		return from, nil
+	}
+	r, there, err := contractactor.Load(view, q.org, source.ID)
+	if err != nil {
+		return nil, err
+	}
+	var from *donor
+	if there && r.Record.Reading == q.reading {
+		from = &donor{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
+	}
+	q.donors[source.ID] = from
+	return from, nil
+}
+
+func (f style) appendGift(e *web.Encoder, g *gift) {
+	p := &g.event.Entry.Postings[g.index]
+	e.Integer("seq", int64(g.event.Seq))
+	e.ID("source", g.event.Source.ID)
+	e.Text("product_type", g.donor.product)
+	e.Text("contract_number", g.donor.number)
+	e.Text("event", g.event.Name)
+	e.Word("date", g.event.Entry.Effective.String())
+	e.Instant("booked_at", g.event.Booked)
+	e.Word("side", p.Side.String())
+	f.appendSigned(e, "amount", money.Signed{Abs: p.Amount})
+	e.Asset("asset", p.Asset)
+	e.Texts("from", g.from)
+}
+
+// appendTotals writes the totals of the assets in which anything was given.
+func (f style) appendTotals(e *web.Encoder, totals []charityTotal) {
+	e.Enter("totals", '[')
+	for i := range totals {
+		t := &totals[i]
+		if t.postings == 0 {
+			continue
+		}
+		e.Open('{')
+		e.Asset("asset", t.asset)
+		f.appendSigned(e, "amount", t.amount)
+		e.Integer("postings", t.postings)
+		e.Close('}')
+	}
+	e.Close(']')
+}

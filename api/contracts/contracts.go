@@ -1,0 +1,178 @@
+package contracts
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/actors"
+	contractactor "mizan/actors/contract"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// Service makes, moves and reads contracts; *contract.Service of actors is one. Its errors
+// are *schema.Faults and *ledger.Refusal.
+type Service interface {
+	Create(contractactor.Create) (contractactor.Result, error)
+	Act(contractactor.Act) (contractactor.Result, error)
+	Read(org ledger.ID, p *contract.Product, reading *contract.Reading, id ledger.ID) (contractactor.Result, error)
+	Screen(org ledger.ID, given contract.Screened, key actors.Key) (contractactor.Screening, error)
+}
+
+// family is the addresses of one reading: the module that they need and the form in which
+// they show contracts.
+type family struct {
+	reading *contract.Reading
+	module  string
+	bank    bool // the organization has to be one
+	style   style
+}
+
+var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance, style: style{texts: true}}
+
+// admit checks that the organization has the family's module and may have it.
+func (h *Handlers) admit(f *family, req *web.Request) error {
+	const op = "contracts.contracts"
+	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
+	switch {
+	case !known || !o.Has(f.module):
+		return f.inactive()
+	case f.bank && o.Type != directory.Bank:
+		return ledger.Refuse(op, ledger.Forbidden, "the organization is not a bank")
+	}
+	return nil
+}
+
+// forbid is the refusal of a caller that the family does not admit. An organization
+// without the module gets no other refusal, whoever asks.
+func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
+	if o, known := h.cfg.Organizations.Organization(org); !known || o.Has(f.module) {
+		return refusal
+	}
+	return f.inactive()
+}
+
+func (f *family) inactive() error {
+	return ledger.Refuse("contracts.contracts", ledger.ModuleNotActive, "the module %s is not active", f.module)
+}
+
+// withDetails puts refused fields into the form of contracts: {error, details: {field:
+// [message]}}.
+func withDetails(err error) error {
+	if err == nil {
+		return nil
+	}
+	var faults *schema.Faults
+	if errors.As(err, &faults) {
+		return err
+	}
+	refusals := web.RefusalsOf(err)
+	if refusals[0].Code != ledger.Invalid {
+		return err
+	}
+	faults = new(schema.Faults)
+	for _, r := range refusals {
+		faults.List = append(faults.List, schema.Fault{Field: r.Field, Message: r.Detail})
+	}
+	return faults
+}
+
+// keyAndInput is what a write is sent with: its Idempotency-Key and its body.
+func (h *Handlers) keyAndInput(req *web.Request) (key actors.Key, sent schema.Input, err error) {
+	if key, err = h.keys.Staff(req); err == nil {
+		sent, err = req.Input()
+	}
+	return key, sent, err
+}
+
+// createContract is POST /pfp/{product}.
+func (h *Handlers) createContract(req *web.Request, f *family, product *contract.Product) error {
+	key, sent, err := h.keyAndInput(req)
+	if err != nil {
+		return err
+	}
+	env := money.Prod
+	if raw, ok := sent["env"]; ok && string(raw) != "null" {
+		var known bool
+		if env, known = parseEnv(raw); !known {
+			return ledger.RefuseField("contracts.createContract", "env", "must be prod or test")
+		}
+	}
+	o, _ := h.cfg.Organizations.Organization(req.Principal.Org)
+	result, err := h.cfg.Contracts.Create(contractactor.Create{
+		Org: req.Principal.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key,
+		Allowed: func(region string) bool { return o != nil && o.Allows(region) },
+	})
+	return h.writeContract(req, f, fiber.StatusCreated, &result, err)
+}
+
+// parseEnv reads an environment from JSON.
+func parseEnv(raw json.RawMessage) (env money.Env, known bool) {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return env, false
+	}
+	return money.ParseEnv(text)
+}
+
+// contractAt is the contract that the path names.
+func (h *Handlers) contractAt(req *web.Request, f *family, product *contract.Product) (contractactor.Result, error) {
+	id, err := web.ParseID(req.Parameter("id"))
+	if err != nil {
+		return contractactor.Result{}, err
+	}
+	return h.cfg.Contracts.Read(req.Principal.Org, product, f.reading, id)
+}
+
+// readContract is GET /pfp/{product}/{id}.
+func (h *Handlers) readContract(req *web.Request, f *family, product *contract.Product) error {
+	result, err := h.contractAt(req, f, product)
+	return h.writeContract(req, f, fiber.StatusOK, &result, err)
+}
+
+// actOnContract is POST /pfp/{product}/{id}/{action}.
+func (h *Handlers) actOnContract(req *web.Request, f *family, product *contract.Product) error {
+	id, err := web.ParseID(req.Parameter("id"))
+	if err != nil {
+		return err
+	}
+	key, sent, err := h.keyAndInput(req)
+	if err != nil {
+		return err
+	}
+	name := req.Parameter("action")
+	action, known := product.Action(f.reading, name)
+	if !known {
+		if _, err := h.cfg.Contracts.Read(req.Principal.Org, product, f.reading, id); err != nil {
+			return err // an unknown contract is not found, whatever the action
+		}
+		return contract.Unsupported(web.Truncate([]byte(name), 64))
+	}
+	result, err := h.cfg.Contracts.Act(contractactor.Act{
+		Org: req.Principal.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key,
+	})
+	return h.writeContract(req, f, fiber.StatusOK, &result, err)
+}
+
+func (h *Handlers) writeContract(req *web.Request, f *family, status int, result *contractactor.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if result.Replay {
+		web.MarkReplayed(req)
+	}
+	e := web.Encoder{Buf: make([]byte, 0, 2<<10)}
+	e.Open('{')
+	e.Enter("data", '{')
+	f.style.appendContract(&e, req.Principal.Org, result, true)
+	e.Close('}')
+	e.Close('}')
+	web.WriteJSON(req.RequestCtx, status, e.Buf)
+	return nil
+}

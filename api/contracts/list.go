@@ -1,0 +1,264 @@
+package contracts
+
+import (
+	"encoding/csv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	contractactor "mizan/actors/contract"
+	"mizan/api/web"
+	"mizan/api/web/journal"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+	"mizan/posting"
+)
+
+// Bounds of a page of contracts.
+const (
+	contractLimit    = 50
+	maxContractLimit = 200
+	maxContractsRead = 400 // for one page; one that finds less says where it stopped
+	maxEndingIn      = 36_500
+)
+
+// contractQuery is what a list of contracts looks for.
+type contractQuery struct {
+	org      ledger.ID
+	product  *contract.Product
+	reading  *contract.Reading
+	list     posting.List
+	person   *ledger.ID // whose part in it is asked for
+	status   contract.Status
+	region   string
+	kind     string
+	env      money.Env   // 0: both
+	arrears  *bool       // nil: either way
+	endsBy   ledger.Date // 0: whenever
+	before   ledger.Micros
+	limit    int
+	customer bool // person is the customer
+}
+
+// listContracts is GET /pfp/{product}.
+func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.Product) error {
+	known := []string{"status", "region", "type", "env", "limit", "cursor"}
+	known = append(known, filtersOf(product)...)
+	q := web.QueryOf(req.RequestCtx, known...)
+	want := h.contractQueryOf(req, q, f, product)
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	found, next, err := want.find(view)
+	if err != nil {
+		return err
+	}
+	l := web.NewList()
+	for i := range found {
+		l.Row()
+		f.style.appendContract(&l.Encoder, req.Principal.Org, &found[i], false)
+		l.Close('}')
+	}
+	cursor := ""
+	if next != 0 {
+		cursor = next.Time().Format(web.InstantLayout)
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("inserted_at", cursor))
+	return nil
+}
+
+// filtersOf are a product's own filters, beside those of all products.
+func filtersOf(p *contract.Product) (names []string) {
+	if p.Customer != "" {
+		names = append(names, "customer_id")
+	}
+	if p.Reads != nil {
+		names = append(names, "investor_id")
+	}
+	if p.Arrears != nil {
+		names = append(names, "arrears")
+	}
+	if p.Ends != nil {
+		names = append(names, "ending_in_days")
+	}
+	return names
+}
+
+func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p *contract.Product) *contractQuery {
+	want := &contractQuery{
+		org: req.Principal.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
+		status: contract.Status(oneOf(q, "status", p.States)), region: q.Text("region"), kind: q.Text("type"), limit: q.LimitUpTo(contractLimit, maxContractLimit),
+	}
+	if _, sent := q.Sent("env"); sent || p.ShortLists {
+		want.env = q.Env()
+		want.list = contractactor.ListOfEnv(p, f.reading, want.env)
+	}
+	notBlank(q, "region", "type")
+	if words := p.Types(); want.kind != "" && len(words) > 0 && !slices.Contains(words, want.kind) {
+		q.Problems.Add("type", "type must be one of "+strings.Join(words, ", "))
+	}
+	if _, known := contract.Regions[want.region]; want.region != "" && !known {
+		q.Problems.Add("region", "region is not supported by the chart of accounts")
+	}
+	for _, name := range []string{"customer_id", "investor_id"} { // no product has both, and a person's list is shorter than an environment's
+		if who, sent := q.ID(name); sent {
+			want.person, want.customer = &who, name == "customer_id"
+			want.list = contractactor.ListOfPerson(p, f.reading, who)
+		}
+	}
+	if _, sent := q.Sent("arrears"); sent {
+		late := q.Choice("arrears", "false", "true") == "true"
+		want.arrears = &late
+	}
+	if text, sent := q.Sent("ending_in_days"); sent {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > maxEndingIn || strconv.Itoa(n) != text {
+			q.Problems.Add("ending_in_days", "ending_in_days must be an integer from 0 to "+strconv.Itoa(maxEndingIn))
+		}
+		want.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
+	}
+	if text, sent := q.Sent("cursor"); sent {
+		at, isInstant := web.ParseInstant(text)
+		if !isInstant {
+			q.BadCursor()
+		}
+		want.before = max(1, web.CeilMicros(at)) // 0 would be the newest
+	}
+	return want
+}
+
+// find is a page of contracts, newest first, and the instant before which the next
+// page begins; 0: there is none.
+func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, next ledger.Micros, err error) {
+	read, past := 0, ledger.Micros(0)
+	err = view.List(q.org, q.list, posting.Walk{Before: q.before}, func(row posting.Listed) (bool, error) {
+		if read == maxContractsRead {
+			next = past
+			return false, nil
+		}
+		read++
+		r, there, err := contractactor.Load(view, q.org, row.ID)
+		if err != nil || !there {
+			return err == nil, err
+		}
+		wanted := q.wants(&r)
+		if wanted && q.person != nil && !q.customer {
+			_, wanted, err = contractactor.Position(view, q.org, row.ID, *q.person)
+			if err != nil {
+				return false, err
+			}
+		}
+		if wanted {
+			if len(found) == q.limit {
+				next = past
+				return false, nil
+			}
+			found = append(found, r)
+		}
+		past = row.Booked
+		return true, nil
+	})
+	return found, next, err
+}
+
+// wants tells whether a contract is asked for. A holder of certificates is checked apart.
+func (q *contractQuery) wants(r *contractactor.Result) bool {
+	c := r.Record
+	switch {
+	case c.Product != q.product || c.Reading != q.reading:
+		return false
+	case q.status != "" && c.Status != q.status, q.env != 0 && c.Asset.Env != q.env:
+		return false
+	case q.region != "" && contract.Region.Of(c.Values) != q.region, q.kind != "" && c.Type() != q.kind:
+		return false
+	case q.person != nil && q.customer && c.Customer() != *q.person:
+		return false
+	case q.arrears != nil && c.Product.Arrears(c) != *q.arrears:
+		return false
+	}
+	if q.endsBy != 0 {
+		on := c.Product.Ends(c)
+		return on != 0 && on <= q.endsBy
+	}
+	return true
+}
+
+// oneOf is one of a product's states; empty if none was sent.
+func oneOf(q *web.Query, name string, states []contract.Status) string {
+	text, sent := q.Sent(name)
+	if sent && !slices.Contains(states, contract.Status(text)) {
+		words := make([]string, len(states))
+		for i := range states {
+			words[i] = string(states[i])
+		}
+		q.Problems.Add(name, name+" must be one of "+strings.Join(words, ", "))
+	}
+	return text
+}
+
+// notBlank refuses parameters that were sent empty.
+func notBlank(q *web.Query, names ...string) {
+	for _, name := range names {
+		if text, sent := q.Sent(name); sent && text == "" {
+			q.Problems.Add(name, name+" must not be empty")
+		}
+	}
+}
+
+// listEntries is GET /pfp/{product}/{id}/entries: the contract's entries, newest first.
+func (h *Handlers) listEntries(req *web.Request, f *family, product *contract.Product) error {
+	result, err := h.contractAt(req, f, product)
+	if err != nil {
+		return err
+	}
+	q := web.QueryOf(req.RequestCtx, "limit", "cursor")
+	e := journal.EventQuery{Entries: true, Who: &req.Principal, Env: result.Record.Asset.Env, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
+	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEntry)
+}
+
+// writeSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be paid
+// when, as CSV. Amounts are minor units.
+func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.Product) error {
+	result, err := h.contractAt(req, f, product)
+	if err != nil {
+		return err
+	}
+	if product.Schedule == nil {
+		return web.NotFound()
+	}
+	out := new(csvBuffer)
+	w := csv.NewWriter(out)
+	table := product.Schedule.Of
+	header := make([]string, len(table.Columns))
+	for i, column := range table.Columns {
+		header[i] = column.Name
+	}
+	_ = w.Write(header) // a buffer never fails
+	rows, _ := product.Schedule.Value(result.Record.Values).([]schema.Row)
+	for _, row := range rows {
+		for i, column := range table.Columns {
+			header[i] = contract.Plain(column.Value(row))
+		}
+		_ = w.Write(header)
+	}
+	w.Flush()
+	response := &req.Response.Header
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, out.bytes)
+	response.SetContentType("text/csv; charset=utf-8")
+	response.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Stamp.Started, result.Stamp.Number)+`.csv"`)
+	return nil
+}
+
+type csvBuffer struct{ bytes []byte }
+
+// Write implements io.Writer.
+func (b *csvBuffer) Write(p []byte) (int, error) {
+	b.bytes = append(b.bytes, p...)
+	return len(p), nil
+}

@@ -1,0 +1,42 @@
+package contracts
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+)
+
+// A page far behind is found with few looks at the list, however its contracts lie in
+// time, and what has to be passed over on the way is bounded.
+func TestAPageFarBehindIsFoundWithFewLooks(t *testing.T) {
+	t.Parallel()
+	const looks = 70 // halves of all time, and the steps back
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 400).Draw(t, "contracts")
+		near := rapid.Uint64Range(0, 50).Draw(t, "near")
+		number := rapid.Uint64Range(1, uint64(n)).Draw(t, "number")
+		gap := rapid.SampledFrom([]int64{1, 1000, 60_000_000, 86_400_000_000}).Draw(t, "longest gap")
+		booked := make([]ledger.Micros, n+1) // by number
+		for i := 1; i <= n; i++ {
+			booked[i] = booked[i-1] + ledger.Micros(rapid.Int64Range(1, gap).Draw(t, "gap"))
+		}
+		asked := 0
+		before, skip, err := searchBack(number, near, func(before ledger.Micros) (ledger.Micros, uint64, error) {
+			asked++
+			last := n
+			for before != 0 && last > 0 && booked[last] >= before {
+				last--
+			}
+			return booked[last], uint64(last), nil
+		})
+		newest := uint64(n)
+		for newest > 0 && booked[newest] >= before {
+			newest--
+		}
+		if err != nil || newest-skip != number || skip > near || asked > looks {
+			t.Fatalf("found %d behind %d, passing over %d, in %d looks (%v)", newest-skip, newest, skip, asked, err)
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package contracts
+
+import (
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	contractactor "mizan/actors/contract"
+	"mizan/api/web"
+	"mizan/ledger/contract"
+	"mizan/ledger/schema"
+	"mizan/posting"
+)
+
+// Bounds of a page of a register of holders.
+const (
+	registerLimit    = 50
+	maxRegisterLimit = 1_000
+)
+
+// listSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the applications
+// for an issue's certificates, oldest first.
+func (h *Handlers) listSubscriptions(req *web.Request, f *family, product *contract.Product) error {
+	return h.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
+		return contractactor.Subscriptions(view, req.Principal.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
+			return p.add(contract.SubscriptionColumns, one.Number, one.Row()), nil
+		})
+	})
+}
+
+// listHolders is GET /pfp/certificate-issues/{id}/holders: the position of every holder in
+// the order of first subscriptions, or of one investor.
+func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Product) error {
+	return h.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
+		if who, sent := p.query.ID("investor_id"); sent {
+			holder, found, err := contractactor.Position(view, req.Principal.Org, p.of.ID, who)
+			if found && holder.Number > p.after {
+				p.add(contract.HolderColumns, holder.Number, holder.Row())
+			}
+			return err
+		}
+		return contractactor.Holders(view, req.Principal.Org, p.of.ID, p.after+1, func(holder contract.Holder) (bool, error) {
+			return p.add(contract.HolderColumns, holder.Number, holder.Row()), nil
+		})
+	})
+}
+
+// registerPage is a page of a register as it is filled.
+type registerPage struct {
+	*web.List
+	of    *contract.Record
+	query *web.Query
+	style style
+	after int64 // the number of the last row of the page before
+	limit int
+	last  int64 // of the last row of this page
+	more  bool  // rows follow it
+}
+
+// add adds a row; false: the page is full.
+func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
+	if p.Rows == p.limit {
+		p.more = true
+		return false
+	}
+	p.Row()
+	p.Integer("number", number)
+	p.style.appendRow(&p.Encoder, t, row)
+	p.Close('}')
+	p.last = number
+	return true
+}
+
+// writeRegister answers with a page of what read finds in a contract's register. A product
+// without a register has no such address.
+func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
+	if product.Reads == nil {
+		return web.NotFound()
+	}
+	result, err := h.contractAt(req, f, product)
+	if err != nil {
+		return err
+	}
+	q := web.QueryOf(req.RequestCtx, append(filters, "limit", "cursor")...)
+	p := &registerPage{List: web.NewList(), of: result.Record, query: q, style: f.style, after: int64(min(q.SeqCursor(), 1<<62)), limit: q.LimitUpTo(registerLimit, maxRegisterLimit)}
+	for _, name := range filters {
+		q.ID(name)
+	}
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	if err := read(p, view); err != nil {
+		return err
+	}
+	next := ""
+	if p.more {
+		next = strconv.FormatInt(p.last, 10)
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, p.Finish("number", next))
+	return nil
+}

@@ -1,0 +1,156 @@
+package contracts
+
+import (
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	contractactor "mizan/actors/contract"
+	"mizan/api/web"
+	"mizan/ledger/contract"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+var religiousFamily = &family{
+	reading: contract.Religious, module: directory.IslamicFinance, bank: true, style: style{bare: true, named: true},
+}
+
+// Bounds of a page in the religious family.
+const (
+	perPage    = 50
+	maxPerPage = 200
+	maxPage    = 1_000_000
+)
+
+// wholeNumber is a whole number from 1; absent if none was sent.
+func wholeNumber(q *web.Query, name string, absent, most int) int {
+	text, sent := q.Sent(name)
+	if !sent {
+		return absent
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most || strconv.Itoa(n) != text {
+		q.Problems.Add(name, name+" must be an integer from 1 to "+strconv.Itoa(most))
+		return absent
+	}
+	return n
+}
+
+// envsOf are the environments that are asked for: both if none is named.
+func envsOf(q *web.Query) []money.Env {
+	if _, sent := q.Sent("env"); sent {
+		return []money.Env{q.Env()}
+	}
+	return []money.Env{money.Prod, money.Test}
+}
+
+// pageOfContracts is GET /{product_type}: newest first, by page.
+func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contract.Product) error {
+	q := web.QueryOf(req.RequestCtx, "page", "per_page", "env")
+	page, size, envs := wholeNumber(q, "page", 1, maxPage), wholeNumber(q, "per_page", perPage, maxPerPage), envsOf(q)
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	want := Page{Org: req.Principal.Org, Product: product, Reading: f.reading, Skip: uint64(page-1) * uint64(size), Limit: size, Near: maxPassedOver}
+	found, err := want.Find(view, envs)
+	if err != nil {
+		return err
+	}
+	e := web.Encoder{Buf: make([]byte, 0, 8<<10)}
+	e.Open('{')
+	e.Enter("data", '[')
+	for i := range found {
+		e.Open('{')
+		f.style.appendContract(&e, req.Principal.Org, &found[i], false)
+		e.Close('}')
+	}
+	e.Close(']')
+	e.Enter("meta", '{')
+	e.Integer("total", int64(want.Total))
+	e.Text("product_type", product.Variants[f.reading].Name)
+	e.Integer("page", int64(page))
+	e.Integer("per_page", int64(size))
+	e.Close('}')
+	e.Close('}')
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	return nil
+}
+
+// stats is GET /stats: how many contracts there are of each type.
+func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error {
+	q := web.QueryOf(req.RequestCtx, "env")
+	envs := envsOf(q)
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	var e web.Encoder
+	e.Open('{')
+	e.Enter("data", '{')
+	e.Enter("products", '[')
+	total := uint64(0)
+	for _, p := range contract.Products {
+		variant := p.Variants[f.reading]
+		if variant == nil {
+			continue
+		}
+		n, err := contractactor.Count(view, req.Principal.Org, p, f.reading, envs...)
+		if err != nil {
+			return err
+		}
+		total += n
+		e.Open('{')
+		e.Text("product_type", variant.Name)
+		e.Integer("count", int64(n))
+		e.Close('}')
+	}
+	e.Close(']')
+	e.Integer("total", int64(total))
+	e.Close('}')
+	e.Close('}')
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	return nil
+}
+
+// regions is GET /regions: those in which the organization works.
+func (h *Handlers) regions(req *web.Request, f *family, _ *contract.Product) error {
+	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
+		return err
+	}
+	var types, dual []string
+	for _, p := range contract.Products {
+		if variant := p.Variants[f.reading]; variant != nil {
+			types = append(types, variant.Name)
+		}
+	}
+	var e web.Encoder
+	e.Open('{')
+	e.Enter("data", '{')
+	e.Enter("regions", '[')
+	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
+	for _, region := range contract.AllRegions() {
+		if !known || !o.Allows(region.Code) {
+			continue
+		}
+		if region.DualBanking {
+			dual = append(dual, region.Code)
+		}
+		e.Open('{')
+		e.Text("code", region.Code)
+		e.Text("name", region.Name)
+		e.Texts("currencies", region.Currencies())
+		e.Texts("product_types", types)
+		e.Integer("chart_version", contract.ChartVersion)
+		e.Close('}')
+	}
+	e.Close(']')
+	e.Texts("dual_banking", dual)
+	e.Close('}')
+	e.Close('}')
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	return nil
+}

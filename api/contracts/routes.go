@@ -1,0 +1,145 @@
+package contracts
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/directory"
+)
+
+// Config is what the handlers are made of.
+type Config struct {
+	Contracts     Service // nil: the routes are missing
+	Organizations OrganizationSettings
+	Journal       web.Journal
+	Clock         clock.Clock
+
+	// Fingerprint is a keyed hash of requests that bring an Idempotency-Key.
+	Fingerprint func(content []byte) string
+}
+
+// OrganizationSettings says which modules and regions an organization has.
+type OrganizationSettings interface {
+	Organization(ledger.ID) (*directory.Organization, bool)
+}
+
+// Handlers answers the routes of contracts, in both readings.
+type Handlers struct {
+	cfg  Config
+	keys web.Keys
+}
+
+// New makes the handlers.
+func New(cfg Config) *Handlers {
+	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}}
+}
+
+// Paths that the addresses of the two readings begin with.
+const (
+	secularPath   = "/api/v1/pfp/"
+	religiousPath = "/api/v1/baas/islamic-banking"
+)
+
+// contractors may make and move contracts; contractReaders may read them.
+var (
+	contractors     = []directory.Role{directory.Admin, directory.Client}
+	contractReaders = []directory.Role{directory.Admin, directory.Client, directory.Auditor}
+)
+
+// handler answers a request about contracts of a family: of one product, or of none where
+// the route is about no product.
+type handler func(req *web.Request, f *family, product *contract.Product) error
+
+// Routes are the routes of the family: each product has its own in the secular reading,
+// and one set of routes is for all products in the religious one.
+func (h *Handlers) Routes() []web.Route {
+	if h.cfg.Contracts == nil {
+		return nil
+	}
+	return append(h.secularRoutes(), h.religiousRoutes()...)
+}
+
+// route is a route behind the family's gate. What it refuses is answered in the
+// family's shape.
+func (h *Handlers) route(f *family, method, path string, roles []directory.Role, handle handler, product *contract.Product) web.Route {
+	return web.Route{
+		Method: method, Path: path, Access: web.Access{By: web.Session, Roles: roles},
+		Forbid: func(org ledger.ID, refusal error) error { return h.forbid(f, org, refusal) },
+		Handle: func(req *web.Request) error {
+			if err := h.admit(f, req); err != nil {
+				return err
+			}
+			return withDetails(handle(req, f, product))
+		},
+	}
+}
+
+// secularRoutes are those of the secular reading.
+func (h *Handlers) secularRoutes() (routes []web.Route) {
+	add := func(method, path string, handle handler, product *contract.Product) {
+		r := h.route(secularFamily, method, path, contractReaders, handle, product)
+		if method == fiber.MethodPost {
+			r.Access.Roles, r.Command = contractors, true // a body may be absent where an action takes nothing
+		}
+		routes = append(routes, r)
+	}
+	const get, post = fiber.MethodGet, fiber.MethodPost
+	for _, product := range contract.Products {
+		variant := product.Variants[contract.Secular]
+		if variant == nil {
+			continue
+		}
+		base := secularPath + variant.Name
+		add(get, base, h.listContracts, product)
+		add(post, base, h.createContract, product)
+		add(get, base+"/:id", h.readContract, product)
+		add(get, base+"/:id/entries", h.listEntries, product)
+		if product.Reads != nil {
+			add(get, base+"/:id/subscriptions", h.listSubscriptions, product)
+			add(get, base+"/:id/holders", h.listHolders, product)
+		}
+		add(get, base+"/:id/schedule.csv", h.writeSchedule, product)
+		add(post, base+"/:id/:action", h.actOnContract, product)
+	}
+	return routes
+}
+
+// religiousRoutes are those of the religious reading.
+func (h *Handlers) religiousRoutes() []web.Route {
+	const get, post = fiber.MethodGet, fiber.MethodPost
+	gated := func(method, path string, command bool, handle handler) web.Route {
+		r := h.route(religiousFamily, method, religiousPath+path, contractors, handle, nil)
+		r.Command = command
+		return r
+	}
+	return []web.Route{
+		gated(get, "/stats", false, h.stats),
+		gated(get, "/regions", false, h.regions),
+		gated(get, "/charity", false, h.charity),
+		gated(get, "/screen", true, h.screen), // it stores what it found
+		gated(get, "/screen/:id", false, h.readScreening),
+		gated(get, "/:product_type", false, ofType(h.pageOfContracts)),
+		gated(post, "/:product_type", true, ofType(h.createContract)),
+		gated(get, "/:product_type/:id", false, ofType(h.readContract)),
+		gated(get, "/:product_type/:id/review", false, ofType(h.readReview)),
+		gated(get, "/:product_type/:id/entries", false, ofType(h.listEntries)),
+		gated(get, "/:product_type/:id/subscriptions", false, ofType(h.listSubscriptions)),
+		gated(get, "/:product_type/:id/holders", false, ofType(h.listHolders)),
+		gated(get, "/:product_type/:id/schedule.csv", false, ofType(h.writeSchedule)),
+		gated(post, "/:product_type/:id/:action", true, ofType(h.actOnContract)),
+	}
+}
+
+// ofType finds the product by the product_type in the path.
+func ofType(handle handler) handler {
+	return func(req *web.Request, f *family, _ *contract.Product) error {
+		product := contract.Find(f.reading, req.Parameter("product_type"))
+		if product == nil {
+			return ledger.Refuse("contracts.ofType", web.BadRequest, "there is no such product_type")
+		}
+		return handle(req, f, product)
+	}
+}

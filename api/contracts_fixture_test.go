@@ -1,0 +1,209 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// pfp begins the addresses of the secular reading.
+const pfp = "/api/v1/pfp/"
+
+// Somebody's ids.
+const (
+	someone     = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
+	someoneElse = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
+)
+
+// members are those of a JSON object: a name and its value as JSON.
+type members map[string]string
+
+// with is the members with others, as name, value pairs; an empty value leaves one
+// out.
+func (m members) with(pairs ...string) members {
+	other := maps.Clone(m)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			delete(other, pairs[i])
+			continue
+		}
+		other[pairs[i]] = pairs[i+1]
+	}
+	return other
+}
+
+func (m members) json() string {
+	parts := make([]string, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%q:%s", name, m[name]))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+const half = `{"bank":50,"customer":50}`
+
+// forms are the bodies that create a contract of each product, with nothing in them
+// that may be left out.
+var forms = map[string]members{
+	"certificate-issues": {
+		"name": `"Tower A"`, "region": `"AE"`, "backing_type": `"lease"`, "underlying_asset": `"An office tower"`,
+		"underlying_asset_value": `"1000"`, "total_value": `"1000"`, "certificate_value": `"100"`, "expected_yield": `5`, "maturity_months": `12`,
+	},
+	"managed-investments": {
+		"customer_id": `"` + someone + `"`, "region": `"AE"`, "currency": `"AED"`, "capital_amount": `"1000"`, "business_type": `"trade"`,
+		"profit_sharing_ratio": half, "term_months": `12`,
+	},
+	"leases": {
+		"customer_id": `"` + someone + `"`, "region": `"AE"`, "lease_type": `"operating"`, "asset_description": `"A lorry of 12 t"`,
+		"asset_cost": `"1200"`, "lease_term_months": `12`, "monthly_rental": `"100"`,
+	},
+	"partnerships": {
+		"customer_id": `"` + someone + `"`, "region": `"AE"`, "partnership_type": `"permanent"`, "total_value": `"1000"`,
+		"bank_contribution": `"600"`, "customer_contribution": `"400"`, "profit_sharing_ratio": half,
+	},
+	"investment-deposits": {
+		"customer_id": `"` + someone + `"`, "region": `"AE"`, "currency": `"AED"`, "initial_amount": `"1000"`, "term_months": `12`,
+		"profit_sharing_ratio": half,
+	},
+	"instalment-sales": {
+		"customer_id": `"` + someone + `"`, "region": `"AE"`, "currency": `"AED"`, "asset_description": `"A milling machine"`,
+		"asset_cost": `"1000"`, "markup_rate": `10`, "instalments": `4`,
+	},
+	"safekeeping-deposits": {
+		"customer_id": `"` + someone + `"`, "region": `"AE"`, "currency": `"AED"`, "custody_type": `"guaranteed"`, "initial_amount": `"1000"`,
+	},
+}
+
+// products are their names, in the order of the alphabet.
+var products = slices.Sorted(maps.Keys(forms))
+
+// contractFixture is one contract, and the caller who works with it.
+type contractFixture struct {
+	caller
+	path string
+}
+
+// strikes creates a contract of the product, as an administrator of the first
+// organization, with other members in the body.
+func (h *fixture) createSecular(product string, more ...string) *contractFixture {
+	h.t.Helper()
+	id := h.session().post(pfp+product, forms[product].with(more...).json()).want(201, "").at("data.id")
+	return &contractFixture{h.session(), pfp + product + "/" + id}
+}
+
+// does is an action that is accepted.
+func (d *contractFixture) mustAct(action string, pairs ...string) *answer {
+	d.h.t.Helper()
+	a := d.act(action, pairs...)
+	if a.status != 200 {
+		d.h.t.Fatalf("%s: %d %s", action, a.status, a.body)
+	}
+	return a
+}
+
+// asks is an action with a body of these members; without any there is no body.
+func (d *contractFixture) act(action string, pairs ...string) *answer {
+	d.h.t.Helper()
+	body := ""
+	if len(pairs) > 0 {
+		body = members{}.with(pairs...).json()
+	}
+	return d.post(d.path+"/"+action, body)
+}
+
+// follows are actions in their order, each a name and its members, which are parted
+// by spaces.
+func (d *contractFixture) mustActAll(actions ...string) *contractFixture {
+	d.h.t.Helper()
+	for _, action := range actions {
+		parts := strings.Fields(action)
+		d.mustAct(parts[0], parts[1:]...)
+	}
+	return d
+}
+
+// says is the contract as it is read.
+func (d *contractFixture) read() *answer { d.h.t.Helper(); return d.get(d.path).want(200, "") }
+
+// moved are the contract's entries, the oldest first: its events that moved money, as
+// "event date: Dr account amount, Cr account amount". {c} is the contract.
+func (d *contractFixture) entries() (entries []string) {
+	d.h.t.Helper()
+	var list struct {
+		Data []struct {
+			Event    string
+			Date     string `json:"effective_date"`
+			Postings []struct{ Account, Side, Amount string }
+		}
+	}
+	must(d.h.t, json.Unmarshal([]byte(d.get(d.path+"/entries?limit=500").want(200, "").body), &list))
+	own := strings.NewReplacer(d.path[strings.LastIndex(d.path, "/")+1:], "{c}", someone, "{p}", someoneElse, "{q}")
+	for _, e := range slices.Backward(list.Data) {
+		var lines []string
+		for _, p := range e.Postings {
+			side := map[string]string{"debit": "Dr", "credit": "Cr"}[p.Side]
+			lines = append(lines, side+" "+own.Replace(p.Account)+" "+p.Amount)
+		}
+		entries = append(entries, e.Event+" "+e.Date+": "+strings.Join(lines, ", "))
+	}
+	return entries
+}
+
+// hasMoved checks all entries of the contract.
+func (d *contractFixture) wantEntries(want ...string) {
+	d.h.t.Helper()
+	if got := d.entries(); !slices.Equal(got, want) {
+		d.h.t.Errorf("its entries are\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// tells checks values by their paths below data, given as path, text pairs.
+func (a *answer) wantData(pairs ...string) *answer {
+	a.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if got := a.at("data." + pairs[i]); got != pairs[i+1] {
+			a.t.Errorf("%s is %s, want %s", pairs[i], got, pairs[i+1])
+		}
+	}
+	return a
+}
+
+// faults checks that the answer is 422 in the contracts' shape, naming these fields
+// and no others, each with a word about it.
+func (a *answer) wantFaults(fields ...string) *answer {
+	a.t.Helper()
+	details, shaped := a.object()["details"].(map[string]any)
+	names := slices.Sorted(maps.Keys(details))
+	slices.Sort(fields)
+	if a.status != 422 || !shaped || a.at("error") != "unprocessable_entity" || !slices.Equal(names, fields) {
+		a.t.Errorf("answered %d %s, want 422 about %q", a.status, a.body, fields)
+	}
+	for name, said := range details {
+		if messages, ok := said.([]any); !ok || len(messages) == 0 || messages[0] == "" {
+			a.t.Errorf("%s is refused with %v", name, said)
+		}
+	}
+	return a
+}
+
+// conflicts checks that the answer is the machine's refusal.
+func (a *answer) wantConflict() *answer {
+	a.t.Helper()
+	if a.status != 409 || a.at("error") != "conflict" || a.at("message") == "(absent)" {
+		a.t.Errorf("answered %d %s, want 409 conflict", a.status, a.body)
+	}
+	return a
+}
+
+// storesNothing checks that what fn asks for leaves no event.
+func (h *fixture) wantNothingStored(t testing.TB, fn func()) {
+	t.Helper()
+	before := h.stored()
+	fn()
+	if after := h.stored(); after != before {
+		t.Errorf("%d events are stored, were %d", after, before)
+	}
+}

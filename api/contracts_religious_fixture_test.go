@@ -1,0 +1,168 @@
+package api_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+// islamic begins the addresses of the religious reading.
+const islamic = "/api/v1/baas/islamic-banking/"
+
+// counterparts are the product types of the religious family with the secular names
+// of their products.
+var counterparts = map[string]string{
+	"murabaha": "instalment-sales", "mudaraba": "managed-investments", "musharaka": "partnerships",
+	"ijara": "leases", "sukuk": "certificate-issues", "wadiah": "safekeeping-deposits",
+}
+
+var productTypes = slices.Sorted(maps.Keys(counterparts))
+
+// The specification's table of actions, each with a body that it takes.
+var religiousActions = map[string]map[string]members{
+	"murabaha": {
+		"approve": fatwa, "order_asset": {}, "purchase_asset": {"ownership_documents": `["bill"]`}, "deliver_asset": {}, "activate": {},
+		"record_payment": {"amount": `"1"`}, "record_delinquency": {"amount": `"1"`},
+	},
+	"mudaraba": {
+		"approve": fatwa, "reject": refusal, "fund": {}, "activate": {},
+		"distribute_profit": {"gross_profit": `"10"`, "period_end_date": `"2026-09-03"`}, "record_loss": {"amount": `"1"`}, "complete": {"final_value": `"1"`},
+	},
+	"ijara": {
+		"approve": fatwa, "reject": refusal, "acquire_asset": {"ownership_documents": `["deed"]`}, "activate": {}, "record_rental": {"amount": `"1"`},
+		"record_arrears": {"amount": `"1"`}, "record_owner_expense": {"amount": `"1"`, "description": `"tyres"`},
+		"mark_transfer_pending": {}, "transfer_ownership": {}, "return_asset": {}, "terminate": refusal,
+	},
+	"sukuk": {
+		"approve": fatwa, "reject": refusal, "start_offering": {"subscription_start": `"2026-09-01"`, "subscription_end": `"2026-09-30"`},
+		"subscribe": {"investor_id": `"` + someone + `"`, "certificates": `1`}, "close_subscription": {}, "activate": {},
+		"distribute_profit": {"total_profit": `"10"`}, "mature": {}, "redeem": {"redemption_date": `"2026-09-03"`},
+		"redeem_early": {"redemption_date": `"2026-09-03"`}, "default": refusal,
+	},
+	"musharaka": {"buyout_unit": {}},
+	"wadiah":    {"grant_hibah": {"amount": `"1"`, "granted_by": `"the board"`}},
+}
+
+var (
+	fatwa   = members{"approved_by": `"Dr. Amin"`, "fatwa_reference": `"F-7/2026"`}
+	refusal = members{"reason": `"not permitted"`}
+)
+
+// reviewed is the member that the creations of musharaka and wadiah have to carry.
+const reviewed = `{"approved_by":"Dr. Amin","fatwa_reference":"F-7/2026"}`
+
+// religiousForm is the body that creates a contract of a product type.
+func religiousForm(productType string) members {
+	form := forms[counterparts[productType]]
+	if opens(productType) {
+		form = form.with("compliance_review", reviewed)
+	}
+	return form
+}
+
+// opens tells of the product types whose creation is reviewed, funded and active at once.
+func opens(productType string) bool { return productType == "musharaka" || productType == "wadiah" }
+
+// vows is a contract of the religious reading, with other members in its body.
+func (h *fixture) createReligious(productType string, more ...string) *contractFixture {
+	h.t.Helper()
+	id := h.session().post(islamic+productType, religiousForm(productType).with(more...).json()).want(201, "").at("data.id")
+	return &contractFixture{h.session(), islamic + productType + "/" + id}
+}
+
+// asksOf is an action with a body.
+func (d *contractFixture) actWith(action string, body members) *answer {
+	d.h.t.Helper()
+	if len(body) == 0 {
+		return d.act(action)
+	}
+	return d.post(d.path+"/"+action, body.json())
+}
+
+// approved is the contract behind its review.
+func (d *contractFixture) approved() *contractFixture {
+	d.h.t.Helper()
+	d.actWith("approve", fatwa).want(200, "")
+	return d
+}
+
+// Specification, "Operator address family": product_type is one of six; anything else
+// is 400, whatever is asked of it.
+func TestAnUnknownProductTypeIs400(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	const want = `{"error":"bad_request","message":"there is no such product_type"}`
+	h.wantNothingStored(t, func() {
+		for _, name := range []string{"salam", "partnerships", "investment-deposits", "mudaraba-deposit", "Sukuk", "sukuk%20", "regions-of", "x"} {
+			path := islamic + name
+			h.session().get(path).want(400, want)
+			h.session().get(path+"?page=0").want(400, want)
+			h.session().post(path, religiousForm("mudaraba").json()).want(400, want)
+			h.session().post(path, `{"`).want(400, want)
+			for _, rest := range []string{"", "/review", "/entries", "/schedule.csv"} {
+				h.session().get(path+"/"+someone+rest).want(400, want)
+			}
+			h.session().post(path+"/"+someone+"/approve", fatwa.json()).want(400, want)
+		}
+		for _, name := range []string{"stats", "regions", "screen", "charity"} {
+			h.session().post(islamic+name, "{}").want(400, want)
+		}
+	})
+}
+
+// Specification, "Response shape": product_type and organization_id beside the stored
+// record, wrapped in data; DECISIONS, 6: the prefixes of contract numbers.
+func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	prefixes := map[string]string{"murabaha": "MRB", "mudaraba": "MDR", "musharaka": "MSH", "ijara": "IJR", "sukuk": "SUK", "wadiah": "WAD"}
+	for _, name := range productTypes {
+		status := "draft"
+		if opens(name) {
+			status = "active"
+		}
+		for i, number := range []string{"000001", "000002"} {
+			a := h.session().post(islamic+name, religiousForm(name).json()).want(201, "")
+			a.wantData("product_type", name, "organization_id", h.seed.First.Org.String(), "status", status, "env", "prod", "region", "AE", "currency", "AED",
+				"contract_number", prefixes[name]+"-2026-"+number)
+			h.session().get(islamic+name+"/"+a.at("data.id")).want(200, a.body)
+			list := h.session().get(islamic+name).want(200, "")
+			if list.rows() != i+1 || list.at("data.0.id") != a.at("data.id") || list.at("data.0.product_type") != name || list.at("meta.product_type") != name {
+				t.Errorf("%s: listed %s", name, list.body)
+			}
+		}
+	}
+}
+
+// Specification, "Actions": each product type has exactly those of the table; any other
+// is 422 `Unsupported action: {name}`, also those that its product has elsewhere.
+func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	names := map[string]bool{
+		"submit": true, "review": true, "offering": true, "profit": true, "loss": true, "acquire": true, "payment": true, "arrears": true,
+		"expense": true, "transfer": true, "transfer_pending": true, "return": true, "buyout": true, "dissolve": true, "rent": true, "rent_due": true,
+		"deposit": true, "withdraw": true, "close": true, "cancel": true, "settle_early": true, "liquidate": true, "pay_off": true, "create": true,
+		"complete_buyout": true, "continue": true, "Approve": true, "nonsense": true,
+	}
+	for _, actions := range religiousActions {
+		for name := range actions {
+			names[name] = true
+		}
+	}
+	for _, productType := range productTypes {
+		d := h.createReligious(productType)
+		h.wantNothingStored(t, func() {
+			for name := range names {
+				if _, listed := religiousActions[productType][name]; listed {
+					if a := d.act(name, "nothing", `"known"`); a.status == 404 || a.at("details.action") != "(absent)" {
+						t.Errorf("%s: %s is answered %d %s", productType, name, a.status, a.body)
+					}
+					continue
+				}
+				message := "Unsupported action: " + name
+				d.act(name).want(422, `{"error":"unprocessable_entity","message":"`+message+`","details":{"action":["`+message+`"]}}`)
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package api_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const deliveries = "/api/v1/deliveries"
+
+// webhookReceiver takes notifications and answers them as a test sets.
+type webhookReceiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int      // guarded by mu
+	types  []string // guarded by mu: of what came
+	ids    []string // guarded by mu: its event_ids
+}
+
+// hook has the first partner's notifications go to a new sink, which acknowledges.
+func (h *fixture) newWebhookReceiver() *webhookReceiver {
+	h.t.Helper()
+	s := newSink(h.t)
+	h.directory.AllowPrivateHooks(true)
+	h.admin().patch("/api/v1/partners/1", `{"notify_url":"`+s.URL+`/hook","secret":"whsec"}`).want(200, "")
+	return s
+}
+
+func newSink(t testing.TB) *webhookReceiver {
+	t.Helper()
+	s := &webhookReceiver{status: http.StatusOK}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var envelope struct {
+			ID   string `json:"event_id"`
+			Type string `json:"type"`
+		}
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &envelope)
+		}
+		if err != nil {
+			t.Errorf("a notification: %v", err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ids, s.types = append(s.ids, envelope.ID), append(s.types, envelope.Type)
+		w.WriteHeader(s.status)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// answers has the sink answer with the status from now on.
+func (s *webhookReceiver) answerWith(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status = status
+}
+
+// came are the event_ids and the types of the notifications that have come.
+func (s *webhookReceiver) received() (ids, types []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.ids), slices.Clone(s.types)
+}
+
+// count is how many notifications have come.
+func (s *webhookReceiver) count() int {
+	ids, _ := s.received()
+	return len(ids)
+}
+
+// settle waits until all deliveries that are due were attempted, and that is written
+// down.
+func (h *fixture) waitForDeliveries() {
+	h.t.Helper()
+	h.advance(1)
+}
+
+// parkAll has everything that waits fail until it is given up.
+func (h *fixture) parkAll() {
+	h.t.Helper()
+	h.advance(8 * 3600)
+}
+
+// listed are the event_ids of a list, in its order, over all of its pages.
+func (h *fixture) listed(query string) (ids []string) {
+	h.t.Helper()
+	for cursor := ""; cursor != "null"; {
+		more := ""
+		if cursor != "" {
+			more = "&cursor=" + url.QueryEscape(cursor)
+		}
+		a := h.admin().get(deliveries+"?"+query+more).want(200, "")
+		for _, row := range a.object()["data"].([]any) {
+			ids = append(ids, row.(map[string]any)["event_id"].(string))
+		}
+		cursor = a.at("cursor.cursor_value")
+	}
+	return ids
+}
+
+// wantListed checks a list over all of its pages.
+func (h *fixture) wantListed(query string, want ...string) {
+	h.t.Helper()
+	if got := h.listed(query); strings.Join(got, " ") != strings.Join(want, " ") {
+		h.t.Errorf("%s lists\n\t%v, want\n\t%v", query, got, want)
+	}
+}
+
+// toldOf is the event_id of the only delivery about a transaction.
+func (h *fixture) firstDelivery(id string) string {
+	h.t.Helper()
+	return h.admin().get(deliveries+"?transaction_id="+id).want(200, "").at("data.0.event_id")
+}
+
+// newSlow is the address of a receiver that answers when leave is closed.
+func newSlow(t testing.TB, arrived, leave chan struct{}) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-leave
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}

@@ -1,0 +1,418 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/actors/account"
+	contractactor "mizan/actors/contract"
+	directoryactor "mizan/actors/directory"
+	"mizan/actors/notifier"
+	paymentactor "mizan/actors/payment"
+	periodactor "mizan/actors/period"
+	"mizan/actors/provider/simulator"
+	subscriptionactor "mizan/actors/subscription"
+	"mizan/api"
+	"mizan/api/admin"
+	"mizan/api/contracts"
+	ledgerapi "mizan/api/ledger"
+	"mizan/api/payments"
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+
+// Compile-time: what runs in production is what the server asks for.
+var (
+	_ payments.Transactions = (*paymentactor.Service)(nil)
+	_ api.Directory         = (*directoryactor.Service)(nil)
+	_ web.Journal           = (*posting.Journal)(nil)
+
+	_ payments.Subscriptions = (*subscriptionactor.Service)(nil)
+
+	_ admin.Deliveries = (*notifier.Service)(nil)
+
+	_ contracts.Service = (*contractactor.Service)(nil)
+
+	_ ledgerapi.Periods = (*periodactor.Service)(nil)
+)
+
+// fixture is a server on a loopback port with the real journal, actors, directory
+// and simulator behind it, seeded as a sandbox.
+type fixture struct {
+	t         testing.TB
+	dir       string // of the store and the rail's log
+	clock     *clock.Manual
+	journal   *posting.Journal
+	directory *directoryactor.Service
+	accounts  *account.Service
+	payments  *paymentactor.Service
+	renewals  *subscriptionactor.Service
+	contracts *contractactor.Service
+	periods   *periodactor.Service
+	notifier  *notifier.Service
+	keyring   *secret.Keyring
+	seed      *directoryactor.Sandbox
+	server    *api.Server
+	address   string
+	log       *lockedBuffer
+	observed  chan string // "route method status" of each answer; dropped when full
+	halt      func()      // ends the server
+	stop      func()      // closes what is under it
+}
+
+// newFixture starts a server; change may alter the server's configuration.
+func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
+	t.Helper()
+	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(began), log: new(lockedBuffer), observed: make(chan string, 1024)}
+	var err error
+	h.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	must(t, err)
+	h.start(change...)
+	return h
+}
+
+// restart stops the server and all that is under it, and starts it again.
+func (h *fixture) restart() {
+	h.t.Helper()
+	h.halt()
+	h.stop()
+	h.start()
+}
+
+func (h *fixture) start(change ...func(*api.Config)) {
+	t := h.t
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	h.address = l.Addr().String()
+	runtime, rail := h.openStorage()
+	cfg := api.Config{
+		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
+		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
+		Signer: h.keyring.Signer(), HeadKey: h.keyring.VerifierKey(), Fingerprint: h.keyring.Fingerprint,
+		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Updates: h.payments, Subscriptions: h.renewals,
+		Deliveries: h.notifier, Contracts: h.contracts, Periods: h.periods, Backup: h.backups(),
+		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
+		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
+		Observe: func(route, method string, status int, _ time.Duration) {
+			select {
+			case h.observed <- fmt.Sprint(route, " ", method, " ", status):
+			default:
+			}
+		},
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	h.serve(cfg, l)
+}
+
+// found lays what is under the server: the journal, the actors, the directory
+// and the rail.
+func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
+	t := h.t
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	forks.Lock() // until a program runs it has what is closed here locked, and opening closes too
+	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: filepath.Join(h.dir, "store"), Log: quiet}, Clock: h.clock, Log: quiet})
+	forks.Unlock()
+	must(t, err)
+	rail, err := simulator.Open(simulator.Options{
+		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: h.base(), Key: h.keyring.Derive("simulator challenge"),
+	})
+	must(t, err)
+	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
+	h.directory, err = directoryactor.Start(runtime, h.keyring)
+	must(t, err)
+	h.accounts = account.New(runtime)
+	h.payments = paymentactor.New(paymentactor.Options{
+		Runtime: runtime, Directory: h.directory, Admission: h.accounts, Sealer: h.keyring, Addresses: h.directory,
+		Providers:  map[string]actors.Provider{rail.Name(): rail},
+		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: h.pages().Return,
+	})
+	h.accounts.Recall(h.payments.Attempts)
+	h.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: runtime, Payments: h.payments, Directory: h.directory})
+	h.contracts = contractactor.New(runtime)
+	h.periods = periodactor.New(runtime)
+	h.notifier, err = notifier.New(notifier.Options{
+		Runtime: runtime, Addresses: h.directory, Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.payments}, AllowPrivate: true,
+	})
+	must(t, err)
+	runtime.Start(paymentactor.Resumes)
+	h.notifier.Resume()
+	journal := h.journal
+	h.stop = sync.OnceFunc(func() {
+		h.notifier.Close()
+		runtime.Stop()
+		must(t, journal.Close())
+		must(t, rail.Close())
+	})
+	t.Cleanup(h.stop)
+	if h.directory.Empty() {
+		h.seed, err = h.directory.Seed(t.Context(), directoryactor.SeedInput{})
+		must(t, err)
+		// The keys' first uses are noted, which is an event: who counts events
+		// later must not count these.
+		for _, demo := range []directoryactor.Demo{h.seed.First, h.seed.Second} {
+			h.directory.Authenticate(demo.Org, []byte(demo.APIKey))
+		}
+		runtime.Quiesce()
+	}
+	return runtime, rail
+}
+
+// actionTTL is how long a payer may take.
+const actionTTL = 30 * time.Minute
+
+// base is what all addresses of the server begin with.
+func (h *fixture) base() string { return "http://" + h.address }
+
+func (h *fixture) pages() payerpage.Pages {
+	return payerpage.Pages{Base: h.base(), Tokens: h.keyring.PageTokens()}
+}
+
+func (h *fixture) serve(cfg api.Config, l net.Listener) {
+	h.t.Helper()
+	server := api.New(cfg)
+	h.server = server
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	h.halt = sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		must(h.t, server.Shutdown(ctx))
+		must(h.t, <-ended)
+	})
+	h.t.Cleanup(h.halt)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String is what was written so far.
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// caller makes requests with its headers.
+type caller struct {
+	h       *fixture
+	headers map[string]string
+}
+
+// answer is a response, read to its end.
+type answer struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   string
+	closes bool // the server ends the connection
+}
+
+func (h *fixture) anyone() caller { return caller{h, map[string]string{}} }
+
+func (h *fixture) partner() caller { return h.keyed(&h.seed.First) }
+func (h *fixture) second() caller  { return h.keyed(&h.seed.Second) }
+
+func (h *fixture) keyed(d *directoryactor.Demo) caller {
+	return h.anyone().with("x-api-key", string(d.APIKey), "x-organization-id", d.Org.String())
+}
+
+func (h *fixture) admin() caller {
+	return h.bearer(string(h.seed.AdminToken), h.seed.First.Org)
+}
+func (h *fixture) session() caller {
+	return h.bearer(string(h.seed.First.SessionToken), h.seed.First.Org)
+}
+func (h *fixture) auditor() caller {
+	return h.bearer(string(h.seed.First.AuditorToken), h.seed.First.Org)
+}
+
+func (h *fixture) bearer(token string, org ledger.ID) caller {
+	return h.anyone().with("authorization", "Bearer "+token, "x-organization-id", org.String())
+}
+
+// with is the caller with other headers, as name, value pairs; an empty value
+// leaves one out.
+func (c caller) with(pairs ...string) caller {
+	headers := make(map[string]string, len(c.headers))
+	for name, value := range c.headers {
+		headers[name] = value
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		headers[pairs[i]] = pairs[i+1]
+	}
+	return caller{c.h, headers}
+}
+
+var transport = &http.Transport{MaxIdleConnsPerHost: 64}
+
+func (c caller) do(method, path, body string) *answer {
+	t := c.h.t
+	t.Helper()
+	var content io.Reader
+	if body != "" {
+		content = strings.NewReader(body)
+	}
+	request, err := http.NewRequest(method, "http://"+c.h.address+path, content)
+	must(t, err)
+	if body != "" {
+		request.Header.Set("content-type", "application/json")
+	}
+	for name, value := range c.headers {
+		if value == "" {
+			request.Header.Del(name)
+		} else {
+			request.Header.Set(name, value)
+		}
+	}
+	response, err := transport.RoundTrip(request)
+	must(t, err)
+	defer func() { _ = response.Body.Close() }()
+	read, err := io.ReadAll(response.Body)
+	must(t, err)
+	return &answer{t: t, status: response.StatusCode, header: response.Header, body: string(read), closes: response.Close}
+}
+
+func (c caller) get(path string) *answer         { c.h.t.Helper(); return c.do("GET", path, "") }
+func (c caller) post(path, body string) *answer  { c.h.t.Helper(); return c.do("POST", path, body) }
+func (c caller) patch(path, body string) *answer { c.h.t.Helper(); return c.do("PATCH", path, body) }
+
+// want checks the status, and the body unless it is empty, and passes it on.
+func (a *answer) want(status int, body string) *answer {
+	a.t.Helper()
+	if a.status != status || body != "" && a.body != body {
+		a.t.Errorf("answered %d %s, want %d %s", a.status, a.body, status, body)
+	}
+	return a
+}
+
+// object is the body as JSON.
+func (a *answer) object() map[string]any {
+	a.t.Helper()
+	var o map[string]any
+	if err := json.Unmarshal([]byte(a.body), &o); err != nil {
+		a.t.Fatalf("%d %q: %v", a.status, a.body, err)
+	}
+	return o
+}
+
+// at finds a value by its path of names and indexes, for example "data.0.id".
+func (a *answer) at(path string) string {
+	a.t.Helper()
+	var value any = a.object()
+	for _, name := range strings.Split(path, ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			next, there := v[name]
+			if !there {
+				return "(absent)"
+			}
+			value = next
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(name, &i); err != nil || i >= len(v) {
+				return "(absent)"
+			}
+			value = v[i]
+		default:
+			return "(absent)"
+		}
+	}
+	switch v := value.(type) {
+	case string:
+		return v
+	case float64:
+		return fmt.Sprintf("%.0f", v)
+	case nil:
+		return "null"
+	}
+	text, err := json.Marshal(value)
+	must(a.t, err)
+	return string(text)
+}
+
+// rows is how many rows a list's answer has.
+func (a *answer) rows() int {
+	a.t.Helper()
+	data, _ := a.object()["data"].([]any)
+	return len(data)
+}
+
+const goodCard = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
+
+const urls = `"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"`
+
+// payment is a create's body for a card payment, with more fields before it.
+func payment(fields string) string {
+	return `{"params":{` + fields + `,"type":"payment","env":"test",` + urls + `,` + goodCard + `}}`
+}
+
+// gated is a payment service whose creates wait to be released.
+type gated struct {
+	payments.Transactions
+	arrived, release chan struct{}
+}
+
+// Create implements api.Payments.
+func (g gated) Create(c paymentactor.Create) (paymentactor.Result, error) {
+	g.arrived <- struct{}{}
+	<-g.release
+	return g.Transactions.Create(c)
+}
+
+// selfSigned is a certificate that nobody vouches for.
+func selfSigned(t testing.TB) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	must(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}

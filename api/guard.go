@@ -1,0 +1,143 @@
+package api
+
+import (
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+
+	"mizan/api/web"
+	"mizan/api/web/body"
+	"mizan/api/web/conn"
+	"mizan/ledger"
+)
+
+// Bounds of a connection.
+const (
+	headerLimit = 8 << 10 // bytes of request line and headers
+	readTimeout = 30 * time.Second
+	idleTimeout = 2 * time.Minute
+)
+
+// routeKey is where a request keeps its route for the metrics.
+const routeKey = "route"
+
+// noRoute is the route of requests that no route serves, so that paths which callers make
+// up do not become labels of metrics.
+const noRoute = "none"
+
+// guard is around everything, Fiber's router included: it gives the answer its id, refuses
+// what parsers could read in two ways, turns a panic into an answer, and wipes the body.
+func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		started := time.Now()
+		s.begin(ctx)
+		defer s.leave(ctx, started)
+		if err := s.check(ctx); err != nil {
+			web.WriteError(ctx, err)
+			return
+		}
+		inner(ctx)
+	}
+}
+
+// leave ends every request. It is deferred, so that it sees a panic.
+func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
+	p := recover()
+	body.Wipe(ctx)
+	if p != nil {
+		s.recovered(ctx, p)
+	}
+	body.SkipRest(ctx)
+	if s.cfg.Observe != nil {
+		route, known := ctx.UserValue(routeKey).(*web.Route)
+		name := noRoute
+		if known {
+			name = route.Path
+		}
+		s.cfg.Observe(name, methodOf(ctx), ctx.Response.StatusCode(), time.Since(started))
+	}
+}
+
+// recovered answers for a panic. Its value may hold what was sent, so only the text of a
+// runtime error is logged.
+func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
+	id := string(ctx.Response.Header.PeekBytes(web.HeaderRequestID))
+	secure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
+	ctx.Response.Reset()
+	ctx.Response.Header.SetCanonical(web.HeaderRequestID, []byte(id))
+	if secure {
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
+	}
+	web.WriteError(ctx, ledger.Refuse("api", ledger.Internal, "panic"))
+	ctx.Response.SetConnectionClose()
+	reason := "other"
+	if fault, ours := p.(runtime.Error); ours {
+		reason = fault.Error()
+	}
+	s.cfg.Log.Error("panic in a handler", "request_id", id, "reason", reason, "stack", string(debug.Stack()))
+}
+
+// methodOf is the method for metrics: a known one, or "other".
+func methodOf(ctx *fasthttp.RequestCtx) string {
+	for _, m := range fiber.DefaultMethods {
+		if string(ctx.Request.Header.Method()) == m {
+			return m
+		}
+	}
+	return "other"
+}
+
+// begin sets the headers that every answer has: its id and, over TLS, that browsers should
+// use TLS only. Ids from outside are not taken: a log could not tell them from the
+// service's own.
+func (s *Server) begin(ctx *fasthttp.RequestCtx) {
+	var buf [36]byte
+	ctx.Response.Header.SetCanonical(web.HeaderRequestID, web.AppendID(buf[:0], uuid.New()))
+	if ctx.IsTLS() {
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
+	}
+}
+
+// security is how long browsers should use TLS only. A sandbox asks for less: it shares
+// the name localhost with whatever else its developer runs there.
+func (s *Server) security() []byte {
+	if s.cfg.Env == sandbox {
+		return web.ValueTLSOnlyBriefly
+	}
+	return web.ValueTLSOnly
+}
+
+// check refuses a request before any work is done for it.
+func (s *Server) check(ctx *fasthttp.RequestCtx) error {
+	seen, err := checkHeaders(ctx.Request.Header.RawHeaders())
+	if err == nil && seen.chunked && !ctx.Request.Header.IsHTTP11() {
+		err = ledger.Refuse("api.guard", web.BadRequest, "HTTP/1.0 has no chunks")
+	}
+	if err == nil {
+		err = checkTarget(&ctx.Request.Header)
+	}
+	if err != nil {
+		conn.HangUp(ctx) // where the next request begins is unknown
+		return err
+	}
+	if s.cfg.BehindProxy {
+		// Of two schemes one may be the client's own.
+		if seen.schemes != 1 || !s.gate.Proxies.Secure(ctx) {
+			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
+		}
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
+	}
+	if seen.encoded {
+		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")
+	}
+	if methodOf(ctx) == "other" {
+		// No route has TRACE: the router finds out whether the path exists.
+		ctx.Request.Header.SetMethod(fiber.MethodTrace)
+	}
+	seen.withhold(&ctx.Request.Header)
+	return nil
+}

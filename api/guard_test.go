@@ -1,0 +1,408 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/api"
+	"mizan/internal/wiping"
+)
+
+// raw writes bytes to a connection and reads what comes back until the server
+// closes it, or until so many responses came.
+func (h *fixture) raw(request string, responses int) (answers []*answer, closed bool) {
+	h.t.Helper()
+	c, err := net.Dial("tcp", h.address)
+	must(h.t, err)
+	defer func() { _ = c.Close() }()
+	must(h.t, c.SetDeadline(time.Now().Add(patience)))
+	_, err = io.WriteString(c, request)
+	must(h.t, err)
+	r := bufio.NewReader(c)
+	for len(answers) < responses {
+		response, err := http.ReadResponse(r, nil)
+		if err != nil {
+			return answers, !errors.Is(err, os.ErrDeadlineExceeded)
+		}
+		body, err := io.ReadAll(response.Body)
+		must(h.t, err)
+		answers = append(answers, &answer{t: h.t, status: response.StatusCode, header: response.Header, body: string(body), closes: response.Close})
+	}
+	_, err = r.ReadByte()
+	return answers, err == io.EOF
+}
+
+func TestSmuggledRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
+	for name, request := range map[string]string{
+		"two hosts":                     "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hidden,
+		"two equal hosts":               "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nhOST: a\r\n\r\n" + hidden,
+		"no host":                       "GET /api/v1/health HTTP/1.1\r\nAccept: a\r\n\r\n" + hidden,
+		"two lengths":                   "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello" + hidden,
+		"two equal lengths":             "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello" + hidden,
+		"length and transfer encoding":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"transfer encoding and length":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + hidden,
+		"length and identity":           "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
+		"two transfer encodings":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + hidden,
+		"identity":                      "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
+		"identity, another case":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\ntransfer-encoding: Identity\r\n\r\n" + hidden,
+		"identity of a GET":             "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
+		"empty transfer encoding":       "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\r\n" + hidden,
+		"list of transfer encodings":    "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"chunked twice":                 "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"HTTP/1.0 with chunked":         "POST /api/v1/transactions HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"unknown transfer encoding":     "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden,
+		"negative length":               "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n" + hidden,
+		"length with a sign":            "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello" + hidden,
+		"space before the colon":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nhello" + hidden,
+		"folded header":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\r\n Content-Length: 5\r\n\r\n" + hidden,
+		"bare LF in headers":            "GET /api/v1/health HTTP/1.1\r\nHost: a\nX-A: b\r\n\r\n" + hidden,
+		"bare LF after the last header": "GET /api/v1/health HTTP/1.1\r\nHost: a\n\n" + hidden,
+		"NUL in a value":                "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\x00c\r\n\r\n" + hidden,
+		"NUL in a name":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-\x00A: b\r\n\r\n" + hidden,
+		"CR in a value":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\rc\r\n\r\n" + hidden,
+		"header without a colon":        "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n" + hidden,
+		"NUL in the target":             "GET /api/v1/\x00health HTTP/1.1\r\nHost: a\r\n\r\n" + hidden,
+		"unknown protocol":              "GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n" + hidden,
+		"HTTP/2.0":                      "GET /api/v1/health HTTP/2.0\r\nHost: a\r\n\r\n" + hidden,
+		"HTTP/0.9":                      "GET /api/v1/health HTTP/0.9\r\nHost: a\r\n\r\n" + hidden,
+		"not HTTP":                      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n" + hidden,
+	} {
+		answers, closed := h.raw(request, 2)
+		if len(answers) != 1 || answers[0].status != 400 || !closed {
+			t.Errorf("%s: %d answers, closed %v", name, len(answers), closed)
+			for _, a := range answers {
+				t.Logf("%s: %d %s", name, a.status, a.body)
+			}
+			continue
+		}
+		if a := answers[0]; a.at("error") != "bad_request" || a.header.Get("x-request-id") == "" || !a.closes {
+			t.Errorf("%s: %s %v", name, a.body, a.header)
+		}
+	}
+}
+
+// Chunks are only looked at once the caller is known, so these bring a key.
+func TestBrokenChunksAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\nTransfer-Encoding: chunked\r\n\r\n",
+		transactions, string(h.seed.First.APIKey), h.seed.First.Org)
+	for name, body := range map[string]string{
+		"a space before an extension": "2 ;a=b\r\n{}\r\n0\r\n\r\n",
+		"a tab before an extension":   "2\t;a=b\r\n{}\r\n0\r\n\r\n",
+		"LF in an extension":          "2;a\nb\r\n{}\r\n0\r\n\r\n",
+		"LF after the size":           "2\n{}\r\n0\r\n\r\n",
+		"no CR LF after the chunk":    "2\r\n{}0\r\n\r\n",
+		"a size with a sign":          "+2\r\n{}\r\n0\r\n\r\n",
+		"a size with 0x":              "0x2\r\n{}\r\n0\r\n\r\n",
+		"a size beyond 64 bits":       "10000000000000002\r\n{}\r\n0\r\n\r\n",
+		"a size that is none":         "zz\r\n\r\n",
+		"no size":                     "\r\n{}\r\n0\r\n\r\n",
+		"a trailer that is a length":  "2\r\n{}\r\n0\r\nContent-Length: 5\r\n\r\n",
+		"a trailer without a colon":   "2\r\n{}\r\n0\r\nnonsense\r\n\r\n",
+	} {
+		answers, closed := h.raw(head+body+hidden, 2)
+		if len(answers) != 1 || answers[0].status != 400 || !closed || answers[0].at("error") != "bad_request" {
+			t.Errorf("%s: %d answers, closed %v", name, len(answers), closed)
+			for _, a := range answers {
+				t.Logf("%s: %d %s", name, a.status, a.body)
+			}
+		}
+	}
+}
+
+// What a trailer says comes after the caller was judged, and from who knows whom:
+// it is no header.
+func TestTrailersAreNoHeaders(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	key, org := string(h.seed.First.APIKey), h.seed.First.Org.String()
+	body := payment(`"amount":"5","currency":"USD"`)
+	chunked := func(headers, trailers string) string {
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n%s\r\n",
+			transactions, headers, len(body), body, trailers)
+	}
+	credentials := "X-Api-Key: " + key + "\r\nX-Organization-Id: " + org + "\r\n"
+	for name, c := range map[string]struct {
+		request string
+		status  int
+	}{
+		"key and organization":        {chunked("", credentials), 401},
+		"announced":                   {chunked("Trailer: X-Api-Key, X-Organization-Id\r\n", credentials), 401},
+		"key":                         {chunked("X-Organization-Id: "+org+"\r\n", "X-Api-Key: "+key+"\r\n"), 401},
+		"organization":                {chunked("X-Api-Key: "+key+"\r\n", "X-Organization-Id: "+org+"\r\n"), 401},
+		"another key":                 {chunked(credentials, "X-Api-Key: none\r\n"), 201},
+		"something that nobody reads": {chunked(credentials, "X-Checksum: 1\r\n"), 201},
+	} {
+		answers, _ := h.raw(c.request+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
+		if len(answers) != 2 || answers[0].status != c.status {
+			t.Errorf("%s: %d answers", name, len(answers))
+			for _, a := range answers {
+				t.Logf("%s: %d %s", name, a.status, a.body)
+			}
+		}
+		if len(answers) == 2 && answers[1].status != 200 {
+			t.Errorf("%s: what follows is answered %d %s", name, answers[1].status, answers[1].body)
+		}
+	}
+	// An Idempotency-Key in a trailer claims nothing, and does not displace the header's.
+	for _, c := range []struct{ headers, replay string }{{"", ""}, {"Idempotency-Key: header\r\n", "true"}} {
+		var last *answer
+		for range 2 {
+			answers, _ := h.raw(chunked(credentials+"Connection: close\r\n"+c.headers, "Idempotency-Key: trailer\r\n"), 1)
+			if len(answers) != 1 {
+				t.Fatalf("%q: %d answers", c.headers, len(answers))
+			}
+			last = answers[0].want(201, "")
+		}
+		if replay := last.header.Get("x-idempotent-replay"); replay != c.replay {
+			t.Errorf("%q: replay %q, want %q", c.headers, replay, c.replay)
+		}
+	}
+}
+
+func TestProperRequestsFollowEachOther(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	body := payment(`"amount":"5","currency":"USD"`)
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json; charset=UTF-8\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n", transactions, string(h.seed.First.APIKey), h.seed.First.Org)
+	answers, closed := h.raw(
+		head+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)+
+			head+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", 10, body[:10], len(body)-10, body[10:])+
+			"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"+
+			"GET /api/v1/health HTTP/1.0\r\n\r\n", 4)
+	if len(answers) != 4 || !closed {
+		t.Fatalf("%d answers, closed %v", len(answers), closed)
+	}
+	for i, want := range []int{201, 201, 200, 200} {
+		answers[i].want(want, "")
+	}
+}
+
+var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+func TestEveryAnswerHasAnIDOfOurOwn(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	seen := map[string]bool{}
+	mine := "0f8fad5b-d9cb-469f-a165-70867728950e"
+	for _, a := range []*answer{
+		h.anyone().with("x-request-id", mine).get("/api/v1/health"),
+		h.anyone().get("/nowhere"),
+		h.anyone().get(transactions + "/x"),
+		h.anyone().do("PUT", "/api/v1/health", ""),
+		h.partner().post(transactions, `{`),
+		h.partner().post(transactions, strings.Repeat("x", 1<<20+1)),
+		h.anyone().with("x-a", strings.Repeat("x", 10_000)).get("/api/v1/health"),
+	} {
+		id := a.header.Get("x-request-id")
+		if !uuid4.MatchString(id) || id == mine || seen[id] {
+			t.Errorf("%d %s: id %q", a.status, a.body, id)
+		}
+		seen[id] = true
+		if a.header.Get("content-type") != "application/json" || a.header.Get("x-content-type-options") != "nosniff" || a.header.Get("server") != "" {
+			t.Errorf("%d: headers %v", a.status, a.header)
+		}
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	for _, path := range []string{"/", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/exports"} {
+		h.anyone().get(path).want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
+	}
+	for _, c := range []struct{ method, path, allow string }{
+		{"POST", "/api/v1/health", "GET, HEAD"},
+		{"PUT", transactions, "GET, HEAD, POST"},
+		{"OPTIONS", transactions, "GET, HEAD, POST"},
+		{"BREW", transactions, "GET, HEAD, POST"},
+		{"TRACE", transactions, "GET, HEAD, POST"},
+		{"PUT", "/api/v1/partners/1", "GET, HEAD, PATCH, DELETE"},
+	} {
+		a := h.anyone().do(c.method, c.path, "").want(405, `{"error":"method_not_allowed","message":"this path has other methods"}`)
+		if !sameSet(a.header.Get("allow"), c.allow) {
+			t.Errorf("%s %s: allow %q, want %q", c.method, c.path, a.header.Get("allow"), c.allow)
+		}
+	}
+	h.anyone().do("BREW", "/nothing", "").want(404, "")
+	if a := h.anyone().do("HEAD", "/api/v1/health", ""); a.status != 200 || a.body != "" {
+		t.Errorf("HEAD: %d %q", a.status, a.body)
+	}
+}
+
+func sameSet(a, b string) bool {
+	x, y := strings.Split(a, ", "), strings.Split(b, ", ")
+	for _, v := range x {
+		if !strings.Contains(", "+b+", ", ", "+v+", ") {
+			return false
+		}
+	}
+	return len(x) == len(y)
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	pad := func(n int) string {
+		body := payment(`"amount":"5"`)
+		return body + strings.Repeat(" ", n-len(body))
+	}
+	h.partner().post(transactions, pad(1<<20)).want(201, "")
+	h.partner().post(transactions, pad(1<<20+1)).want(413, `{"error":"payload_too_large","message":"the body is larger than 1048576 bytes"}`)
+	h.anyone().with("x-pad", strings.Repeat("x", 9000)).get("/api/v1/health").want(431, `{"error":"headers_too_large","message":"the headers are larger than 8192 bytes"}`)
+}
+
+func TestOnlyPlainJSONIsTaken(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	body := payment(`"amount":"5"`)
+	for contentType, status := range map[string]int{
+		"application/json": 201, "Application/JSON; Charset=\"utf-8\"": 201, "application/json;charset=utf-8": 201,
+		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "multipart/form-data; boundary=x": 415,
+		"application/json; charset=utf-16": 415, "application/jsonp": 415, "application/json; boundary=x": 415, "application/xml": 415,
+	} {
+		if a := h.partner().with("content-type", contentType).post(transactions, body); a.status != status {
+			t.Errorf("%q: %d %s", contentType, a.status, a.body)
+		}
+	}
+	for _, encoding := range []string{"gzip", "br", "identity", "deflate, gzip"} {
+		h.partner().with("content-encoding", encoding).post(transactions, body).want(415, `{"error":"unsupported_media_type","message":"content encodings are not supported"}`)
+	}
+	h.anyone().post(transactions, "<xml/>").want(401, "") // who is not let in learns nothing of types
+}
+
+func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}), make(chan struct{})
+	h := newFixture(t, func(cfg *api.Config) {
+		cfg.Payments = gated{cfg.Payments, arrived, release}
+	})
+	done := make(chan *answer, 1)
+	go func() { done <- h.partner().post(transactions, payment(`"amount":"5"`)) }()
+	<-arrived
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	for { // until nobody is accepted any more
+		c, err := net.Dial("tcp", h.address)
+		if err != nil {
+			break
+		}
+		_ = c.Close()
+	}
+	close(release)
+	if a := <-done; a.status != 201 || !a.closes {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	must(t, <-stopped)
+}
+
+func TestShutdownDoesNotWaitForTheSilent(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	c, err := net.Dial("tcp", h.address)
+	must(t, err)
+	defer func() { _ = c.Close() }()
+	h.anyone().get("/api/v1/health").want(200, "") // the silent one was accepted before
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	must(t, c.SetReadDeadline(time.Now().Add(patience)))
+	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the silent connection: %v", err)
+	}
+	must(t, <-stopped)
+}
+
+func TestServerThatWasShutDownDoesNotServe(t *testing.T) {
+	t.Parallel()
+	s := api.New(api.Config{})
+	must(t, s.Shutdown(t.Context()))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, s.Serve(l))
+	if _, err := l.Accept(); err == nil {
+		t.Error("the listener is open")
+	}
+}
+
+const hsts = "strict-transport-security"
+
+// hasHeader checks a header and passes the answer on.
+func (a *answer) hasHeader(name, value string) *answer {
+	a.t.Helper()
+	if got := a.header.Get(name); got != value {
+		a.t.Errorf("%d: %s is %q, want %q", a.status, name, got, value)
+	}
+	return a
+}
+
+func TestTLSConnectionsAreServed(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	certificate := selfSigned(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	secure := wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	ended := make(chan error, 1)
+	go func() { ended <- h.server.Serve(secure) }()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer client.CloseIdleConnections()
+	response, err := client.Get("https://" + l.Addr().String() + "/api/v1/health")
+	must(t, err)
+	body, err := io.ReadAll(response.Body)
+	must(t, err)
+	if response.StatusCode != 200 || !strings.Contains(string(body), `"core_status":"ok"`) {
+		t.Errorf("%d %s", response.StatusCode, body)
+	}
+	const brief, year = "max-age=3600", "max-age=31536000"
+	if got := response.Header.Get(hsts); got != brief {
+		t.Errorf("health: %q", got)
+	}
+	for request, status := range map[string]int{
+		"GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n":                                    404,
+		"POST /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n":                             405,
+		"GET /api/v1/transactions HTTP/1.1\r\nHost: a\r\n\r\n":                        401,
+		"GET /pay/none HTTP/1.1\r\nHost: a\r\n\r\n":                                   404,
+		"GET /api/v1/health HTTP/1.1\r\n\r\n":                                         400, // our own check
+		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // the transport's
+		"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 9000) + "\r\n\r\n": 431,
+	} {
+		c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		must(t, err)
+		_, err = io.WriteString(c, request)
+		must(t, err)
+		response, err := http.ReadResponse(bufio.NewReader(c), nil)
+		must(t, err)
+		if response.StatusCode != status || response.Header.Get(hsts) != brief {
+			t.Errorf("%.40q: %d, %s %q", request, response.StatusCode, hsts, response.Header.Get(hsts))
+		}
+		must(t, c.Close())
+	}
+	h.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS it would bind the browser to nothing
+	production := newFixture(t, func(cfg *api.Config) {
+		cfg.Env, cfg.BehindProxy, cfg.TrustedProxies = "production", true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		cfg.Payments = refusing{panic: "broken"}
+	})
+	through := production.partner().with("x-forwarded-proto", "https")
+	through.get("/api/v1/health").want(200, "").hasHeader(hsts, year)
+	through.post(transactions, payment(`"amount":"1"`)).want(500, "").hasHeader(hsts, year)
+	production.anyone().get("/api/v1/health").want(403, "").hasHeader(hsts, "")
+	must(t, l.Close())
+	must(t, <-ended)
+}

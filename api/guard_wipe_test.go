@@ -1,0 +1,75 @@
+package api
+
+import (
+	"bytes"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/api/web"
+	"mizan/api/web/body"
+)
+
+func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
+	s := New(Config{})
+	ours, theirs := net.Pipe()
+	defer func() { _, _ = ours.Close(), theirs.Close() }()
+	var content []byte
+	read := func(ctx *fasthttp.RequestCtx) {
+		if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{By: web.Anyone}}}); err != nil {
+			t.Error(err)
+		}
+		if content = ctx.Request.Body(); !bytes.HasPrefix(content, []byte(`{"cvv":"123"`)) {
+			t.Errorf("read %.20q", content)
+		}
+	}
+	small, large := `{"cvv":"123"}`, `{"cvv":"123","more":"`+strings.Repeat("x", body.FirstBuffer)+`"}`
+	for i, inner := range []fasthttp.RequestHandler{
+		read,
+		func(ctx *fasthttp.RequestCtx) { read(ctx); panic(fasthttp.ErrBodyTooLarge) },
+		read,
+	} {
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init2(theirs, nil, false)
+		ctx.Request.Header.SetHost("a")
+		sent := []string{small, small, large}[i]
+		ctx.Request.Header.SetContentLength(len(sent))
+		ctx.Request.SetBodyStream(strings.NewReader(sent), len(sent))
+		func() {
+			defer func() { _ = recover() }() // the log is nil: that the body is wiped must not depend on it
+			s.guard(inner)(ctx)
+		}()
+		if len(content) == 0 || !bytes.Equal(content, make([]byte, len(content))) {
+			t.Errorf("still there: %q", content)
+		}
+	}
+}
+
+// Where there is no more room, larger bodies are answered 503; those that fit into a
+// connection's first buffer are read as ever.
+func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
+	s := New(Config{})
+	s.bodies = body.New(nil, body.Shares*body.FirstBuffer, body.Shares*body.FirstBuffer)
+	ours, theirs := net.Pipe()
+	defer func() { _, _ = ours.Close(), theirs.Close() }()
+	for size, want := range map[int]int{10: 200, body.FirstBuffer: 200, body.FirstBuffer + 1: 503} {
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init2(theirs, nil, false)
+		ctx.Request.Header.SetHost("a")
+		ctx.Request.Header.SetContentLength(size)
+		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)
+		s.guard(func(ctx *fasthttp.RequestCtx) {
+			if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{By: web.Anyone}}}); err != nil {
+				web.WriteError(ctx, err)
+			}
+		})(ctx)
+		if got := ctx.Response.StatusCode(); got != want || (want == 503 && string(ctx.Response.Header.Peek("Retry-After")) == "") {
+			t.Errorf("%d bytes: %d %s", size, got, ctx.Response.Body())
+		}
+		if s.BodyBytes() != 0 {
+			t.Errorf("%d bytes are held", s.BodyBytes())
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package api
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"mizan/api/web"
+	"mizan/internal/steps"
+	"mizan/ledger"
+)
+
+// seenHeaders is what is known of the headers as they came. The parser hands out only the
+// first of two equal ones.
+type seenHeaders struct {
+	encoded, chunked            bool
+	organizations, keys, tokens int
+	schemes                     int // X-Forwarded-Proto
+}
+
+// checkHeaders looks at the headers as they came.
+func checkHeaders(raw []byte) (seen seenHeaders, err error) {
+	hosts, lengths, transfers := 0, 0, 0
+	for len(raw) > 0 {
+		end := bytes.IndexByte(raw, '\n')
+		if end < 0 {
+			end = len(raw)
+		}
+		steps.Took(end + 1)
+		line := raw[:end]
+		raw = raw[min(end+1, len(raw)):]
+		n := len(line)
+		if n == 0 || line[n-1] != '\r' {
+			return seen, ledger.Refuse("api.guard", web.BadRequest, "header lines must end with CR LF")
+		}
+		line = line[:n-1]
+		if len(line) == 0 {
+			continue
+		}
+		name, value, found := bytes.Cut(line, []byte{':'})
+		if !found || bytes.ContainsAny(name, " \t") {
+			return seen, ledger.Refuse("api.guard", web.BadRequest, "malformed header")
+		}
+		switch {
+		case isHeader(name, "Host"):
+			hosts++
+		case isHeader(name, "Content-Length"):
+			lengths++
+		case isHeader(name, "Transfer-Encoding"):
+			if transfers++; !isHeader(bytes.Trim(value, " \t"), "chunked") {
+				// The transport takes identity for a request without a body, which others don't.
+				return seen, ledger.Refuse("api.guard", web.BadRequest, "the only transfer encoding is chunked")
+			}
+		case isHeader(name, "Content-Encoding"):
+			seen.encoded = true
+		case isHeader(name, "X-Organization-Id"):
+			seen.organizations++
+		case isHeader(name, "X-Api-Key"):
+			seen.keys++
+		case isHeader(name, fiber.HeaderAuthorization):
+			seen.tokens++
+		case isHeader(name, fiber.HeaderXForwardedProto):
+			seen.schemes++
+		}
+	}
+	seen.chunked = transfers > 0
+	if hosts > 1 || lengths > 1 || transfers > 1 || (lengths > 0 && transfers > 0) {
+		return seen, ledger.Refuse("api.guard", web.BadRequest, "repeated or conflicting headers")
+	}
+	return seen, nil
+}
+
+// withhold removes credentials that a request names twice: a proxy in front may have
+// looked at the other one.
+func (seen *seenHeaders) withhold(h *fasthttp.RequestHeader) {
+	if seen.keys > 1 || seen.tokens > 1 {
+		h.DelBytes(web.HeaderAPIKey)
+		h.Del(fiber.HeaderAuthorization)
+	}
+	if seen.organizations > 1 {
+		h.DelBytes(web.HeaderOrganization)
+		h.SetCanonical(web.HeaderOrganization, []byte(web.SeveralOrganizations))
+	}
+}
+
+func isHeader(name []byte, header string) bool {
+	return len(name) == len(header) && strings.EqualFold(string(name), header)
+}
+
+// checkTarget wants a version of the protocol that is served, a host where HTTP/1.1 wants
+// one, and no control characters or spaces in the target.
+func checkTarget(h *fasthttp.RequestHeader) error {
+	if p := h.Protocol(); string(p) != "HTTP/1.1" && string(p) != "HTTP/1.0" {
+		return ledger.Refuse("api.guard", web.BadRequest, "the protocol must be HTTP/1.1 or HTTP/1.0")
+	}
+	if h.IsHTTP11() && len(h.Host()) == 0 {
+		return ledger.Refuse("api.guard", web.BadRequest, "the host header is missing")
+	}
+	for _, c := range h.RequestURI() {
+		if c <= ' ' || c == 0x7f {
+			return ledger.Refuse("api.guard", web.BadRequest, "malformed target")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"bufio"
+	"net/textproto"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/api/web"
+)
+
+// What passes the guard is read the same way by another parser.
+func FuzzHeaders(f *testing.F) {
+	for _, lines := range []string{
+		"Host: a\r\n", "Host: a\r\nhost: b\r\n", "Content-Length: 1\r\nContent-Length: 1\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
+		"Host : a\r\n", " folded\r\n", "a:b\nc:d\r\n", "content-encoding: gzip\r\nHost: a\r\n", "x-api-key: a\r\nX-API-KEY: b\r\nAuthorization: c\r\nX-Organization-Id:\r\n", ":\r\n", "Host\r\n", "\r\nHost: b\r\n",
+	} {
+		f.Add(lines)
+	}
+	f.Fuzz(func(t *testing.T, lines string) {
+		seen, err := checkHeaders([]byte(lines))
+		if err != nil {
+			ctx := new(fasthttp.RequestCtx)
+			if web.WriteError(ctx, err); ctx.Response.StatusCode() != 400 {
+				t.Fatalf("%q: %v", lines, err)
+			}
+			return
+		}
+		other, err := textproto.NewReader(bufio.NewReader(strings.NewReader(lines + "\r\n"))).ReadMIMEHeader()
+		if err != nil {
+			return // what neither of us reads, the transport has refused before
+		}
+		if len(other["Host"]) > 1 || len(other["Content-Length"]) > 1 || len(other["Transfer-Encoding"])+len(other["Content-Length"]) > 1 {
+			t.Fatalf("%q: read as %v", lines, other)
+		}
+		if len(other["Content-Encoding"]) > 0 && !seen.encoded {
+			t.Fatalf("%q: an encoding is missed", lines)
+		}
+		if got, want := [3]int{seen.organizations, seen.keys, seen.tokens}, [3]int{len(other["X-Organization-Id"]), len(other["X-Api-Key"]), len(other["Authorization"])}; got != want {
+			t.Fatalf("%q: %v of the headers that say who asks, want %v", lines, got, want)
+		}
+	})
+}

@@ -1,0 +1,251 @@
+package ledgerapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/auth"
+	"mizan/api/web"
+	"mizan/api/web/journal"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// accountQuery is what the lists of accounts have in common.
+type accountQuery struct {
+	*web.Query
+	journal.AccountFilter
+	limit int
+
+	asOfText  string        // the instant or the day asked for, in one form; empty: none was
+	at        ledger.Micros // booked at or before
+	effective ledger.Date   // taking effect on or before, too; 0: by booked time
+}
+
+// listAccounts is GET /ledger/accounts: the accounts with their totals now.
+func (h *Handlers) listAccounts(req *web.Request) error {
+	q := newAccountQuery(req, "prefix", "currency", "network", "env", "limit", "cursor")
+	q.readAsOf(h.cfg.Clock.Now())
+	return h.writeAccounts(req, q, false)
+}
+
+// readAccount is GET /ledger/accounts/{path}: a row for each asset of the account, as of a
+// time.
+func (h *Handlers) readAccount(req *web.Request) error {
+	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
+	q.Path = ledger.Path(req.Parameter("path"))
+	q.Prefix = string(q.Path)
+	q.readAsOf(h.cfg.Clock.Now())
+	if len(q.Problems) == 0 && (!q.Path.Valid() || !req.Principal.Sees(q.Path)) {
+		return web.NotFound()
+	}
+	return h.writeAccounts(req, q, true)
+}
+
+// trialBalance is GET /ledger/trial-balance: every account as of a time.
+func (h *Handlers) trialBalance(req *web.Request) error {
+	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
+	q.readAsOf(h.cfg.Clock.Now())
+	return h.writeAccounts(req, q, false)
+}
+
+func newAccountQuery(req *web.Request, known ...string) *accountQuery {
+	q := &accountQuery{Query: web.QueryOf(req.RequestCtx, known...)}
+	q.Prefix = q.Text("prefix")
+	q.Currency, q.HasCurrency = q.Sent("currency")
+	q.Network, q.HasNetwork = q.Sent("network")
+	q.AccountFilter.Env = q.Query.Env()
+	q.limit = q.Query.Limit()
+	return q
+}
+
+// readAsOf reads the instant of the balances and the cursor. By effective date the instant
+// may also be a day.
+func (q *accountQuery) readAsOf(now time.Time) {
+	defer q.readCursor()
+	text, sent := q.Sent("at")
+	if q.Choice("by", "booked", "effective") == "booked" {
+		at := q.Instant("at", web.Forever)
+		q.at = web.ThroughNow(at, now)
+		if sent {
+			q.asOfText = strconv.FormatInt(int64(at), 10)
+		}
+		return
+	}
+	q.at = web.Forever
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		q.effective = max(1, ledger.DateOf(day))
+	} else {
+		q.effective = q.InstantOr("at", ledger.MicrosOf(now), web.DayOrInstant).Date()
+	}
+	if sent {
+		q.asOfText = q.effective.String()
+	}
+}
+
+// readCursor reads where the page before ended: its last account, and the instant and day
+// of the first page, so that all pages are of one moment.
+func (q *accountQuery) readCursor() {
+	parts := q.CursorParts(6)
+	if parts == nil {
+		return
+	}
+	at, err := strconv.ParseInt(parts[3], 10, 64)
+	day, bad := strconv.ParseUint(parts[4], 10, 31)
+	path := ledger.Path(parts[0])
+	switch {
+	case err != nil || at < 0 || bad != nil || day != 0 && at == 0,
+		!path.Valid() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0:
+		q.BadCursor()
+		return
+	case len(q.Problems) > 0:
+		return // who knows which list is meant
+	case parts[5] != q.hash(), (day != 0) != (q.effective != 0):
+		q.Problems.Add("cursor", "cursor is of another list: send it with the parameters of the page before")
+		return
+	}
+	asset := money.Asset{Currency: money.Currency(parts[1]), Network: money.Network(parts[2]), Env: q.AccountFilter.Env}
+	q.Past = &ledger.Account{Path: path, Asset: asset}
+	q.at, q.effective = ledger.Micros(at), ledger.Date(day)
+}
+
+// next is the cursor after a row.
+func (q *accountQuery) next(a ledger.Account) string {
+	return web.JoinCursor(string(a.Path), string(a.Asset.Currency), string(a.Asset.Network),
+		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.hash())
+}
+
+// hash stands for the parameters of a request, but for the number of rows: a cursor cannot
+// continue a different query. What "now" or "today" means is in the cursor itself.
+func (q *accountQuery) hash() string {
+	by := "booked"
+	if q.effective != 0 {
+		by = "effective"
+	}
+	asked := fmt.Sprintf("%q %q %q %v %q %v %v %s %s",
+		q.Path, q.Prefix, q.Currency, q.HasCurrency, q.Network, q.HasNetwork, q.AccountFilter.Env, by, q.asOfText)
+	sum := sha256.Sum256([]byte(asked))
+	return hex.EncodeToString(sum[:8])
+}
+
+// writeAccounts answers with a page of accounts. With must, an account that does not exist
+// or is another's is not found.
+func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) error {
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	if err := q.pin(view, req.Principal.Org); err != nil {
+		return err
+	}
+	l, next := web.NewList(), ""
+	var last ledger.Account
+	known := false
+	each := eachBalance
+	if must {
+		each = eachOf
+	}
+	err := each(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
+		known = true
+		if l.Rows == q.limit {
+			next = q.next(last)
+			return false, nil
+		}
+		appendAccount(l, a, totals)
+		last = a
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	if must && !known && q.Past == nil {
+		return web.NotFound()
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("account", next))
+	return nil
+}
+
+// pin replaces an instant that later events may still be booked before, as now or the
+// future, by that of the last event. Later pages then show the same moment, and a trial
+// balance read in pages adds up to zero. By effective date this is done for every day,
+// since entries may still be dated into it.
+func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
+	if q.Past != nil {
+		return nil
+	}
+	size, _, err := view.Head(org)
+	if err != nil {
+		return err
+	}
+	last, _, _, err := view.Event(org, size)
+	q.at = min(q.at, last.Booked)
+	return err
+}
+
+// asOf is the moment asked for.
+func (q *accountQuery) asOf() posting.AsOf {
+	if q.effective != 0 {
+		return posting.AsOf{Env: q.AccountFilter.Env, On: q.effective, Seen: q.at}
+	}
+	return posting.AsOf{Env: q.AccountFilter.Env, At: q.at}
+}
+
+// eachOf calls fn with every asset of one account and its totals then, even if it had none
+// yet.
+func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
+	asked := q.asOf()
+	return q.Each(view, who, func(a ledger.Account) (bool, error) {
+		t, _, err := view.TotalsOf(who.Org, a, &asked)
+		if err != nil {
+			return false, err
+		}
+		return fn(a, &t)
+	})
+}
+
+// eachBalance calls fn with the accounts that are asked for, visible to the caller and
+// posted to by then, ordered by path, currency and network, after the cursor.
+func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
+	more := true
+	for _, prefix := range journal.Visible(who, q.Prefix) {
+		if !more {
+			break
+		}
+		asked := q.asOf()
+		asked.Prefix, asked.Past, asked.Limit = prefix, q.Past, q.limit+1
+		err := view.TrialBalance(who.Org, asked, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+			if !q.Wants(a) || !who.Sees(a.Path) {
+				return true, nil
+			}
+			var err error
+			more, err = fn(a, t)
+			return more, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendAccount writes a row. The balance is the posted one on the account's normal side,
+// negative on the other.
+func appendAccount(l *web.List, a ledger.Account, t *ledger.Totals) {
+	l.Row()
+	l.Text("account", string(a.Path))
+	l.Asset("asset", a.Asset)
+	l.Amount("debits_posted", t.DebitsPosted)
+	l.Amount("credits_posted", t.CreditsPosted)
+	l.Amount("debits_pending", t.DebitsPending)
+	l.Amount("credits_pending", t.CreditsPending)
+	l.Signed("balance", t.Balance(a.Path.NormalSide()))
+	l.Close('}')
+}

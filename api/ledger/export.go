@@ -1,0 +1,230 @@
+package ledgerapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+	"mizan/api/web/journal"
+	"mizan/internal/export"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Bounds of exports: each reads a journal for as long as its reader takes.
+const (
+	maxExports   = 4         // at once
+	maxExportsOf = 2         // of one organization, which leaves places for others
+	exportTime   = time.Hour // from the first byte to the last
+)
+
+// Reasons to refuse an export, or to break it off.
+var (
+	errExportStops = unavailable("the service is stopping")
+	errExportLong  = unavailable("the export takes too long")
+	errExports     = unavailable("too many exports are under way")
+	errExportsOf   = unavailable("too many exports of this organization are under way")
+)
+
+func unavailable(why string) error {
+	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", why)
+}
+
+// exports are those under way. They outlive their handlers: content goes through a pipe to
+// the connection, so that neither side buffers more than a few pages.
+type exports struct {
+	stop context.Context
+	end  context.CancelCauseFunc
+
+	mu      sync.Mutex
+	ended   bool              // guarded by mu: none begins any more
+	running int               // guarded by mu
+	of      map[ledger.ID]int // guarded by mu: how many of an organization run, if any
+	writing sync.WaitGroup
+}
+
+func newExports() *exports {
+	x := &exports{of: make(map[ledger.ID]int)}
+	x.stop, x.end = context.WithCancelCause(context.Background())
+	return x
+}
+
+// begin takes a place among those that run. Its caller calls leave.
+func (x *exports) begin(org ledger.ID) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.ended:
+		return errExportStops
+	case x.of[org] == maxExportsOf:
+		return errExportsOf
+	case x.running == maxExports:
+		return errExports
+	}
+	x.running++
+	x.of[org]++
+	x.writing.Add(1)
+	return nil
+}
+
+func (x *exports) leave(org ledger.ID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.running--
+	if x.of[org]--; x.of[org] == 0 {
+		delete(x.of, org)
+	}
+	x.writing.Done()
+}
+
+// close breaks off all exports and waits until none reads the journal.
+func (x *exports) close() {
+	x.mu.Lock()
+	x.ended = true
+	x.mu.Unlock()
+	x.end(errExportStops)
+	x.writing.Wait()
+}
+
+// Range is what an export covers.
+type Range struct {
+	Env      money.Env
+	Prefix   string        // of entries' accounts; empty: any
+	From, To ledger.Micros // booked, both included
+	Since    string        // From, and Until To, as they were asked for
+	Until    string
+}
+
+// readExport reads the request.
+func (h *Handlers) readExport(req *web.Request) (export.Format, *Range, error) {
+	q := web.QueryOf(req.RequestCtx, "format", "env", "from", "to", "prefix")
+	format, known := export.ParseFormat(q.Text("format"))
+	if !known {
+		q.Problems.Add("format", "format must be one of "+strings.Join(export.Names(), ", "))
+	}
+	r := &Range{Env: q.Env(), Since: q.Text("from"), Until: q.Text("to"), Prefix: q.Text("prefix")}
+	now := h.cfg.Clock.Now()
+	newest, err := h.newest(r, req.Principal.Org, now)
+	if err != nil {
+		return format, nil, err
+	}
+	r.From = exportBound(q, "from", now, newest, false)
+	r.To = exportBound(q, "to", now, newest, true)
+	if r.From > r.To {
+		q.Problems.Add("from", "from must not be after to")
+	}
+	return format, r, q.Problems.Err()
+}
+
+// newest is the latest time that a range may name: now, or when the last event was
+// booked. Booked times run ahead of a clock that stands still, or that is asked more
+// often than it moves.
+func (h *Handlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros, error) {
+	newest := ledger.MicrosOf(now)
+	if r.Since == "" && r.Until == "" {
+		return newest, nil
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	last, err := journal.LastBooked(view, org, now)
+	return max(newest, last), err
+}
+
+// exportBound is a bound of the range, itself included: an RFC 3339 time or a whole day.
+// It must not be after the newest time: a caller who asks for a range that has not ended
+// would take the export for complete.
+func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros, end bool) ledger.Micros {
+	absent := ledger.Micros(0)
+	if end {
+		absent = web.Forever
+	}
+	text, sent := q.Sent(name)
+	if !sent {
+		return absent
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	day := err == nil
+	if !day {
+		at, err = web.ParseTime(text)
+	}
+	switch {
+	case err != nil:
+		q.Problems.Add(name, name+" must be an RFC 3339 time or a day")
+	case at.Before(time.Unix(0, 0)):
+		q.Problems.Add(name, name+" must not be before 1970")
+	case ledger.MicrosOf(at) > newest:
+		q.Problems.Add(name, name+" must not be after now")
+	case end && day && ledger.DateOf(at) < ledger.DateOf(now):
+		return ledger.MicrosOf(at.AddDate(0, 0, 1)) - 1
+	case end && (day || web.ThroughNow(ledger.MicrosOf(at), now) == web.Forever):
+		return web.Forever
+	default:
+		return ledger.MicrosOf(at)
+	}
+	return absent
+}
+
+// export is GET /ledger/export: a stream of unknown length.
+func (h *Handlers) export(req *web.Request) error {
+	if err := req.Streams(); err != nil {
+		return err
+	}
+	format, r, err := h.readExport(req)
+	if err != nil {
+		return err
+	}
+	var body io.ReadCloser
+	if !req.IsHead() {
+		if body, err = h.startExport(format, r, req.Principal.Org); err != nil {
+			return err
+		}
+	}
+	req.StreamHead(format.MediaType())
+	req.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+r.Env.String()+"."+format.Extension()+`"`)
+	if body != nil {
+		req.Stream(body)
+	}
+	return nil
+}
+
+// startExport begins an export and waits for its first piece.
+func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (io.ReadCloser, error) {
+	if err := h.exports.begin(org); err != nil {
+		return nil, err
+	}
+	reader, writer := io.Pipe()
+	go h.writeExport(format, r, org, writer)
+	return web.Begun(reader)
+}
+
+// writeExport writes the export into the pipe and ends it. After an error the reader sees
+// no end mark.
+func (h *Handlers) writeExport(format export.Format, r *Range, org ledger.ID, out *io.PipeWriter) {
+	defer h.exports.leave(org)
+	ctx, cancel := context.WithTimeoutCause(h.exports.stop, exportTime, errExportLong)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = out.CloseWithError(context.Cause(ctx)) })()
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			h.cfg.Log.Error("panic in an export", "stack", string(debug.Stack()))
+			err = errors.New("panic")
+		}
+		_ = out.CloseWithError(err)
+	}()
+	b, err := h.Book(ctx, r, org)
+	if err == nil {
+		_, err = export.Write(out, format, b)
+	}
+	if err != nil && !errors.Is(err, io.ErrClosedPipe) && ctx.Err() == nil {
+		h.cfg.Log.LogAttrs(ctx, slog.LevelError, "an export failed", slog.String("format", format.String()), slog.Any("error", err))
+	}
+}

@@ -1,0 +1,160 @@
+package ledgerapi
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"mizan/api/web"
+	"mizan/api/web/journal"
+	"mizan/internal/export"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Bounds of one read of an export. Between two reads no view is open: an open view keeps
+// what it sees from being compacted, and a reader may take an hour.
+const (
+	exportEvents   = 2048
+	exportPostings = 8192
+	exportAccounts = 1024
+)
+
+// ledgerBook reads one organization's journal for an export.
+type ledgerBook struct {
+	ctx     context.Context // of the export, which lives no longer than this
+	journal web.Journal
+	org     ledger.ID
+	env     money.Env
+	last    uint64 // seq; what is booked later is not in the export
+}
+
+// Book is what an export of the range reads. Its end is fixed here, so that later reads
+// are of the same moment: events never change.
+func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.Book, error) {
+	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	var err error
+	if r.To == web.Forever {
+		b.last, _, err = view.Head(org)
+	} else {
+		b.last, err = view.SeqAt(org, r.To)
+	}
+	if err != nil {
+		return nil, err
+	}
+	first := uint64(1)
+	if r.From > 0 {
+		before, err := view.SeqAt(org, r.From-1)
+		if err != nil {
+			return nil, err
+		}
+		first = before + 1
+	}
+	until := r.Until
+	if r.To == web.Forever {
+		ends, err := journal.LastBooked(view, org, h.cfg.Clock.Now())
+		if err != nil {
+			return nil, err
+		}
+		until = ends.Time().Format(time.RFC3339Nano)
+	}
+	return &export.Book{
+		Organization: org, Env: r.Env, From: r.Since, To: until, Last: b.last, Prefix: r.Prefix,
+		Accounts: b.accounts(), Entries: b.entries(first), Held: b.held,
+	}, nil
+}
+
+func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
+	return func(yield func(ledger.Account, error) bool) {
+		var past *ledger.Account
+		for {
+			page, err := b.page(past)
+			if err != nil {
+				yield(ledger.Account{}, err)
+				return
+			}
+			for _, a := range page {
+				if !yield(a, nil) {
+					return
+				}
+			}
+			if len(page) < exportAccounts {
+				return
+			}
+			past = &page[len(page)-1]
+		}
+	}
+}
+
+// page is the next accounts after one.
+func (b *ledgerBook) page(past *ledger.Account) (page []ledger.Account, err error) {
+	if b.ctx.Err() != nil {
+		return nil, context.Cause(b.ctx)
+	}
+	view := b.journal.View()
+	defer view.Close()
+	err = view.AccountsFrom(b.org, "", b.env, past, func(a ledger.Account) (bool, error) {
+		page = append(page, a)
+		return len(page) < exportAccounts, nil
+	})
+	return page, err
+}
+
+func (b *ledgerBook) entries(first uint64) iter.Seq2[*ledger.Event, error] {
+	return func(yield func(*ledger.Event, error) bool) {
+		for next := first; next <= b.last; {
+			events, err := b.batch(next)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range events {
+				if !yield(&events[i], nil) {
+					return
+				}
+			}
+			next += uint64(len(events))
+		}
+	}
+}
+
+// batch is the next events. Seqs have no gaps, so there is at least one.
+func (b *ledgerBook) batch(first uint64) (events []ledger.Event, err error) {
+	if b.ctx.Err() != nil {
+		return nil, context.Cause(b.ctx)
+	}
+	view := b.journal.View()
+	defer view.Close()
+	postings := 0
+	err = view.EventsAscending(b.org, first, func(e ledger.Event, _ []byte) (bool, error) {
+		if e.Seq > b.last {
+			return false, nil
+		}
+		events = append(events, e)
+		if e.Entry != nil {
+			postings += len(e.Entry.Postings)
+		}
+		return len(events) < exportEvents && postings < exportPostings, nil
+	})
+	if err == nil && len(events) == 0 {
+		err = fmt.Errorf("organization %v: event %d is missing", b.org, first)
+	}
+	return events, err
+}
+
+// held is what a pending entry holds.
+func (b *ledgerBook) held(seq uint64) ([]ledger.Posting, error) {
+	view := b.journal.View()
+	defer view.Close()
+	e, _, found, err := view.Event(b.org, seq)
+	if err == nil && (!found || e.Entry == nil) {
+		err = fmt.Errorf("organization %v: event %d holds nothing", b.org, seq)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.Entry.Postings, nil
+}

@@ -1,0 +1,112 @@
+package ledgerapi
+
+import (
+	"encoding/hex"
+
+	"github.com/gofiber/fiber/v2"
+
+	periodactor "mizan/actors/period"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/period"
+)
+
+// Periods closes an organization's months; *period.Service of actors is one. Its errors
+// are *ledger.Refusal, or the store's.
+type Periods interface {
+	Close(periodactor.Close) (periodactor.Result, error)
+}
+
+// listPeriods is GET /ledger/periods: the closed months, the latest first.
+func (h *Handlers) listPeriods(req *web.Request) error {
+	q := web.QueryOf(req.RequestCtx, "limit", "cursor")
+	limit, before := q.Limit(), monthCursor(q)
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	l, next := web.NewList(), ""
+	var last period.Month
+	err := view.Periods(req.Principal.Org, before, func(r *period.Record) (bool, error) {
+		if l.Rows == limit {
+			next = last.String()
+			return false, nil
+		}
+		l.Row()
+		appendPeriod(&l.Encoder, r)
+		l.Close('}')
+		last = r.Month
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("month", next))
+	return nil
+}
+
+// monthCursor is the list's cursor: the page begins before the month. 0: none was sent.
+func monthCursor(q *web.Query) period.Month {
+	text, sent := q.Sent("cursor")
+	if !sent {
+		return 0
+	}
+	m, ok := period.Parse(text)
+	if !ok {
+		q.BadCursor()
+	}
+	return m
+}
+
+// closePeriod is POST /ledger/periods/{yyyy-mm}/close. A body may be absent, and its
+// fields are ignored.
+func (h *Handlers) closePeriod(req *web.Request) error {
+	m, ok := period.Parse(req.Parameter("month"))
+	if !ok {
+		return ledger.RefuseField("ledger.closePeriod", period.Field, "must be a month, yyyy-mm")
+	}
+	key, err := h.keys.Staff(req)
+	if err == nil {
+		_, err = req.Input()
+	}
+	if err != nil {
+		return err
+	}
+	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, By: h.closedBy(req), Key: key})
+	if err != nil {
+		return err
+	}
+	if result.Replay {
+		web.MarkReplayed(req)
+	}
+	web.WriteOne(req, fiber.StatusOK, false, result.Record, appendPeriod)
+	return nil
+}
+
+// closedBy is the caller, as the closed month shows it.
+func (h *Handlers) closedBy(req *web.Request) period.By {
+	by := period.By{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
+	if user, found := h.cfg.Users.User(req.Principal.Org, by.User); found {
+		by.Login = user.Login
+	}
+	return by
+}
+
+// appendPeriod writes a closed month.
+func appendPeriod(e *web.Encoder, r *period.Record) {
+	e.Word("month", r.Month.String())
+	e.Instant("closed_at", r.At)
+	e.Enter("closed_by", '{')
+	e.Word("session_id", r.By.Session.String())
+	user := ""
+	if r.By.User != (ledger.ID{}) {
+		user = r.By.User.String()
+	}
+	e.TextOrNull("user_id", user)
+	e.TextOrNull("login", r.By.Login)
+	e.Close('}')
+	e.Integer("seq", int64(r.Seq))
+	e.Word("hash", hex.EncodeToString(r.Sum[:]))
+	e.Integer("rows", int64(r.Rows))
+}

@@ -1,0 +1,82 @@
+package ledgerapi
+
+import (
+	"log/slog"
+
+	"github.com/gofiber/fiber/v2"
+	"golang.org/x/mod/sumdb/note"
+
+	"mizan/api/web"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Config is what the handlers are made of.
+type Config struct {
+	Journal web.Journal
+	Users   Users
+	Clock   clock.Clock
+	Log     *slog.Logger
+
+	Signer  note.Signer // of the ledger's heads
+	HeadKey string      // the public half of Signer's key, as note.NewVerifier takes it
+
+	// Periods closes months; nil: the route is missing.
+	Periods Periods
+
+	// Fingerprint is a keyed hash of requests that bring an Idempotency-Key.
+	Fingerprint func(content []byte) string
+}
+
+// Users finds the users of an organization.
+type Users interface {
+	User(org, id ledger.ID) (*directory.User, bool)
+}
+
+// Handlers answers the routes of the ledger.
+type Handlers struct {
+	cfg     Config
+	keys    web.Keys
+	exports *exports
+}
+
+// New makes the handlers.
+func New(cfg Config) *Handlers {
+	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}, exports: newExports()}
+}
+
+// Close breaks off the exports under way and returns when none reads the journal any
+// more.
+func (h *Handlers) Close() { h.exports.close() }
+
+// ledgerPath begins the addresses of the ledger.
+const ledgerPath = "/api/v1/ledger"
+
+// Routes are the routes of the family. Partners see their own accounts. Heads, proofs
+// and exports show events whole and are for the organization's auditors only.
+func (h *Handlers) Routes() []web.Route {
+	const get, post = fiber.MethodGet, fiber.MethodPost
+	reader := web.Access{By: web.Key | web.Acting | web.Session, Roles: web.Overseers}
+	auditor := web.Access{By: web.Session, Roles: web.Overseers, Needs: "this needs a session of role auditor or admin"}
+	routes := []web.Route{
+		{Method: get, Path: ledgerPath + "/accounts", Access: reader, Handle: h.listAccounts},
+		{Method: get, Path: ledgerPath + "/accounts/:path", Access: reader, Handle: h.readAccount},
+		{Method: get, Path: ledgerPath + "/accounts/:path/postings", Access: reader, Handle: h.readStatement},
+		{Method: get, Path: ledgerPath + "/trial-balance", Access: reader, Handle: h.trialBalance},
+		{Method: get, Path: ledgerPath + "/entries", Access: reader, Handle: h.listEntries},
+		{Method: get, Path: ledgerPath + "/entries/:seq", Access: reader, Handle: h.readEntry},
+		{Method: get, Path: ledgerPath + "/events", Access: reader, Handle: h.listEvents},
+		{Method: get, Path: ledgerPath + "/head", Access: auditor, Handle: h.readHead},
+		{Method: get, Path: ledgerPath + "/key", Access: auditor, Handle: h.readHeadKey},
+		{Method: get, Path: ledgerPath + "/proofs/inclusion", Access: auditor, Handle: h.proveInclusion},
+		{Method: get, Path: ledgerPath + "/proofs/consistency", Access: auditor, Handle: h.proveConsistency},
+		{Method: get, Path: ledgerPath + "/periods", Access: auditor, Handle: h.listPeriods},
+		{Method: get, Path: ledgerPath + "/export", Access: auditor, Handle: h.export},
+	}
+	if h.cfg.Periods != nil {
+		closer := web.Access{By: web.Session, Roles: []directory.Role{directory.Admin}}
+		routes = append(routes, web.Route{Method: post, Path: ledgerPath + "/periods/:month/close", Access: closer, Command: true, Handle: h.closePeriod}) // the body may be absent
+	}
+	return routes
+}

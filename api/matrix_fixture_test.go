@@ -1,0 +1,296 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/api"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// kind is a kind of caller of the matrix.
+type kind string
+
+const (
+	nobody kind = "nobody"
+
+	byKey        kind = "partner's key"
+	byNeighbour  kind = "key of another partner of the organization"
+	byForeignKey kind = "partner's key of another organization"
+	byStrayKey   kind = "that key, naming the first organization"
+	byOffKey     kind = "key of a partner that is switched off"
+
+	byAdmin     kind = "admin token"
+	byAdminAway kind = "admin token, naming another organization"
+
+	asAdmin   kind = "session of role admin"
+	asClient  kind = "session of role client"
+	asAuditor kind = "session of role auditor"
+	asPartner kind = "session of role partner"
+
+	asForeignAdmin   kind = "another organization's session of role admin"
+	asForeignClient  kind = "another organization's session of role client"
+	asForeignAuditor kind = "another organization's session of role auditor"
+	asForeignPartner kind = "another organization's session of role partner"
+	asStray          kind = "another organization's session, naming the first"
+)
+
+// Groups of callers of which much is the same.
+var (
+	keys      = []kind{byKey, byNeighbour, byForeignKey}
+	operators = []kind{byAdmin, byAdminAway}
+	admins    = []kind{asAdmin, asForeignAdmin}
+	auditors  = []kind{asAuditor, asForeignAuditor}
+	customers = []kind{asClient, asForeignClient}
+	agents    = []kind{asPartner, asForeignPartner}
+	strays    = []kind{nobody, byStrayKey, asStray}
+
+	kinds = join(strays, keys, []kind{byOffKey}, operators, admins, auditors, customers, agents)
+)
+
+func join(groups ...[]kind) (all []kind) {
+	for _, group := range groups {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// place is where things are: with a partner of an organization.
+type place struct {
+	org     ledger.ID
+	partner string // its number
+	key     string
+}
+
+// accessFixture is a server with several partners and a caller of each kind.
+type accessFixture struct {
+	*fixture
+	first, beside, off, second *place
+	sessions                   map[kind]string // tokens
+	made                       map[string]string
+}
+
+// newAccessFixture starts a server and fills it. Nothing but what the matrix asks for
+// changes in it afterwards: its clock stands still.
+func newAccessFixture(t *testing.T) *accessFixture {
+	t.Helper()
+	h := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
+	q := &accessFixture{fixture: h, sessions: map[kind]string{}, made: map[string]string{}}
+	q.first = &place{org: h.seed.First.Org, partner: fmt.Sprint(h.seed.First.Partner), key: string(h.seed.First.APIKey)}
+	q.second = &place{org: h.seed.Second.Org, partner: fmt.Sprint(h.seed.Second.Partner), key: string(h.seed.Second.APIKey)}
+	q.beside, q.off = q.addPartner("beside"), q.addPartner("off")
+	q.switchOff(q.off, false)
+	q.createContracts(q.second)
+	for k, at := range map[kind]*place{asAdmin: q.first, asForeignAdmin: q.second} {
+		q.sessions[k] = q.logIn(at, directory.Admin)
+	}
+	for k, at := range map[kind]*place{asAuditor: q.first, asForeignAuditor: q.second} {
+		q.sessions[k] = q.logIn(at, directory.Auditor)
+	}
+	for k, at := range map[kind]*place{asClient: q.first, asForeignClient: q.second} {
+		q.sessions[k] = q.logIn(at, directory.Client)
+	}
+	for k, at := range map[kind]*place{asPartner: q.first, asForeignPartner: q.second} {
+		q.sessions[k] = q.logIn(at, directory.PartnerRole)
+	}
+	q.sessions[asStray] = q.sessions[asForeignAdmin]
+	return q
+}
+
+// ignoredUpdates takes updates of providers, none of which is signed here.
+type ignoredUpdates struct{}
+
+// Hint implements api.Hints.
+func (ignoredUpdates) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
+
+// operator is the holder of the admin token inside an organization.
+func (q *accessFixture) operator(org ledger.ID) caller {
+	return q.bearer(string(q.seed.AdminToken), org)
+}
+
+// settle makes another partner of the first organization, with a terminal and a key.
+func (q *accessFixture) addPartner(login string) *place {
+	at := &place{org: q.first.org}
+	at.partner = q.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	at.key = q.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+at.partner+`}`).want(201, "").at("key")
+	q.admin().post("/api/v1/terminal", `{"name":"n","provider":"simulator","type":"payment","env":"test","partner_id":`+at.partner+`}`).want(201, "")
+	return at
+}
+
+func (q *accessFixture) switchOff(at *place, active bool) {
+	q.operator(at.org).patch("/api/v1/partners/"+at.partner, fmt.Sprintf(`{"active":%t}`, active)).want(200, "")
+}
+
+// logIn makes a user with the role and is the token of a session.
+func (q *accessFixture) logIn(at *place, role directory.Role) string {
+	const pass = "correct-horse-battery-9"
+	acts := ""
+	if role == directory.PartnerRole {
+		acts = `,"partner_id":` + at.partner
+	}
+	login := "user-" + string(role)
+	q.operator(at.org).post("/api/v1/users", fmt.Sprintf(`{"login":%q,"name":"U","pass":%q,"roles":[%q]%s}`, login, pass, role, acts)).want(201, "")
+	return q.anyone().with("x-organization-id", at.org.String()).
+		post("/api/v1/sessions", fmt.Sprintf(`{"login":%q,"pass":%q}`, login, pass)).want(201, "").at("data.token")
+}
+
+// home is where what the caller may see is; who sees a whole organization sees
+// what is with its partners too.
+func (q *accessFixture) placeOf(k kind) (at *place, whole bool) {
+	switch k {
+	case byNeighbour:
+		return q.beside, false
+	case byOffKey:
+		return q.off, false
+	case byForeignKey, asForeignPartner:
+		return q.second, false
+	case byAdminAway, asForeignAdmin, asForeignAuditor, asForeignClient:
+		return q.second, true
+	case byKey, asPartner:
+		return q.first, false
+	}
+	return q.first, true
+}
+
+// as is a caller of the kind.
+func (q *accessFixture) as(k kind) caller {
+	at, _ := q.placeOf(k)
+	switch k {
+	case nobody:
+		return q.anyone()
+	case byStrayKey:
+		return q.anyone().with("x-api-key", q.second.key, "x-organization-id", q.first.org.String())
+	case byKey, byNeighbour, byForeignKey, byOffKey:
+		return q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
+	case byAdmin, byAdminAway:
+		return q.operator(at.org)
+	}
+	return q.bearer(q.sessions[k], at.org)
+}
+
+// thing is what a path's parameter names.
+type target struct {
+	name string
+	make func(q *accessFixture, at *place) string
+	none string // an id of the same kind that nobody has
+
+	// Things are a partner's own unless they are the organization's, whose
+	// partners share them, or nobody's in particular; an id that counts within
+	// an organization means something else in the next one.
+	shared, everybodys, counted bool
+}
+
+// id is a thing of the place, made when it is asked for first.
+func (q *accessFixture) id(x *target, at *place) string {
+	index := x.name + " of " + at.partner
+	if q.made[index] == "" {
+		if at == q.off { // while it is switched off it makes nothing
+			q.switchOff(at, true)
+			defer q.switchOff(at, false)
+		}
+		q.made[index] = x.make(q, at)
+	}
+	return q.made[index]
+}
+
+// abroad are the places whose things are foreign to the caller.
+func (q *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
+	at, whole := q.placeOf(k)
+	for _, other := range []*place{q.first, q.beside, q.second} {
+		sameOrganization := other.org == at.org
+		switch {
+		case other == at, x.everybodys, sameOrganization && (whole || x.shared), !sameOrganization && x.counted:
+		default:
+			places = append(places, other)
+		}
+	}
+	return places
+}
+
+// made by an operator: a thing that the answer to a POST names.
+func posted(path, id, body string) func(*accessFixture, *place) string {
+	return func(q *accessFixture, at *place) string {
+		body := strings.NewReplacer("PARTNER", at.partner, "ONCE", uuid.NewString()).Replace(body)
+		return q.operator(at.org).post("/api/v1"+path, body).want(201, "").at(id)
+	}
+}
+
+// The things that paths name.
+var (
+	aTransaction = &target{name: "transaction", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
+		return q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
+			post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+	}}
+	// It is cancelled: whatever is asked of it is a conflict.
+	aSubscription = &target{name: "subscription", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
+		c := q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
+		initial := c.post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+		id := c.post(subscriptions, `{"params":{"initial_payment_id":"`+initial+`","amount":"1","period_days":30}}`).want(201, "").at("data.id")
+		c.post(subscriptions+"/"+id+"/cancel", "").want(200, "")
+		return id
+	}}
+	anAccount = &target{name: "account", none: "L:partner:999:available", make: func(_ *accessFixture, at *place) string {
+		return "L:partner:" + at.partner + ":available"
+	}}
+	anEntry = &target{name: "entry", none: "999999", counted: true, make: func(q *accessFixture, at *place) string {
+		auditor, id := q.as(asAuditor), q.id(aTransaction, at)
+		if at == q.second {
+			auditor = q.as(asForeignAuditor)
+		}
+		return auditor.get("/api/v1/ledger/entries?env=test&source="+id).want(200, "").at("data.0.seq")
+	}}
+	anOrganization = &target{name: "organization", none: uuid.NewString(), everybodys: true, make: func(_ *accessFixture, at *place) string {
+		return at.org.String()
+	}}
+	aPartner = &target{name: "partner", none: "999999", shared: true, make: func(_ *accessFixture, at *place) string { return at.partner }}
+
+	// What a DELETE switches off is nobody's home.
+	aSparePartner = &target{name: "spare partner", none: "999999", shared: true, make: posted("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
+	aTerminal     = &target{name: "terminal", none: uuid.NewString(), shared: true, make: posted("/terminal", "data.id",
+		`{"name":"S","provider":"simulator","type":"payout","env":"test","partner_id":PARTNER}`)}
+	aKey   = &target{name: "key", none: uuid.NewString(), shared: true, make: posted("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
+	aUser  = &target{name: "user", none: uuid.NewString(), shared: true, make: posted("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
+	aLimit = &target{name: "limit", none: uuid.NewString(), shared: true, make: posted("/limits", "data.id",
+		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
+	// A delivery that fails: nobody listens there.
+	aDelivery = &target{name: "delivery", none: uuid.NewString(), shared: true, make: func(q *accessFixture, at *place) string {
+		q.directory.AllowPrivateHooks(true)
+		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
+		paid := aTransaction.make(q, at)
+		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":null}`).want(200, "")
+		return q.operator(at.org).get("/api/v1/deliveries?transaction_id="+paid).want(200, "").at("data.0.event_id")
+	}}
+	aBlock      = &target{name: "entry of the blocklist", none: uuid.NewString(), shared: true, make: posted("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
+	aSettlement = &target{name: "settlement", none: uuid.NewString(), shared: true, make: func(q *accessFixture, at *place) string {
+		return posted("/partners/"+at.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(q, at)
+	}}
+)
+
+// stock is how much is stored. Notes of when a key was used are left out: they
+// are made behind the requests' backs.
+type storedCounts struct{ organizations, events, claims, lists, waiting, sealed, counters int }
+
+func (q *accessFixture) storedCounts() (s storedCounts) {
+	v := q.journal.View()
+	defer v.Close()
+	must(q.t, v.Organizations(func(org ledger.ID) (bool, error) {
+		s.organizations++
+		err := v.Events(org, 0, func(e ledger.Event) (bool, error) {
+			if e.Name != string(directory.Use) {
+				s.events++
+			}
+			return true, nil
+		})
+		must(q.t, err)
+		for section, n := range map[posting.RowKind]*int{posting.Claims: &s.claims, posting.Lists: &s.lists, posting.PageBuffers: &s.waiting, posting.SealedRows: &s.sealed, posting.Counters: &s.counters} {
+			must(q.t, v.Rows(org, section, func(_, _ []byte) (bool, error) { *n++; return true, nil }))
+		}
+		return true, nil
+	}))
+	return s
+}

@@ -1,0 +1,224 @@
+package payments
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"time"
+
+	"mizan/api/auth"
+	"mizan/api/web"
+	"mizan/api/web/conn"
+	"mizan/api/web/journal"
+	"mizan/internal/fair"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Bounds of aggregates: each may read every transaction of an organization, and what it
+// takes of the machine is taken from payments.
+const (
+	maxAggregates     = 2                      // at once
+	maxAggregateQueue = 32                     // waiting until it is their turn
+	maxAggregatesEach = 8                      // of one partner, at once and waiting
+	aggregateSlice    = 100 * time.Millisecond // after which others have their turn
+	aggregateWait     = 3 * time.Second        // for the first turn, unless Config says otherwise
+	aggregateTime     = 20 * time.Second       // of one's own turns
+	checkEvery        = 256                    // rows or records between two looks at whether the caller still waits
+)
+
+// aggregates bounds how many aggregates run at once. Organizations, and the partners of
+// each, take turns, also while an aggregate runs, so that no one waits for another's
+// longest.
+type aggregates struct {
+	turns *fair.Gate[turn]
+	wait  time.Duration
+}
+
+// turn says whose an aggregate is: an organization's or, with a number, one of its
+// partners'.
+type turn struct {
+	org     ledger.ID
+	partner int64
+}
+
+func newAggregates(wait time.Duration) *aggregates {
+	return &aggregates{
+		wait:  cmp.Or(wait, aggregateWait),
+		turns: fair.New[turn](fair.Bounds{Inside: maxAggregates, Waiting: maxAggregateQueue, Each: maxAggregatesEach}),
+	}
+}
+
+// aggregate is GET /transactions/aggregate.
+func (h *Handlers) aggregate(req *web.Request) error {
+	now := h.cfg.Clock.Now()
+	q := newAggregateQuery(req.RequestCtx, now)
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	place, err := h.aggregates.enter(h.cfg.Serving, &req.Principal)
+	if err != nil {
+		return err
+	}
+	patience := patience{ctx: h.cfg.Serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
+	defer patience.leave()
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	sum := aggregate{
+		walk:  walk{view: view, org: req.Principal.Org, of: q.listOf(req)},
+		query: q, partner: req.Principal.Partner.Number, groups: make(map[group]*sums),
+		patience: &patience,
+	}
+	if err := sum.run(); err != nil {
+		return err
+	}
+	asOf, err := journal.LastBooked(view, req.Principal.Org, now)
+	if err != nil {
+		return err
+	}
+	sum.write(req, asOf)
+	return nil
+}
+
+// enter waits for the caller's turn.
+func (a *aggregates) enter(serving context.Context, who *auth.Principal) (*fair.Place[turn], error) {
+	ctx, cancel := context.WithTimeout(serving, a.wait)
+	defer cancel()
+	place, err := a.turns.Enter(ctx, turn{org: who.Org}, turn{who.Org, who.Partner.Number})
+	switch {
+	case err == nil:
+		return place, nil
+	case serving.Err() != nil:
+		return nil, unavailable("the service is stopping")
+	}
+	return nil, unavailable("too many aggregates are under way")
+}
+
+func unavailable(why string) error {
+	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", why)
+}
+
+// run adds up what is asked for in the cheaper of two ways: by the part of the partner's
+// index between the times, or by all records of the organization.
+func (a *aggregate) run() error {
+	f := &a.query.transactionFilter
+	a.span = f.started
+	if f.started.from == 0 && f.updated.from > 0 {
+		a.span, a.moved = f.updated, true
+	}
+	all, err := a.prefersAll()
+	if err != nil {
+		return err
+	}
+	if !all {
+		return a.each(a.row)
+	}
+	return a.view.Records(a.org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
+		if err := a.patience.check(); err != nil {
+			return false, err
+		}
+		return true, a.count(&stored)
+	})
+}
+
+// Searching a record by its id costs about as much as reading costOfSearch records in the
+// order of their keys (BenchmarkTransactions). A payment has about usualEvents events.
+const (
+	costOfSearch = 3
+	usualEvents  = 5
+)
+
+// prefersAll tells whether to read all records rather than those of the index. It counts
+// the rows of the index only as far as the decision needs.
+func (a *aggregate) prefersAll() (bool, error) {
+	events, _, err := a.view.Head(a.org)
+	if err != nil {
+		return false, err
+	}
+	enough := events / (usualEvents * costOfSearch)
+	searches := uint64(0)
+	err = a.each(func(row posting.Listed) (bool, error) {
+		if a.moved || row.First {
+			searches++
+		}
+		return searches <= enough, a.patience.check()
+	})
+	return searches > enough, err
+}
+
+// row counts the transaction of a row of the index.
+func (a *aggregate) row(row posting.Listed) (bool, error) {
+	if err := a.patience.check(); err != nil {
+		return false, err
+	}
+	if !a.moved && !row.First {
+		return true, nil
+	}
+	stored, err := a.listed(row)
+	if err != nil || a.moved && stored.Stamp.Updated != row.Booked {
+		return true, err
+	}
+	return true, a.count(&stored)
+}
+
+// count adds a record if it is asked for.
+func (a *aggregate) count(stored *posting.Record) error {
+	f := &a.query.transactionFilter
+	if !f.meets(&stored.Stamp) {
+		return nil
+	}
+	record, err := transactionOf(stored)
+	if err != nil || record.Partner != a.partner || record.Asset.Env != f.env || !f.wants(record) {
+		return err
+	}
+	return a.take(record, &stored.Stamp)
+}
+
+// patience ends work whose caller has gone, and work that takes too long.
+type patience struct {
+	ctx   context.Context // of the server
+	conn  net.Conn        // of the caller
+	until time.Time
+	place *fair.Place[turn] // nil: the aggregate takes no turns
+	n     int
+}
+
+// leave gives the place back, if there is one.
+func (p *patience) leave() {
+	if p.place != nil {
+		p.place.Leave()
+	}
+}
+
+// share gives others their turn. The time of this aggregate stands still meanwhile.
+func (p *patience) share() error {
+	if p.place == nil {
+		return nil
+	}
+	waited, err := p.place.Share(p.ctx, aggregateSlice)
+	p.until = p.until.Add(waited)
+	if err != nil {
+		p.place = nil
+		return unavailable("the service is stopping")
+	}
+	return nil
+}
+
+// check looks from time to time, beginning with the first call, whether to go on.
+func (p *patience) check() error {
+	if p.n++; p.n%checkEvery != 1 {
+		return nil
+	}
+	select {
+	case <-p.ctx.Done():
+		return unavailable("the service is stopping")
+	default:
+	}
+	if time.Now().After(p.until) {
+		return unavailable("there is too much to add up: ask for a shorter time")
+	}
+	if conn.CallerGone(p.conn) {
+		return unavailable("the caller has gone")
+	}
+	return p.share()
+}

@@ -1,0 +1,23 @@
+package payments
+
+import (
+	"testing"
+	"time"
+)
+
+func TestPatienceEndsWithItsTime(t *testing.T) {
+	p := patience{ctx: t.Context(), until: time.Now().Add(time.Hour)}
+	for range 3 * checkEvery {
+		if err := p.check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.until = time.Now().Add(-time.Second)
+	n := 1
+	for p.check() == nil {
+		n++
+	}
+	if n > checkEvery {
+		t.Errorf("noticed after %d looks, want one within %d", n, checkEvery)
+	}
+}

@@ -1,0 +1,118 @@
+package payments
+
+import (
+	"context"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Config is what the handlers are made of.
+type Config struct {
+	Payments  Transactions
+	Directory Directory
+	Journal   web.Journal
+	Clock     clock.Clock
+	Proxies   web.Proxies
+	Pages     payerpage.Pages
+
+	// Subscriptions renews payments; nil: the routes of subscriptions are missing.
+	Subscriptions Subscriptions
+
+	// Updates takes in what other platforms report; nil: the route is missing.
+	Updates Updates
+
+	// Fingerprint tells equal card numbers and equal requests from others without keeping
+	// them. It is keyed, so that neither can be guessed from it.
+	Fingerprint func(number []byte) string
+
+	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
+	AggregateWait time.Duration
+
+	// Serving ends when the server begins to stop. A request's own context is no safe
+	// parent: the transport writes what Done reads.
+	Serving context.Context
+}
+
+// Directory says who takes part; *directory.Service of actors is one.
+type Directory interface {
+	web.Organizations
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
+	FindTerminal(id ledger.ID) (*directory.Terminal, bool)
+}
+
+// Handlers answers the routes of transactions, balances and subscriptions.
+type Handlers struct {
+	cfg        Config
+	keys       web.Keys
+	aggregates *aggregates
+	updates    *updates
+}
+
+// New makes the handlers.
+func New(cfg Config) *Handlers {
+	return &Handlers{
+		cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint},
+		aggregates: newAggregates(cfg.AggregateWait), updates: newUpdates(),
+	}
+}
+
+// Paths that the addresses of the family begin with.
+const (
+	transactionsPath  = "/api/v1/transactions"
+	subscriptionsPath = "/api/v1/subscriptions"
+)
+
+// Who may call the routes. Transactions are shown to their partner, to the
+// administration, and to those who oversee the organization.
+var (
+	byPartner  = web.Access{By: web.Key}
+	byOwner    = web.Access{By: web.Key | web.Acting}
+	byLister   = web.Access{By: web.Key | web.Acting | web.Token}
+	byViewer   = web.Access{By: web.Key | web.Acting | web.Token | web.Session, Roles: web.Overseers}
+	byOverseer = web.Access{
+		By: web.Token | web.Session, Roles: web.Overseers, Needs: "this needs the administration token, or a session of role auditor or admin",
+	}
+)
+
+// Routes are the routes of the family.
+func (h *Handlers) Routes() []web.Route {
+	const get, post, put = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut
+	routes := []web.Route{
+		{Method: post, Path: transactionsPath, Access: byPartner, JSON: true, Command: true, Handle: h.createTransaction},
+		{Method: get, Path: transactionsPath, Access: byLister, Handle: h.listTransactions},
+		{Method: get, Path: transactionsPath + "/aggregate", Access: byOwner, Handle: h.aggregate}, // before :id
+		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, Handle: h.readTransaction},
+		{Method: get, Path: transactionsPath + "/:id/routing", Access: byOverseer, Handle: h.readRouting},
+		{Method: put, Path: transactionsPath + "/:id", Access: byPartner, JSON: true, Command: true, Handle: h.changeTransaction},
+		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartner, Command: true, Handle: h.commitTransaction}, // the body may be absent
+		{Method: post, Path: transactionsPath + "/continue/:id", Access: byPartner, JSON: true, Command: true, Handle: h.continueTransaction},
+		{Method: post, Path: transactionsPath + "/additional_params_for_auth/:id", Access: byPartner, JSON: true, Command: true, Handle: h.completeTransaction},
+		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartner, Command: true, Handle: h.chooseDestination}, // an absent body is a 400 of its own
+		{Method: get, Path: "/api/v1/balances", Access: byOwner, Handle: h.listBalances},
+	}
+	if h.cfg.Subscriptions != nil {
+		routes = append(routes,
+			web.Route{Method: post, Path: subscriptionsPath, Access: byPartner, JSON: true, Command: true, Handle: h.createSubscription},
+			web.Route{Method: get, Path: subscriptionsPath, Access: byOwner, Handle: h.listSubscriptions},
+			web.Route{Method: get, Path: subscriptionsPath + "/:id", Access: byOwner, Handle: h.readSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/pause", Access: byPartner, Command: true, Handle: h.pauseSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/resume", Access: byPartner, Command: true, Handle: h.resumeSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/cancel", Access: byPartner, Command: true, Handle: h.cancelSubscription},
+		)
+	}
+	if h.cfg.Updates != nil {
+		// For anyone: the platform that calls it signs with the terminal's secret.
+		routes = append(routes, web.Route{
+			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{By: web.Anyone}, JSON: true, Command: true, Handle: h.takeUpdate,
+		})
+	}
+	return routes
+}

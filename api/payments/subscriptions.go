@@ -1,0 +1,231 @@
+package payments
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	subscriptionactor "mizan/actors/subscription"
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/subscription"
+)
+
+// Subscriptions makes, reads and moves recurring payments; *subscription.Service of
+// actors is one. Its errors are *ledger.Refusal, NotFound for a foreign id and an
+// unknown one alike, or subscription.ErrTerms. Whatever takes a key claims it, and
+// answers a repetition with what was answered (Result.Replay).
+type Subscriptions interface {
+	Create(subscriptionactor.Create) (subscriptionactor.Result, error)
+	Read(org ledger.ID, partner int64, id ledger.ID) (subscriptionactor.Result, error)
+	List(org ledger.ID, partner int64, p subscriptionactor.Page) (rows []subscriptionactor.Result, next ledger.Micros, err error)
+	// Pause stops renewals: Conflict for what is paused or cancelled.
+	Pause(subscriptionactor.Command) (subscriptionactor.Result, error)
+	// Resume goes on with what is paused: Conflict for what is not.
+	Resume(subscriptionactor.Command) (subscriptionactor.Result, error)
+	// Cancel ends it for ever: Conflict for what is cancelled.
+	Cancel(subscriptionactor.Command) (subscriptionactor.Result, error)
+}
+
+// subscriptionFields are a create's fields in the order in which they are refused.
+var subscriptionFields = []string{"initial_payment_id", "amount", "period_days", "metadata"}
+
+// createSubscription is POST /subscriptions
+// {params:{initial_payment_id,amount,period_days,metadata?}}.
+func (h *Handlers) createSubscription(req *web.Request) error {
+	key, err := h.keys.Partner(req)
+	if err != nil {
+		return err
+	}
+	value, err := web.Document(req.Request.Body())
+	if err != nil {
+		return err
+	}
+	params, err := web.ParamsOf(value)
+	if err != nil {
+		return err
+	}
+	var wrong web.Problems
+	terms := readTerms(params, &wrong)
+	result, err := h.cfg.Subscriptions.Create(subscriptionactor.Create{
+		Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Terms: terms, Key: key,
+		Malformed: len(wrong) > 0,
+		Refuse: func(field, detail string) {
+			if !wrong.About(field) {
+				wrong.Add(field, detail)
+			}
+		},
+	})
+	if errors.Is(err, subscriptionactor.ErrTerms) {
+		slices.SortStableFunc(wrong, func(a, b *ledger.Refusal) int {
+			return slices.Index(subscriptionFields, a.Field) - slices.Index(subscriptionFields, b.Field)
+		})
+		return wrong
+	}
+	if err == nil {
+		req.Response.Header.SetCanonical(web.HeaderLocation, web.AppendID([]byte(subscriptionsPath+"/"), result.Record.ID))
+	}
+	return h.writeSubscription(req, fiber.StatusCreated, &result, err)
+}
+
+// readTerms reads the terms of a create. A field that is missing or of the wrong type is a
+// problem; whether the values are allowed is decided by the subscription.
+func readTerms(params []byte, wrong *web.Problems) (t subscription.Terms) {
+	const initial, amount, period, metadata = "initial_payment_id", "amount", "period_days", "metadata"
+	if text, isText := jsonwalk.Text(web.Member(params, initial)); !isText {
+		wrong.Add(initial, initial+" is required: the id of a charged payment")
+	} else if id, err := web.ParseID(string(text)); err != nil {
+		wrong.Add(initial, initial+" must be a UUID")
+	} else {
+		t.Initial = id
+	}
+	if text, isText := jsonwalk.Text(web.Member(params, amount)); !isText {
+		wrong.Add(amount, amount+" is required: a string of minor units")
+	} else if parsed, err := money.ParseBytes(text); err != nil {
+		wrong.Add(amount, amount+" must be a string of minor units")
+	} else {
+		t.Amount = parsed
+	}
+	if value := web.Member(params, period); value == nil {
+		wrong.Add(period, period+" is required")
+	} else if n, err := strconv.ParseInt(string(value), 10, 32); err != nil {
+		wrong.Add(period, period+" must be an integer from 1 to "+strconv.Itoa(subscription.MaxPeriodDays))
+	} else {
+		t.PeriodDays = int(n)
+	}
+	if value := web.Member(params, metadata); value != nil {
+		if !web.IsObject(value) {
+			wrong.Add(metadata, metadata+" must be an object")
+		} else {
+			t.Metadata = bytes.Clone(value)
+		}
+	}
+	return t
+}
+
+// readSubscription is GET /subscriptions/{id}.
+func (h *Handlers) readSubscription(req *web.Request) error {
+	id, err := web.ParseID(req.Parameter("id"))
+	if err != nil {
+		return err
+	}
+	result, err := h.cfg.Subscriptions.Read(req.Principal.Org, req.Principal.Partner.Number, id)
+	return h.writeSubscription(req, fiber.StatusOK, &result, err)
+}
+
+// pauseSubscription is POST /subscriptions/{id}/pause.
+func (h *Handlers) pauseSubscription(req *web.Request) error {
+	return h.moveSubscription(req, h.cfg.Subscriptions.Pause)
+}
+
+// resumeSubscription is POST /subscriptions/{id}/resume.
+func (h *Handlers) resumeSubscription(req *web.Request) error {
+	return h.moveSubscription(req, h.cfg.Subscriptions.Resume)
+}
+
+// cancelSubscription is POST /subscriptions/{id}/cancel.
+func (h *Handlers) cancelSubscription(req *web.Request) error {
+	return h.moveSubscription(req, h.cfg.Subscriptions.Cancel)
+}
+
+// moveSubscription moves the subscription that the path names. A body may be sent and is
+// ignored.
+func (h *Handlers) moveSubscription(req *web.Request, move func(subscriptionactor.Command) (subscriptionactor.Result, error)) error {
+	command := subscriptionactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
+	var err error
+	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
+		return err
+	}
+	if command.Key, err = h.keys.Partner(req); err != nil {
+		return err
+	}
+	if _, err = req.Optional(); err != nil {
+		return err
+	}
+	result, err := move(command)
+	return h.writeSubscription(req, fiber.StatusOK, &result, err)
+}
+
+// writeSubscription answers with a subscription, or with the error.
+func (h *Handlers) writeSubscription(req *web.Request, status int, r *subscriptionactor.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if r.Replay {
+		web.MarkReplayed(req)
+	}
+	web.WriteOne(req, status, false, r, appendSubscription)
+	return nil
+}
+
+// listSubscriptions is GET /subscriptions, newest first.
+func (h *Handlers) listSubscriptions(req *web.Request) error {
+	q := web.QueryOf(req.RequestCtx, "env", "status", "limit", "cursor")
+	page := subscriptionactor.Page{Env: q.Env(), Limit: pageDefault, Status: q.Text("status")}
+	if text, sent := q.Sent("status"); sent && !slices.Contains(subscription.Statuses(), text) {
+		q.Problems.Add("status", "status must be one of "+strings.Join(subscription.Statuses(), ", "))
+	}
+	if text, sent := q.Sent("limit"); sent {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > pageMax || strconv.Itoa(n) != text {
+			q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(pageMax))
+		}
+		page.Limit = n
+	}
+	if text, sent := q.Sent("cursor"); sent {
+		at, isInstant := web.ParseInstant(text)
+		if !isInstant {
+			q.BadCursor()
+		}
+		page.Before = max(1, web.CeilMicros(at)) // 0 would be the newest
+	}
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	rows, next, err := h.cfg.Subscriptions.List(req.Principal.Org, req.Principal.Partner.Number, page)
+	if err != nil {
+		return err
+	}
+	l := web.NewList()
+	for i := range rows {
+		l.Row()
+		appendSubscription(&l.Encoder, &rows[i])
+		l.Close('}')
+	}
+	cursor := ""
+	if next != 0 {
+		cursor = next.Time().Format(web.InstantLayout)
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("created_at", cursor))
+	return nil
+}
+
+// appendSubscription writes a subscription. Its stored credential is never shown.
+func appendSubscription(e *web.Encoder, r *subscriptionactor.Result) {
+	record := r.Record
+	e.ID("id", record.ID)
+	e.Word("status", record.Status())
+	e.ID("initial_payment_id", record.Initial)
+	e.Amount("amount", record.Amount)
+	e.Word("currency", string(record.Asset.Currency))
+	e.Text("network", string(record.Asset.Network))
+	e.Word("env", record.Asset.Env.String())
+	e.Integer("period_days", int64(record.PeriodDays))
+	next, _ := record.NextRenewal()
+	e.Instant("next_renewal_at", next)
+	e.Integer("renewals", int64(record.Renewals))
+	e.Integer("failed_attempts", int64(record.Failures))
+	if record.Number > 0 {
+		e.ID("last_transaction_id", record.Last)
+	} else {
+		e.Null("last_transaction_id")
+	}
+	e.Object("metadata", record.Metadata)
+	e.Instant("created_at", r.Stamp.Started)
+}

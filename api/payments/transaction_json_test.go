@@ -1,0 +1,363 @@
+package payments
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+var (
+	started = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+	stamp   = posting.Stamp{
+		Version: 3, LastSeq: 9, Started: ledger.MicrosOf(started), Updated: ledger.MicrosOf(started.Add(time.Second)), Due: ledger.MicrosOf(started.Add(30 * time.Minute)),
+	}
+	own   = viewed{at: started.Add(time.Minute), links: true}
+	txID  = uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
+	orgID = uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7")
+)
+
+// shower is a set of handlers that only show, and the partner whose transactions it shows.
+func shower(t testing.TB) (*Handlers, *directory.Partner) {
+	t.Helper()
+	keyring, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(Config{Pages: payerpage.Pages{Base: "https://pay.example", Tokens: keyring.PageTokens()}}), &directory.Partner{Org: orgID, Number: 1}
+}
+
+func charged() *payment.Record {
+	return &payment.Record{
+		ID: txID, Partner: 1, Status: payment.Charged,
+		Request: payment.Request{
+			Type: payment.Payment, TxID: "order \"1\"", Amount: money.FromUint64(10_000), Asset: money.Asset{Currency: "USD", Env: money.Test},
+			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
+			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "p",
+		},
+		Fee: money.FromUint64(250), WithFee: money.FromUint64(10_000), Dest: money.FromUint64(9_750),
+		Merchant: money.Signed{Abs: money.FromUint64(9_750)},
+		Terminal: ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: ledger.MicrosOf(started.Add(time.Second)),
+	}
+}
+
+// waits makes a charge one whose payer has ten minutes to act.
+func waits(r *payment.Record, a payment.Action) {
+	a.Until = ledger.MicrosOf(started.Add(10 * time.Minute))
+	r.Status, r.Finished, r.RRN, r.Action = payment.ActionRequired, 0, "", &a
+}
+
+// waiting are the edits that every charge with a waiting payer has.
+var waiting = []string{`"status":"charged"`, `"status":"action_required"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, `,"rrn":"123456789012"`, ``}
+
+// simple is where the payer of a charge that waits goes: ADDRESS stands for it.
+const simple = `"simple_auth_redirect_url":"ADDRESS",`
+
+func TestTransactionIsShown(t *testing.T) {
+	const whole = `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","txid":"order \"1\"","type":"payment","status":"charged","error_description":"","error_code":null,` +
+		`"amount":"10000","amount_with_fee":"10000","amount_dest":"9750","merchant_amount":"9750","currency":"USD","currency_dest":"USD","env":"test","scale":2,` +
+		`"description":"Two <apples>","merchant_meta":{"k":"v"},"payment_method":{"type":"bank_card","brand":"visa","bin":"424242","last4":"4242"},"customer":{"email":"a@b"},"started":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:31.123456+00:00",` +
+		`"widget_url":null,"auth_params":null,"additional_params_for_auth":{},"route":"simulator","rrn":"123456789012"}`
+	const last = `"rrn":"123456789012"`
+	for _, c := range []struct {
+		name   string
+		change func(*payment.Record)
+		// what the whole differs in, as old → new pairs
+		edits []string
+	}{
+		{"charged", func(*payment.Record) {}, nil},
+		{"no txid", func(r *payment.Record) { r.TxID = "" }, []string{`"order \"1\""`, `null`}},
+		{"payout", func(r *payment.Record) { r.Type = payment.Payout },
+			[]string{`"type":"payment"`, `"type":"payout"`, `"auth_params":null,"additional_params_for_auth":{},`, ``}},
+		{"negative merchant amount", func(r *payment.Record) { r.Merchant = money.Difference(money.Amount{}, money.FromUint64(7)) },
+			[]string{`"merchant_amount":"9750"`, `"merchant_amount":"-7"`}},
+		{"never routed", func(r *payment.Record) {
+			r.Terminal, r.Route, r.RRN, r.Status, r.Failure = ledger.ID{}, "", "", payment.Rejected, payment.Failure{Code: payment.NoTerminal}
+		}, []string{`"status":"charged","error_description":"","error_code":null`, `"status":"rejected","error_description":"no terminal available","error_code":"no_terminal"`,
+			`"Two <apples>"`, `null`, `"route":"simulator","rrn":"123456789012"`, `"route":""`}},
+		{"not final", func(r *payment.Record) { r.Status, r.Finished = payment.Charging, 0 },
+			[]string{`"status":"charged"`, `"status":"charging"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`}},
+		{"nothing described", func(r *payment.Record) { r.Described, r.Description = false, "" }, []string{`"Two <apples>"`, `null`}},
+		{"described as nothing", func(r *payment.Record) { r.Description = "" }, []string{`"Two <apples>"`, `""`}},
+		{"terminal's own text", func(r *payment.Record) { r.ShownText = "Shop" }, []string{`"Two <apples>"`, `"Shop"`}},
+		{"terminal's own text, nothing sent", func(r *payment.Record) { r.ShownText, r.Described, r.Description = "Shop", false, "" }, []string{`"Two <apples>"`, `"Shop"`}},
+		{"no meta", func(r *payment.Record) { r.MerchantMeta = nil }, []string{`{"k":"v"}`, `{}`}},
+		{"network", func(r *payment.Record) { r.Asset = money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod} },
+			[]string{`"currency":"USD","currency_dest":"USD","env":"test","scale":2`, `"currency":"USDT","currency_dest":"USDT","network":"bsc","env":"prod","scale":18`}},
+		{"unresolved scale", func(r *payment.Record) { r.Asset = money.Asset{Currency: "USDT", Env: money.Prod} },
+			[]string{`"currency":"USD","currency_dest":"USD","env":"test","scale":2`, `"currency":"USDT","currency_dest":"USDT","env":"prod","scale":null`}},
+		{"converted", func(r *payment.Record) {
+			r.Rate, r.Settles = parsedRate(t, "0.9250"), money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}
+		}, []string{`"currency_dest":"USD","env":"test","scale":2`, `"currency_dest":"USDT","currency_rate":"0.925","env":"test","scale":2,"network_dest":"bsc","scale_dest":18`}},
+		{"held", func(r *payment.Record) {
+			r.Status, r.Finished, r.HoldUntil = payment.PaymentHeld, 0, ledger.MicrosOf(started.Add(time.Hour))
+		}, []string{`"status":"charged"`, `"status":"payment_suspended"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, last, last + `,"hold_expires_at":"2026-09-03T11:15:30.123456+00:00"`}},
+		{"captured", func(r *payment.Record) { r.Captured = money.FromUint64(6_000) }, []string{last, last + `,"captured_amount":"6000"`}},
+		{"an empty txid", func(r *payment.Record) { r.TxID, r.EmptyTxID = "", true }, []string{`"order \"1\""`, `""`}},
+		{"a refund under way", func(r *payment.Record) {
+			r.Refunds = []payment.RefundRecord{{ID: txID, Amount: money.FromUint64(7), Status: payment.RefundIsPending, Created: ledger.MicrosOf(started)}}
+		}, []string{last, last + `,"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","refund_msg":"The refund is under way.","refunded_amount":"0","refunds":[` +
+			`{"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","amount":"7","fee_amount":"0","status":"pending","error_code":null,"msg":"The refund is under way.",` +
+			`"created":"2026-09-03T10:15:30.123456+00:00","finished":null}]`}},
+		{"refunded in part, and refused then", func(r *payment.Record) {
+			at := ledger.MicrosOf(started)
+			r.Status, r.Refunded = payment.Refunded, money.FromUint64(4_000)
+			r.Refunds = []payment.RefundRecord{
+				{ID: txID, Amount: r.Refunded, FeeBack: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
+				{ID: orgID, Amount: money.FromUint64(1), Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined, Detail: "Why."}, Created: at, Finished: at},
+			}
+		}, []string{`"status":"charged"`, `"status":"refunded"`, last, last + `,"refund_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","refund_msg":"Why.","refunded_amount":"4000","refunds":[` +
+			`{"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","amount":"4000","fee_amount":"3","status":"succeeded","error_code":null,"msg":"The money was returned.",` +
+			`"created":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:30.123456+00:00"},` +
+			`{"refund_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","amount":"1","fee_amount":"0","status":"failed","error_code":"refund_refused","msg":"Why.",` +
+			`"created":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:30.123456+00:00"}]`}},
+		{"taken back has no code", func(r *payment.Record) { r.Failure = payment.Failure{Code: payment.TakenBack} },
+			[]string{`"error_description":"","error_code":null`, `"error_description":"The rail took the money back (chargeback).","error_code":null`}},
+		{"a customer", func(r *payment.Record) { r.Customer = []byte(`{"name":"J","x":[1]}`) }, []string{`{"email":"a@b"}`, `{"name":"J","x":[1]}`}},
+		{"no credentials", func(r *payment.Record) { r.Method, r.CardBIN = "", "" }, []string{`{"type":"bank_card","brand":"visa","bin":"424242","last4":"4242"}`, `null`}},
+		{"another method", func(r *payment.Record) { r.Method, r.CardBIN = "sbp", "" }, []string{`{"type":"bank_card","brand":"visa","bin":"424242","last4":"4242"}`, `{"type":"sbp"}`}},
+		{"a card of no scheme", func(r *payment.Record) { r.CardBIN = "999999" }, []string{`"brand":"visa","bin":"424242"`, `"brand":null,"bin":"999999"`}},
+		{"of a link", func(r *payment.Record) { r.LinkID = orgID }, []string{last, last + `,"link_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7"`}},
+		{"returned", func(r *payment.Record) { r.Status, r.ReturnID = payment.Reversed, txID },
+			[]string{`"status":"charged"`, `"status":"reversed"`, `"rrn":"123456789012"`, `"rrn":"123456789012","return_id":"0f8fad5b-d9cb-469f-a165-70867728950e"`}},
+
+		{"3-D Secure", func(r *payment.Record) {
+			waits(r, payment.Action{Type: "auth_3ds_form", Method: "post", URL: "https://acs/?a=1&b=2", Params: []byte(`{"creq":"x"}`)})
+		}, append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
+			`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs/?a=1&b=2","params":{"creq":"x"}},"additional_params_for_auth":{},`+simple)},
+		{"an action without params", func(r *payment.Record) {
+			waits(r, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/"})
+		},
+			append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
+				`"auth_params":{"type":"redirect","version":"1.0","method":"get","url":"https://acs/","params":{}},"additional_params_for_auth":{},`+simple)},
+		{"nothing to do here", func(r *payment.Record) { waits(r, payment.Action{Type: "none"}) },
+			append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
+				`"auth_params":{"type":"none","version":"1.0","method":"get","url":"","params":{}},"additional_params_for_auth":{},`+simple)},
+		{"a rail that publishes no action", func(r *payment.Record) { waits(r, payment.Action{Page: "https://qr/"}) },
+			append(waiting, `"additional_params_for_auth":{},`, `"additional_params_for_auth":{},`+simple)},
+		{"material to sign", func(r *payment.Record) { waits(r, payment.Action{Material: []byte(`{"otp":"required"}`)}) },
+			append(waiting, `"additional_params_for_auth":{},`, `"additional_params_for_auth":{"otp":"required"},`+simple)},
+		{"material with a deadline", func(r *payment.Record) {
+			waits(r, payment.Action{Material: []byte(`{"tx":"00","expires_at":"soon","n":[1, 2]}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
+		}, append(waiting, `"additional_params_for_auth":{},`,
+			`"additional_params_for_auth":{"tx":"00","n":[1, 2],"expires_at":"2026-09-03T10:16:30.123456+00:00"},`+simple+`"expires_at":"2026-09-03T10:16:30.123456+00:00",`)},
+		{"destinations to choose from", func(r *payment.Record) {
+			r.Type = payment.Payout
+			waits(r, payment.Action{Material: []byte(`{"not":"shown"}`), Destinations: []payment.Destination{{ID: "b1", Name: "Bank \"1\""}, {ID: "b2", Name: "Bank 2"}}})
+		}, append(waiting, `"type":"payment"`, `"type":"payout"`, `"auth_params":null,"additional_params_for_auth":{},`,
+			simple+`"availble_destinations":[{"target_bank_id":"b1","name":"Bank \"1\""},{"target_bank_id":"b2","name":"Bank 2"}],`)},
+		{"an action that is over", func(r *payment.Record) {
+			waits(r, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: 1})
+			r.Status = payment.Charging
+		}, append(waiting, "action_required", "charging")},
+	} {
+		s, p := shower(t)
+		r := charged()
+		c.change(r)
+		want := whole
+		for i := 0; i < len(c.edits); i += 2 {
+			if !strings.Contains(want, c.edits[i]) {
+				t.Fatalf("%s: the whole does not have %s", c.name, c.edits[i])
+			}
+			want = strings.Replace(want, c.edits[i], c.edits[i+1], 1)
+		}
+		want = strings.Replace(want, "ADDRESS", s.cfg.Pages.Address(orgID, txID, started.Add(16*time.Minute)), 1)
+		got := string(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, own))
+		if got != want || !json.Valid([]byte(got)) {
+			t.Errorf("%s:\n%s, want\n%s", c.name, got, want)
+		}
+	}
+}
+
+func parsedRate(t *testing.T, text string) money.Rate {
+	t.Helper()
+	r, err := money.ParseRate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// hosted is a transaction that waits for its payer.
+func hosted() *payment.Record {
+	r := charged()
+	r.Status, r.Hosted, r.Terminal, r.Route, r.RRN, r.Finished, r.Method, r.CardPrint = payment.Created, true, ledger.ID{}, "", "", 0, "", ""
+	return r
+}
+
+func TestHostedCreateIsAnsweredInItsShortForm(t *testing.T) {
+	s, _ := shower(t)
+	address := s.cfg.Pages.Address(orgID, txID, started.Add(16*time.Minute))
+	want := `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","status":"created","type":"payment","env":"test","txid":"order \"1\"",` +
+		`"amount":"10000","currency":"USD","started":"2026-09-03T10:15:30.123456+00:00","widget_url":"` + address + `"}`
+	r := hosted()
+	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, own)); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+	r.Status, r.TxID = payment.Charged, ""
+	want = strings.NewReplacer(`"created"`, `"charged"`, `"order \"1\""`, `null`, `"`+address+`"`, `null`).Replace(want)
+	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, own)); got != want {
+		t.Errorf("charged: %s, want\n%s", got, want)
+	}
+}
+
+// Both addresses open the same page, for 15 minutes from when they are shown.
+func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
+	s, p := shower(t)
+	shown := make(map[string]any)
+	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}, own), &shown); err != nil {
+		t.Fatal(err)
+	}
+	for field, until := range map[string]time.Time{"widget_url": started.Add(16 * time.Minute), "simple_auth_redirect_url": started.Add(16 * time.Minute)} {
+		address, _ := shown[field].(string)
+		token, ours := strings.CutPrefix(address, "https://pay.example/pay/0f8fad5b-d9cb-469f-a165-70867728950e?token=")
+		org, err := s.cfg.Pages.Open(txID, token, until.Add(-time.Microsecond))
+		_, over := s.cfg.Pages.Open(txID, token, until)
+		if !ours || org != orgID || err != nil || over != payerpage.ErrExpired {
+			t.Errorf("%s %q opens %v, %v, and when its time is over %v", field, address, org, err, over)
+		}
+	}
+	if shown["description"] != nil || shown["route"] != "" || shown["auth_params"] != nil {
+		t.Errorf("before routing: %v", shown)
+	}
+}
+
+// Only who asks for the transaction with the partner's own key gets an address that
+// opens the payer's page; nobody does once the payer's time is over.
+func TestAddressesAreForThePartnersOwnReadingOfAPayerWhoHasTime(t *testing.T) {
+	s, p := shower(t)
+	acting := charged()
+	waits(acting, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
+	paidOut := charged()
+	paidOut.Type = payment.Payout
+	waits(paidOut, payment.Action{Destinations: []payment.Destination{{ID: "b1"}}})
+	for name, c := range map[string]struct {
+		record *payment.Record
+		ends   time.Duration
+		widget bool
+	}{"hosted": {hosted(), 30 * time.Minute, true}, "acting": {acting, 10 * time.Minute, false}, "paid out": {paidOut, 10 * time.Minute, false}} {
+		show := func(v viewed) map[string]any {
+			var shown map[string]any
+			if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: c.record, Stamp: stamp}, v), &shown); err != nil {
+				t.Fatal(err)
+			}
+			return shown
+		}
+		last := started.Add(c.ends - time.Microsecond)
+		for links, want := range map[bool]any{true: s.cfg.Pages.Address(orgID, txID, last.Add(15*time.Minute)), false: nil} {
+			shown := show(viewed{at: last, links: links})
+			address, there := shown["simple_auth_redirect_url"]
+			if widget := shown["widget_url"]; !there || address != want || c.widget && widget != want || !c.widget && widget != nil {
+				t.Errorf("%s, links %v: %v and %v", name, links, address, widget)
+			}
+		}
+		over := show(viewed{at: started.Add(c.ends), links: true})
+		for _, field := range []string{"simple_auth_redirect_url", "availble_destinations", "expires_at"} {
+			if _, there := over[field]; there {
+				t.Errorf("%s: past its end it has %s", name, field)
+			}
+		}
+		if over["widget_url"] != nil || over["auth_params"] != nil {
+			t.Errorf("%s: past its end it shows %v %v", name, over["widget_url"], over["auth_params"])
+		}
+	}
+}
+
+func TestMerchantMetaKeepsTheCallersKeysAndAddsTheRails(t *testing.T) {
+	for _, c := range []struct{ sent, rail, lang, want string }{
+		{``, ``, ``, `{}`},
+		{`{"b": 1, "a":{"lang":"fr"}}`, ``, ``, `{"b": 1, "a":{"lang":"fr"}}`},
+		{``, `{"status":"seen"}`, ``, `{"status":"seen"}`},
+		{`{"a":1}`, `{"status":"seen","a":2}`, ``, `{"a":1,"status":"seen"}`},
+		{`{"a":null}`, `{"a":2}`, ``, `{"a":null}`},
+		{`{"lang":"fr","a":1}`, ``, ``, `{"a":1,"lang":"en"}`},
+		{`{"l\u0061ng":7}`, ``, ``, `{"lang":"en"}`},
+		{`{"lang":null}`, ``, `ru`, `{"lang":"ru"}`},
+		{`{"a":1}`, ``, `ru`, `{"a":1,"lang":"ru"}`},
+		{``, ``, `ru`, `{"lang":"ru"}`},
+		{``, `{"lang":"de","s":"x"}`, ``, `{"s":"x"}`},
+		{`{"Lang":"fr"}`, `{"lang":"de"}`, `en-GB`, `{"Lang":"fr","lang":"en-GB"}`},
+		{`{"\"":"\""}`, `{"x":[]}`, ``, `{"\"":"\"","x":[]}`},
+	} {
+		r := &payment.Record{RailMeta: []byte(c.rail)}
+		r.MerchantMeta = []byte(c.sent)
+		if c.sent == "" {
+			r.MerchantMeta = nil
+		}
+		if c.rail == "" {
+			r.RailMeta = nil
+		}
+		var e web.Encoder
+		appendMeta(&e, r, c.lang)
+		if got := string(e.Buf); got != `"merchant_meta":`+c.want {
+			t.Errorf("%s and %s in %q: %s, want %s", c.sent, c.rail, c.lang, got, c.want)
+		}
+	}
+}
+
+func TestDescriptionsAreInThePartnersLanguage(t *testing.T) {
+	for lang, want := range map[string][2]string{
+		"":   {"insufficient balance", "The provider refused the refund."},
+		"en": {"insufficient balance", "The provider refused the refund."},
+		"ru": {"недостаточно средств на балансе", "Провайдер отказал в возврате."},
+		"fr": {"insufficient balance", "The provider refused the refund."},
+	} {
+		s, p := shower(t)
+		p.Lang = lang
+		r := charged()
+		r.Failure = payment.Failure{Code: payment.InsufficientBalance}
+		r.Refunds = []payment.RefundRecord{{ID: txID, Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined}}}
+		var shown struct {
+			Description string `json:"error_description"`
+			Message     string `json:"refund_msg"`
+		}
+		if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, own), &shown); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{shown.Description, shown.Message}; got != want {
+			t.Errorf("%q: %q, want %q", lang, got, want)
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	body := []byte(`{"params":{"type":"payment","amount":"12345","currency":"USD","txid":"order-000000123456","env":"test","returnUrl":"https://shop.example/return","failUrl":"https://shop.example/fail",` + card + `,"description":"Order 123456","merchant_meta":{"order":"123456"}}}`)
+	fingerprint := func([]byte) string { return "0123456789abcdef0123456789abcdef" }
+	b.ReportAllocs()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		params, err := transactionParams(body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c := readCreation(params)
+		if c.check(fingerprint); len(c.problems) != 0 {
+			b.Fatal(c.problems)
+		}
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	r := charged()
+	s, p := shower(b)
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = s.appendTransaction(buf[:0], p, &paymentactor.Result{Record: r, Stamp: stamp}, own)
+	}
+	b.SetBytes(int64(len(buf)))
+}

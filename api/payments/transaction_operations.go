@@ -1,0 +1,248 @@
+package payments
+
+import (
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/web"
+	"mizan/api/web/credentials"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Bounds of what the operations take.
+const (
+	maxRoute   = 64       // characters
+	maxBrowser = 16 << 10 // bytes of browser_data
+)
+
+// changeTransaction is PUT /transactions/{id}: a refund or a cancellation
+// (specification, "refund or cancel").
+func (h *Handlers) changeTransaction(req *web.Request) error {
+	command, err := h.command(req)
+	if err != nil {
+		return err
+	}
+	value, err := web.Document(req.Request.Body())
+	if err != nil {
+		return err
+	}
+	params, err := web.ParamsOf(value)
+	if err != nil {
+		return err
+	}
+	kind, _ := jsonwalk.Text(web.Member(params, "type"))
+	switch string(kind) {
+	case "refund":
+		amount, err := partOf(params, ledger.InvalidRefundAmount)
+		if err != nil {
+			return err
+		}
+		result, err := h.cfg.Payments.Refund(paymentactor.Amount{Command: command, Amount: amount})
+		return h.changed(req, &result, err)
+	case "cancel":
+		result, err := h.cfg.Payments.Cancel(command)
+		return h.changed(req, &result, err)
+	}
+	return ledger.RefuseField("payments.changeTransaction", "type", "type must be refund or cancel")
+}
+
+// commitTransaction is POST /transactions/commit/{id}: the capture of what is
+// held, or of params.amount of it. The body may be absent.
+func (h *Handlers) commitTransaction(req *web.Request) error {
+	command, err := h.command(req)
+	if err != nil {
+		return err
+	}
+	params, err := req.OptionalParams()
+	if err != nil {
+		return err
+	}
+	amount, err := partOf(params, ledger.InvalidCaptureAmount)
+	if err != nil {
+		return err
+	}
+	result, err := h.cfg.Payments.Commit(paymentactor.Amount{Command: command, Amount: amount})
+	return h.changed(req, &result, err)
+}
+
+// continueTransaction is POST /transactions/continue/{id}: a hosted transaction
+// goes on with the payer's credentials. The body is bare.
+func (h *Handlers) continueTransaction(req *web.Request) error {
+	command, err := h.command(req)
+	if err != nil {
+		return err
+	}
+	object, err := req.Object()
+	if err != nil {
+		return err
+	}
+	// What credentials are to hold depends on the type, which never changes.
+	asked, err := h.cfg.Payments.Read(command.Org, command.Partner, command.ID)
+	if err != nil {
+		return err
+	}
+	var with continuation
+	defer with.Wipe()
+	if with.read(object, asked.Record.Type, h.cfg.Fingerprint); len(with.problems) > 0 {
+		return with.problems
+	}
+	with.Kept.PayerIP = payerAddress(asked.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
+		Command: command, Credentials: with.Kept, Card: with.Card, Route: with.route, Browser: with.browser,
+	})
+	return h.changed(req, &result, err)
+}
+
+// completeTransaction is POST /transactions/additional_params_for_auth/{id}:
+// material for a charge that waits for it.
+func (h *Handlers) completeTransaction(req *web.Request) error {
+	command, err := h.command(req)
+	if err != nil {
+		return err
+	}
+	object, err := req.Object()
+	if err != nil {
+		return err
+	}
+	material := materialOf(object)
+	switch {
+	case material == nil:
+		return ledger.RefuseField("payments.completeTransaction", materialName, "%s is required", materialName)
+	case !web.IsObject(material):
+		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must be an object", materialName)
+	}
+	submitted := web.Without(material, "status") // which comes only from the rail
+	if web.IsEmptyObject(submitted) {
+		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must not be empty", materialName)
+	}
+	result, err := h.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: submitted})
+	return h.changed(req, &result, err)
+}
+
+// chooseDestination is POST /transactions/choose_target_destination/{id}: the
+// receiving institution of a payout that offers several. The body is bare.
+func (h *Handlers) chooseDestination(req *web.Request) error {
+	command, err := h.command(req)
+	if err != nil {
+		return err
+	}
+	value, err := req.Optional()
+	if err != nil {
+		return err
+	}
+	var bank []byte
+	if web.IsObject(value) {
+		bank, _ = jsonwalk.Text(web.Member(value, "target_bank_id"))
+	}
+	if len(bank) == 0 {
+		return ledger.Refuse("payments.chooseDestination", web.DestinationMissing, "no target_bank_id")
+	}
+	result, err := h.cfg.Payments.Choose(paymentactor.Choice{Command: command, Bank: string(bank)})
+	return h.changed(req, &result, err)
+}
+
+// command says which of the calling partner's transactions a request is about.
+func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err error) {
+	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
+	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
+		return command, err
+	}
+	command.Key, err = h.keys.Partner(req)
+	return command, err
+}
+
+// changed answers with what an operation has made of the transaction, or with its error.
+func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if result.Replay {
+		web.MarkReplayed(req)
+	}
+	h.writeTransaction(req, fiber.StatusOK, result)
+	return nil
+}
+
+// partOf is the amount in an operation's params; nil if there is none, which means all of
+// it. A malformed one is refused with the code.
+func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
+	const op = "payments.partOf"
+	if !jsonwalk.Has(params, "amount") {
+		return nil, nil
+	}
+	// Null is no amount: taking it for "all" would let a caller's slip return everything.
+	text, isText := jsonwalk.Text(web.Member(params, "amount"))
+	if !isText {
+		return nil, ledger.Refuse(op, code, "amount must be a string of minor units")
+	}
+	amount, err := money.ParseBytes(text)
+	if err != nil || amount.IsZero() {
+		return nil, ledger.Refuse(op, code, "amount must be a positive integer of minor units")
+	}
+	return &amount, nil
+}
+
+const materialName = payment.MaterialField
+
+// materialOf finds the material in a body: bare, or in params under its own name or as the
+// params themselves; bare has precedence. Nil: there is none.
+func materialOf(body []byte) []byte {
+	if bare := web.Member(body, materialName); bare != nil {
+		return bare
+	}
+	params := web.Member(body, "params")
+	if !web.IsObject(params) || web.IsEmptyObject(params) {
+		return nil
+	}
+	if jsonwalk.Has(params, materialName) {
+		return web.Member(params, materialName)
+	}
+	return params
+}
+
+// continuation is the body of a continue.
+type continuation struct {
+	credentials.MoneyStorage
+	route    string
+	browser  []byte // a copy
+	problems web.Problems
+}
+
+// read takes the body apart and checks it for a transaction of type t.
+func (with *continuation) read(body []byte, t payment.Type, fingerprint func([]byte) string) {
+	if storage := web.Member(body, "money_storage"); storage == nil || web.IsEmptyObject(storage) {
+		with.problems.Add("money_storage", "money_storage is required")
+	} else {
+		with.Check(storage, t, &with.problems)
+	}
+	with.route = with.problems.Text("route", web.Member(body, "route"), maxRoute)
+	with.browser = with.problems.Object("browser_data", web.Member(body, "browser_data"), maxBrowser)
+	if with.browser != nil {
+		checkBrowser(with.browser, &with.problems)
+	}
+	if len(with.problems) == 0 {
+		with.Keep(t, fingerprint)
+	}
+}
+
+// checkBrowser checks the types of browser_data's fields. Their content is the provider's
+// to judge.
+func checkBrowser(browser []byte, list *web.Problems) {
+	for _, name := range [...]string{"language", "user_agent"} {
+		if value := web.Member(browser, name); value != nil {
+			if _, isText := jsonwalk.Text(value); !isText {
+				list.Add("browser_data."+name, name+" must be a string")
+			}
+		}
+	}
+	if zone := web.Member(browser, "timezone"); zone != nil {
+		if _, err := strconv.ParseInt(string(zone), 10, 64); err != nil {
+			list.Add("browser_data.timezone", "timezone must be an integer")
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package payments
+
+import (
+	"mizan/api/web"
+	"mizan/api/web/credentials"
+	"mizan/internal/jsonwalk"
+	"mizan/internal/secret"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Bounds of a create's fields: characters, and bytes of what is kept as JSON. All of it
+// together fits a record with room to spare.
+const (
+	maxTxID         = 255
+	maxDescription  = 2000
+	maxAddress      = 2048
+	maxCustomer     = 16 << 10
+	maxMerchantMeta = 64 << 10
+)
+
+// creation is the params of a create. Raw values alias the body.
+type creation struct {
+	kind, amount, currency, network, env, txid, description []byte
+	returnURL, failURL, customer, lang, meta                []byte
+	hosted, widget, brought                                 []byte
+
+	credentials.MoneyStorage
+	request  payment.Request
+	problems web.Problems
+}
+
+// readCreation takes the params object apart. Names match exactly, unknown ones are
+// ignored, and null means absent.
+func readCreation(params []byte) *creation {
+	c := new(creation)
+	m := jsonwalk.MembersOf(params)
+	for {
+		name, value, more := m.Next()
+		if !more {
+			return c
+		}
+		if into := c.field(name); into != nil {
+			*into = web.Present(value)
+		}
+	}
+}
+
+func (c *creation) field(name []byte) *[]byte {
+	switch string(name) {
+	case "type":
+		return &c.kind
+	case "amount":
+		return &c.amount
+	case "currency":
+		return &c.currency
+	case "network":
+		return &c.network
+	case "env":
+		return &c.env
+	case "txid":
+		return &c.txid
+	case "description":
+		return &c.description
+	case "returnUrl":
+		return &c.returnURL
+	case "failUrl":
+		return &c.failURL
+	case "customer":
+		return &c.customer
+	case "lang":
+		return &c.lang
+	case "merchant_meta":
+		return &c.meta
+	case "hosted":
+		return &c.hosted
+	case "show_widget":
+		return &c.widget
+	case "money_storage":
+		return &c.brought
+	}
+	return nil
+}
+
+// wantsPage tells whether the payer is to be sent to the hosted page.
+func (c *creation) wantsPage() bool {
+	return string(c.hosted) == "true" || string(c.widget) == "true"
+}
+
+// check validates every field in a fixed order and fills the request. Faults are in
+// problems. Nothing in the request aliases the body afterwards.
+func (c *creation) check(fingerprint func(number []byte) string) {
+	r := &c.request
+	r.Type = c.checkType()
+	r.Amount = c.checkAmount()
+	c.checkAsset()
+	r.TxID = c.problems.Text("txid", c.txid, maxTxID)
+	r.EmptyTxID = c.txid != nil && r.TxID == ""
+	r.Description = c.problems.Text("description", c.description, maxDescription)
+	r.Described = c.description != nil
+	r.ReturnURL = c.problems.Text("returnUrl", c.returnURL, maxAddress)
+	r.FailURL = c.problems.Text("failUrl", c.failURL, maxAddress)
+	r.Customer = c.problems.Object("customer", c.customer, maxCustomer)
+	c.checkCustomer(r.Customer)
+	r.Lang = c.checkLang()
+	r.MerchantMeta = c.problems.Object("merchant_meta", c.meta, maxMerchantMeta)
+	c.checkFlag("hosted", c.hosted)
+	c.checkFlag("show_widget", c.widget)
+	c.checkStorage(fingerprint)
+}
+
+func (c *creation) checkType() payment.Type {
+	if c.kind == nil {
+		c.problems.Add("type", "type is required")
+		return 0
+	}
+	text, _ := jsonwalk.Text(c.kind)
+	switch string(text) {
+	case "payment":
+		return payment.Payment
+	case "payout":
+		return payment.Payout
+	}
+	c.problems.Add("type", "type must be payment or payout")
+	return 0
+}
+
+// checkAmount wants a string of digits above zero (specification, "Money rules" 1). The
+// ledger decides how much is too much.
+func (c *creation) checkAmount() money.Amount {
+	if c.amount == nil {
+		c.problems.Add("amount", "amount is required")
+		return money.Amount{}
+	}
+	text, isText := jsonwalk.Text(c.amount)
+	if !isText {
+		c.problems.Add("amount", "amount must be a string of minor units")
+		return money.Amount{}
+	}
+	if len(text) > 0 && text[0] == '-' {
+		c.problems.Add("amount", "amount must be greater than zero")
+		return money.Amount{}
+	}
+	amount, err := money.ParseBytes(text)
+	switch {
+	case err == money.ErrTooLong || err == money.ErrOverflow:
+		c.problems.Add("amount", "amount is above 2^256 - 1")
+	case err != nil:
+		c.problems.Add("amount", "amount must be a string of digits without leading zeros")
+	case amount.IsZero():
+		c.problems.Add("amount", "amount must be greater than zero")
+	}
+	return amount
+}
+
+func (c *creation) checkAsset() {
+	asset := money.Asset{Currency: "RUB", Env: money.Prod} // the defaults
+	if c.currency != nil {
+		asset.Currency = c.checkCurrency()
+	}
+	if c.env != nil {
+		text, _ := jsonwalk.Text(c.env)
+		switch string(text) {
+		case "prod":
+		case "test":
+			asset.Env = money.Test
+		default:
+			c.problems.Add("env", "env must be prod or test")
+		}
+	}
+	asset.Network = money.ResolveNetwork(asset.Currency, c.checkNetwork())
+	if _, alone := asset.Scale(); !alone {
+		// An asset that is the same on every network, as the money of a country, has none.
+		if bare := (money.Asset{Currency: asset.Currency, Env: asset.Env}); scaled(bare) {
+			asset.Network = ""
+		}
+	}
+	c.request.Asset = asset
+}
+
+func scaled(a money.Asset) bool {
+	_, known := a.Scale()
+	return known
+}
+
+// checkCurrency refuses a currency outside the closed set in the specification's words. A
+// number is named as it was written.
+func (c *creation) checkCurrency() money.Currency {
+	code, isText := jsonwalk.Text(c.currency)
+	if !isText {
+		code = c.currency
+	} else if currency, accepted := money.Accepted(string(code)); accepted {
+		return currency
+	}
+	if payment.CardLike(code) {
+		code = []byte(secret.Redacted)
+	}
+	c.problems.Add("currency", web.UnsupportedCurrency(code))
+	return ""
+}
+
+func (c *creation) checkNetwork() money.Network {
+	if c.network == nil {
+		return ""
+	}
+	text, isText := jsonwalk.Text(c.network)
+	if isText && len(text) == 0 {
+		return ""
+	}
+	network, ok := money.ParseNetwork(string(text))
+	if !ok {
+		c.problems.Add("network", "network must be a name in lower case")
+	}
+	return network
+}
+
+// checkCustomer wants strings in the fields of a customer that the specification names.
+// Other fields are the caller's own.
+func (c *creation) checkCustomer(customer []byte) {
+	if customer == nil {
+		return
+	}
+	for _, name := range [...]string{"email", "phone", "name"} {
+		if value := web.Member(customer, name); value != nil {
+			if _, isText := jsonwalk.Text(value); !isText {
+				c.problems.Add("customer."+name, name+" must be a string")
+			}
+		}
+	}
+}
+
+// checkLang wants one of the service's languages. Without one the partner's counts.
+func (c *creation) checkLang() string {
+	if c.lang == nil {
+		return ""
+	}
+	text, isText := jsonwalk.Text(c.lang)
+	if !isText {
+		c.problems.Add("lang", "lang must be a string")
+		return ""
+	}
+	lang := string(text)
+	if !directory.IsLanguage(lang) {
+		c.problems.Add("lang", "lang "+directory.LanguageRule)
+	}
+	return lang
+}
+
+func (c *creation) checkFlag(name string, value []byte) {
+	switch string(value) {
+	case "", "true", "false":
+	default:
+		c.problems.Add(name, name+" must be true or false")
+	}
+}
+
+// checkStorage reads the credentials. A create without any is not malformed: its
+// transaction is refused. Those of a hosted create are checked and dropped, since its
+// payer brings them.
+func (c *creation) checkStorage(fingerprint func([]byte) string) {
+	if c.brought == nil || web.IsEmptyObject(c.brought) {
+		return
+	}
+	r := &c.request
+	c.MoneyStorage.Check(c.brought, r.Type, &c.problems)
+	if len(c.problems) > 0 || c.wantsPage() {
+		return
+	}
+	c.Keep(r.Type, fingerprint)
+	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = c.Kept.Method, c.Kept.CardBIN, c.Kept.CardLast4, c.Kept.CardPrint
+	if r.Asset.Network == "" {
+		r.Asset.Network = c.Kept.Network // specification, "Currencies and network"
+	}
+}

@@ -1,0 +1,393 @@
+package payments
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
+	"pgregory.net/rapid"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+func printOf(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
+
+// create is a create's params, read and checked, and the body wiped as the
+// server does.
+func create(t testing.TB, params string) *creation {
+	t.Helper()
+	body := []byte(`{"params":` + params + `}`)
+	value, err := transactionParams(body)
+	if err != nil {
+		t.Fatalf("%s: %v", params, err)
+	}
+	c := readCreation(value)
+	c.check(printOf)
+	c.Wipe()
+	clear(body)
+	return c
+}
+
+func details(c *creation) (list []string) {
+	for _, p := range c.problems {
+		list = append(list, p.Field+": "+p.Detail)
+	}
+	return list
+}
+
+const card = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
+
+func TestBodiesWithoutParams(t *testing.T) {
+	for _, body := range []string{
+		`{"type":"payment","amount":"100"}`, `{}`, `{"params":null}`, `{"params":[]}`, `{"params":"{}"}`, `{"Params":{}}`, `[]`, `"params"`, `7`, `null`,
+	} {
+		_, err := transactionParams([]byte(body))
+		if status, got := answered(err); status != 422 || got != `{"error":"wrong params - can't init tx"}` {
+			t.Errorf("%s: %d %s", body, status, got)
+		}
+	}
+	for _, body := range []string{``, `{"params":{}`, `{"params":{"a":1,"a":2}}`} {
+		_, err := transactionParams([]byte(body))
+		if status, got := answered(err); status != 400 {
+			t.Errorf("%s: %d %s", body, status, got)
+		}
+	}
+}
+
+func TestCreateIsRefused(t *testing.T) {
+	const least = `"type":"payment","amount":"1"`
+	for _, c := range []struct{ params, want string }{
+		{`{}`, "type: type is required|amount: amount is required"},
+		{`{"type":null,"amount":null}`, "type: type is required|amount: amount is required"},
+		{`{"type":"refund","amount":"1"}`, "type: type must be payment or payout"},
+		{`{"type":"Payment","amount":"1"}`, "type: type must be payment or payout"},
+		{`{"type":1,"amount":"1"}`, "type: type must be payment or payout"},
+		{`{"Type":"payment","AMOUNT":"1"}`, "type: type is required|amount: amount is required"},
+
+		{`{"type":"payment","amount":1}`, "amount: amount must be a string of minor units"},
+		{`{"type":"payment","amount":1.5}`, "amount: amount must be a string of minor units"},
+		{`{"type":"payment","amount":true}`, "amount: amount must be a string of minor units"},
+		{`{"type":"payment","amount":{"value":"1"}}`, "amount: amount must be a string of minor units"},
+		{`{"type":"payment","amount":"0"}`, "amount: amount must be greater than zero"},
+		{`{"type":"payment","amount":"-1"}`, "amount: amount must be greater than zero"},
+		{`{"type":"payment","amount":""}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":"01"}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":"00"}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":"+1"}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":"1.0"}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":"1e3"}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":"0x10"}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":" 1"}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":"١"}`, "amount: amount must be a string of digits without leading zeros"},
+		{`{"type":"payment","amount":"` + strings.Repeat("9", 78) + `"}`, "amount: amount is above 2^256 - 1"},
+		{`{"type":"payment","amount":"1` + strings.Repeat("0", 78) + `"}`, "amount: amount is above 2^256 - 1"},
+		{`{"type":"payment","amount":"` + strings.Repeat("9", 1_000_000) + `"}`, "amount: amount is above 2^256 - 1"},
+
+		{`{` + least + `,"currency":"JPY"}`, "currency: unsupported currency JPY"},
+		{`{` + least + `,"currency":"PLN"}`, "currency: unsupported currency PLN"},
+		{`{` + least + `,"currency":"usd"}`, "currency: unsupported currency usd"},
+		{`{` + least + `,"currency":"643"}`, "currency: unsupported currency 643"},
+		{`{` + least + `,"currency":643}`, "currency: unsupported currency 643"},
+		{`{` + least + `,"currency":""}`, "currency: unsupported currency "},
+		{`{` + least + `,"currency":"AED"}`, "currency: unsupported currency AED"},
+		{`{` + least + `,"currency":"` + strings.Repeat("X", 100) + `"}`, "currency: unsupported currency " + strings.Repeat("X", 32)},
+		{`{` + least + `,"env":"live"}`, "env: env must be prod or test"},
+		{`{` + least + `,"env":"PROD"}`, "env: env must be prod or test"},
+		{`{` + least + `,"env":1}`, "env: env must be prod or test"},
+		{`{` + least + `,"network":"TRON"}`, "network: network must be a name in lower case"},
+		{`{` + least + `,"network":"a/b"}`, "network: network must be a name in lower case"},
+		{`{` + least + `,"network":5}`, "network: network must be a name in lower case"},
+		{`{` + least + `,"txid":5}`, "txid: txid must be a string"},
+		{`{` + least + `,"txid":"` + strings.Repeat("ж", 256) + `"}`, "txid: txid must be at most 255 characters"},
+		{`{` + least + `,"description":5}`, "description: description must be a string"},
+		{`{` + least + `,"description":{}}`, "description: description must be a string"},
+		{`{` + least + `,"description":"` + strings.Repeat("𝄞", 2001) + `"}`, "description: description must be at most 2000 characters"},
+		{`{` + least + `,"returnUrl":[],"failUrl":false}`, "returnUrl: returnUrl must be a string|failUrl: failUrl must be a string"},
+		{`{` + least + `,"customer":"me"}`, "customer: customer must be an object"},
+		{`{` + least + `,"merchant_meta":[]}`, "merchant_meta: merchant_meta must be an object"},
+		{`{` + least + `,"merchant_meta":{"a":"` + strings.Repeat("a", maxMerchantMeta) + `"}}`, "merchant_meta: merchant_meta is too large"},
+		{`{` + least + `,"lang":7}`, "lang: lang must be a string"},
+		{`{` + least + `,"hosted":"true","show_widget":1}`, "hosted: hosted must be true or false|show_widget: show_widget must be true or false"},
+
+		{`{` + least + `,"money_storage":"card"}`, "money_storage: money_storage must be an object"},
+		{`{` + least + `,"money_storage":[]}`, "money_storage: money_storage must be an object"},
+		{`{` + least + `,"money_storage":{"cardnumber":"4242424242424242"}}`, "money_storage.type: money_storage type is required"},
+		{`{` + least + `,"money_storage":{"type":"wallet"}}`, "money_storage.type: invalid money_storage type wallet"},
+		{`{` + least + `,"money_storage":{"type":5}}`, "money_storage.type: invalid money_storage type "},
+		{`{` + least + `,"money_storage":{"type":"direct_debit"}}`, "money_storage.scheme: direct_debit requires scheme: ach, acss, or bacs"},
+		{`{` + least + `,` + strings.Replace(card, `"cvv":"123"`, `"cvv":"1234"`, 1) + `}`, "money_storage.cvv: invalid cvv"},
+		{`{` + least + `,` + strings.Replace(card, `"cvv":"123"`, `"cvv":123`, 1) + `}`, "money_storage.cvv: invalid cvv"},
+		{`{` + least + `,` + strings.Replace(card, `,"cvv":"123"`, ``, 1) + `}`, "money_storage.cvv: cvv is required"},
+		{`{` + least + `,` + strings.Replace(card, `"cvv":"123"`, `"cvv":null`, 1) + `}`, "money_storage.cvv: cvv is required"},
+		{`{` + least + `,` + strings.Replace(card, `"cvv"`, `"CVV"`, 1) + `}`, "money_storage.cvv: cvv is required"},
+
+		{`{"type":"x","amount":"0","currency":"JPY","env":"x","txid":1,` + strings.Replace(card, "4242424242424242", "4242424242424241", 1) + `}`,
+			"type: type must be payment or payout|amount: amount must be greater than zero|currency: unsupported currency JPY|env: env must be prod or test|txid: txid must be a string|money_storage.cardnumber: invalid cardnumber"},
+	} {
+		got := create(t, c.params)
+		if joined := strings.Join(details(got), "|"); joined != c.want {
+			t.Errorf("%.200s: %q, want %q", c.params, joined, c.want)
+		}
+		if got.Card != nil {
+			t.Errorf("%.200s: refused, yet a card was kept", c.params)
+		}
+	}
+}
+
+func TestCreateIsRead(t *testing.T) {
+	c := create(t, `{"type":"payment","amount":"115792089237316195423570985008687907853269984665640564039457584007913129639935",
+		"currency":"USDT","network":"bsc","env":"test","txid":" Order/\u0031 ","description":"caf\u00e9","returnUrl":"https://a/","failUrl":"https://b/",
+		"customer":{"email":"a@b"},"lang":"en","merchant_meta": { "k" : [1, {"x":null}] },"hosted":false,"notifyUrl":"https://ignored/","unknown":{"a":1},`+card+`}`)
+	if len(c.problems) != 0 {
+		t.Fatal(details(c))
+	}
+	want := payment.Request{
+		Type: payment.Payment, Amount: money.Max, Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test},
+		TxID: " Order/1 ", Description: "café", Described: true, ReturnURL: "https://a/", FailURL: "https://b/",
+		Customer: []byte(`{"email":"a@b"}`), MerchantMeta: []byte(`{ "k" : [1, {"x":null}] }`), Lang: "en",
+		Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "print of 16 digits",
+	}
+	if got, want := fmt.Sprintf("%+v", c.request), fmt.Sprintf("%+v", want); got != want {
+		t.Errorf("request\n%s, want\n%s", got, want)
+	}
+	k := c.Card
+	if got := fmt.Sprintf("%s %s %s %s %s", k.Number, k.Holder, k.ExpMonth, k.ExpYear, k.CVV); got != "4242424242424242 JOHN DOE 12 2030 123" {
+		t.Errorf("card %q: it must not alias the body, which is wiped", got)
+	}
+	if k.Wipe(); len(k.Number) != 0 {
+		t.Error("the card can't be wiped")
+	}
+}
+
+func TestCreateDefaults(t *testing.T) {
+	for _, c := range []struct {
+		params string
+		asset  money.Asset
+	}{
+		{`{"type":"payout","amount":"1"}`, money.Asset{Currency: "RUB", Env: money.Prod}},
+		{`{"type":"payout","amount":"1","currency":null,"env":null,"network":null}`, money.Asset{Currency: "RUB", Env: money.Prod}},
+		{`{"type":"payout","amount":"1","currency":"ETH"}`, money.Asset{Currency: "ETH", Network: "ethereum", Env: money.Prod}},
+		{`{"type":"payout","amount":"1","currency":"TRX","network":""}`, money.Asset{Currency: "TRX", Network: "tron", Env: money.Prod}},
+		{`{"type":"payout","amount":"1","currency":"TON","env":"test"}`, money.Asset{Currency: "TON", Network: "ton", Env: money.Test}},
+		{`{"type":"payout","amount":"1","currency":"USDT"}`, money.Asset{Currency: "USDT", Env: money.Prod}},
+		{`{"type":"payout","amount":"1","currency":"ETH","network":"base"}`, money.Asset{Currency: "ETH", Network: "base", Env: money.Prod}},
+	} {
+		got := create(t, c.params)
+		if len(got.problems) != 0 || got.request.Asset != c.asset || got.request.Described || got.request.Method != "" || got.Card != nil {
+			t.Errorf("%s: %v %+v", c.params, details(got), got.request)
+		}
+	}
+}
+
+// No credentials are no mistake of form: the transaction is created rejected.
+func TestNoCredentialsPass(t *testing.T) {
+	for _, storage := range []string{"", `,"money_storage":null`, `,"money_storage":{}`, `,"money_storage":{ }`} {
+		c := create(t, `{"type":"payment","amount":"1"`+storage+`}`)
+		if len(c.problems) != 0 || c.request.Method != "" || c.request.ReturnURL != "" {
+			t.Errorf("%q: %v %+v", storage, details(c), c.request)
+		}
+	}
+}
+
+func TestBoundsCountCharactersNotBytes(t *testing.T) {
+	c := create(t, `{"type":"payment","amount":"1","txid":"`+strings.Repeat("𝄞", 255)+`","description":"`+strings.Repeat("ж", 2000)+`"}`)
+	if len(c.problems) != 0 || utf8.RuneCountInString(c.request.TxID) != 255 || utf8.RuneCountInString(c.request.Description) != 2000 {
+		t.Errorf("%v", details(c))
+	}
+	if key := len(c.request.TxID) + 20; key > 1200 {
+		t.Errorf("the longest txid makes a claim of %d bytes", key)
+	}
+}
+
+func TestPayoutKeepsNoCVV(t *testing.T) {
+	c := create(t, `{"type":"payout","amount":"1",`+card+`}`)
+	if len(c.problems) != 0 || len(c.Card.CVV) != 0 || string(c.Card.Number) != "4242424242424242" {
+		t.Errorf("%v", details(c))
+	}
+}
+
+func TestEscapedCredentialsAreWiped(t *testing.T) {
+	body := []byte(`{"params":{"type":"payment","amount":"1",` + strings.Replace(strings.Replace(card, "4242424242424242", `\u0034242424242424242`, 1), `"123"`, `"\u00312\u0033"`, 1) + `}}`)
+	value, err := transactionParams(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := readCreation(value)
+	c.check(printOf)
+	read := []([]byte){c.Storage.CardNumber, c.Storage.CVV, c.Storage.CardHolder}
+	if len(c.problems) != 0 || string(read[0]) != "4242424242424242" || string(read[1]) != "123" {
+		t.Fatal(details(c))
+	}
+	c.Wipe()
+	for i, part := range read {
+		if bytes.ContainsFunc(part, func(r rune) bool { return r != 0 }) {
+			t.Errorf("part %d is still there: %q", i, part)
+		}
+	}
+	if string(c.Card.Number) != "4242424242424242" || string(c.Card.CVV) != "123" {
+		t.Error("the card itself must stay")
+	}
+}
+
+func TestHostedIsRecognised(t *testing.T) {
+	for params, want := range map[string]bool{
+		`{"hosted":true}`: true, `{"show_widget":true}`: true, `{"hosted":false,"show_widget":true}`: true,
+		`{"hosted":false}`: false, `{}`: false, `{"hosted":null}`: false, `{"Hosted":true}`: false,
+	} {
+		if got := readCreation([]byte(params)).wantsPage(); got != want {
+			t.Errorf("%s: %v", params, got)
+		}
+	}
+}
+
+func TestRefusalsNeverRepeatCredentials(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		canary := rapid.StringMatching(`CANARY[0-9]{10,30}`).Draw(t, "canary")
+		key := rapid.SampledFrom([]string{"cardnumber", "cardholder", "exp_month", "exp_year", "cvv"}).Draw(t, "key")
+		c := readCreation([]byte(`{"type":"payment","amount":"1","money_storage":{"type":"bank_card","` + key + `":"` + canary + `"}}`))
+		c.check(printOf)
+		if len(c.problems) == 0 {
+			t.Fatal("taken")
+		}
+		if _, body := answered(c.problems); strings.Contains(body, "CANARY") {
+			t.Fatalf("shown: %s", body)
+		}
+	})
+}
+
+func TestMismatchNamesTheFirstField(t *testing.T) {
+	stored := &payment.Record{Request: payment.Request{
+		Type: payment.Payment, Amount: money.FromUint64(5), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
+		Description: "d", Described: true, MerchantMeta: []byte(`{"a":1,"b":[2]}`), Customer: []byte(`{"name":"x"}`), Method: "bank_card", CardPrint: "p",
+		ReturnURL: "r", FailURL: "f", Lang: "en",
+	}}
+	for _, c := range []struct {
+		change func(*payment.Request)
+		want   string
+	}{
+		{func(*payment.Request) {}, ""},
+		{func(r *payment.Request) { r.MerchantMeta = []byte(` {"b": [2], "a": 1.0} `) }, ""},
+		{func(r *payment.Request) { r.Asset.Network = "" }, ""},
+		{func(r *payment.Request) { r.Type = payment.Payout; r.Amount = money.FromUint64(6) }, "type"},
+		{func(r *payment.Request) { r.Amount = money.FromUint64(6); r.Asset.Currency = "ETH" }, "amount"},
+		{func(r *payment.Request) { r.Asset.Currency = "USDC" }, "currency"},
+		{func(r *payment.Request) { r.Asset.Network = "bsc" }, "network"},
+		{func(r *payment.Request) { r.Asset.Env = money.Prod }, "env"},
+		{func(r *payment.Request) { r.Description = "e" }, "description"},
+		{func(r *payment.Request) { r.Description, r.Described = "", false }, "description"},
+		{func(r *payment.Request) { r.ReturnURL = "" }, "returnUrl"},
+		{func(r *payment.Request) { r.FailURL = "" }, "failUrl"},
+		{func(r *payment.Request) { r.Customer = nil }, "customer"},
+		{func(r *payment.Request) { r.Lang = "ru" }, "lang"},
+		{func(r *payment.Request) { r.MerchantMeta = []byte(`{"a":1}`) }, "merchant_meta"},
+		{func(r *payment.Request) { r.Method = "sbp" }, "money_storage"},
+		{func(r *payment.Request) { r.CardPrint = "q" }, "money_storage"},
+	} {
+		sent := stored.Request
+		c.change(&sent)
+		if got := mismatch(&sent, false, stored); got != c.want {
+			t.Errorf("%+v: %q, want %q", sent, got, c.want)
+		}
+	}
+}
+
+// The payer of a hosted transaction brings the credentials, not its create.
+func TestMismatchOfHostedCreates(t *testing.T) {
+	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardPrint: "p"}}
+	sent := payment.Request{Type: payment.Payment}
+	if got := mismatch(&sent, true, stored); got != "" {
+		t.Errorf("the same: %q", got)
+	}
+	if got := mismatch(&sent, false, stored); got != "hosted" {
+		t.Errorf("another flow: %q", got)
+	}
+}
+
+func TestHostedCreateKeepsNoCredentials(t *testing.T) {
+	c := create(t, `{"type":"payment","amount":"1","hosted":true,`+card+`}`)
+	if len(c.problems) != 0 || c.Card != nil || c.request.Method != "" || c.request.CardBIN+c.request.CardLast4+c.request.CardPrint != "" {
+		t.Errorf("%v %+v", details(c), c.request)
+	}
+	c = create(t, `{"type":"payment","amount":"1","hosted":true,`+strings.Replace(card, `"cvv":"123"`, `"cvv":"1234"`, 1)+`}`)
+	if got := strings.Join(details(c), "|"); got != "money_storage.cvv: invalid cvv" {
+		t.Errorf("they are checked all the same: %q", got)
+	}
+}
+
+func FuzzCreateBody(f *testing.F) {
+	for _, params := range []string{
+		`{"type":"payment","amount":"100",` + card + `}`, `{"amount":"1","money_storage":{"type":"direct_debit","scheme":"ach"}}`,
+		`{"txid":"\ud83d\ude00","merchant_meta":{"a":{"b":[]}},"customer":{}}`, `{"type":"payout","network":"tron","currency":"USDT","env":"test","amount":"5"}`,
+	} {
+		f.Add([]byte(`{"params":` + params + `}`))
+	}
+	s, p := shower(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		params, err := transactionParams(body)
+		if err != nil {
+			if status, answer := answered(err); status != 400 && status != 422 || !json.Valid([]byte(answer)) {
+				t.Fatalf("%q: %d %s", body, status, answer)
+			}
+			return
+		}
+		c := readCreation(params)
+		c.check(printOf)
+		if len(c.problems) > 0 {
+			if status, answer := answered(c.problems); status != 422 || !json.Valid([]byte(answer)) {
+				t.Fatalf("%q: %d %s", body, status, answer)
+			}
+			return
+		}
+		before := fmt.Sprintf("%+v", c.request)
+		c.Wipe()
+		clear(body)
+		if after := fmt.Sprintf("%+v", c.request); after != before {
+			t.Fatalf("the request aliases the body: %s, was %s", after, before)
+		}
+		r := &payment.Record{Request: c.request, Status: payment.Created, Terminal: ledger.ID{1}, RailMeta: []byte(`{"a":1}`)}
+		if answer := s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, own); !json.Valid(answer) {
+			t.Fatalf("not JSON: %s", answer)
+		}
+	})
+}
+
+func FuzzAmountField(f *testing.F) {
+	for _, literal := range []string{`"1"`, `"0"`, `"-1"`, `1`, `"01"`, `"1e5"`, `" 1"`, `"115792089237316195423570985008687907853269984665640564039457584007913129639936"`, `null`, `"\u0031"`} {
+		f.Add(literal)
+	}
+	f.Fuzz(func(t *testing.T, literal string) {
+		params, err := transactionParams([]byte(`{"params":{"type":"payment","amount":` + literal + `}}`))
+		if err != nil {
+			return
+		}
+		c := readCreation(params)
+		c.check(printOf)
+		if len(c.problems) > 0 {
+			return
+		}
+		var said string
+		if json.Unmarshal([]byte(literal), &said) != nil {
+			t.Fatalf("taken, but not one JSON string: %s", literal)
+		}
+		digits := !slices.ContainsFunc([]byte(said), func(b byte) bool { return b < '0' || b > '9' })
+		if !digits || len(said) > 78 || said[0] == '0' || c.request.Amount.String() != said {
+			t.Fatalf("%s was taken as %v", literal, c.request.Amount)
+		}
+	})
+}
+
+// answered is how an error is answered.
+func answered(err error) (status int, body string) {
+	ctx := new(fasthttp.RequestCtx)
+	web.WriteError(ctx, err)
+	return ctx.Response.StatusCode(), string(ctx.Response.Body())
+}

@@ -1,0 +1,190 @@
+package payments
+
+import (
+	"bytes"
+	"net/netip"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// Transactions makes, reads and moves transactions; *payment.Service of actors is one. Its
+// errors are *ledger.Refusal, NotFound for a foreign id and an unknown one alike. A method
+// that takes a key claims it, and answers a repetition with the present state
+// (Result.Replay).
+type Transactions interface {
+	// Create blocks until the provider's first outcome, or for the time that creates
+	// may wait.
+	Create(paymentactor.Create) (paymentactor.Result, error)
+	// Read is the transaction as it is stored.
+	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
+	// Current is Read after the provider has published anew what had expired (page: for the
+	// payer's page).
+	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
+	// Find is the transaction as it is stored, of any partner.
+	Find(org, id ledger.ID) (paymentactor.Result, error)
+	// Refund returns settled money: NotReversible, InvalidRefundAmount, Conflict.
+	Refund(paymentactor.Amount) (paymentactor.Result, error)
+	// Cancel gives up what has not settled: NotReversible, Conflict.
+	Cancel(paymentactor.Command) (paymentactor.Result, error)
+	// Commit captures what is held: InvalidCaptureAmount, Conflict.
+	Commit(paymentactor.Amount) (paymentactor.Result, error)
+	// Complete submits what a charge waits for: Conflict, Expired.
+	Complete(paymentactor.Material) (paymentactor.Result, error)
+	// Choose names the institution that a payout goes to: Conflict, Invalid.
+	Choose(paymentactor.Choice) (paymentactor.Result, error)
+	// Continue brings a hosted transaction its payer's credentials, and wipes the
+	// card: NotContinuable.
+	Continue(paymentactor.Continue) (paymentactor.Result, error)
+}
+
+// createTransaction is POST /transactions (specification, "create"). 201 says that the
+// transaction exists, not that it was accepted.
+func (h *Handlers) createTransaction(req *web.Request) error {
+	key, err := h.keys.Partner(req)
+	if err != nil {
+		return err
+	}
+	params, err := transactionParams(req.Request.Body())
+	if err != nil {
+		return err
+	}
+	creation := readCreation(params)
+	defer creation.Wipe()
+	if creation.check(h.cfg.Fingerprint); len(creation.problems) > 0 {
+		return creation.problems
+	}
+	creation.request.PayerIP = payerAddress(creation.request.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	hosted := creation.wantsPage()
+	result, err := h.cfg.Payments.Create(paymentactor.Create{
+		Org: req.Principal.Org, Partner: req.Principal.Partner, Request: creation.request, Hosted: hosted, Card: creation.Card, Key: key,
+	})
+	if err != nil {
+		return err
+	}
+	location := append(make([]byte, 0, len(transactionsPath)+37), transactionsPath+"/"...)
+	req.Response.Header.SetCanonical(web.HeaderLocation, web.AppendID(location, result.Record.ID))
+	if result.Replay {
+		web.MarkReplayed(req)
+		if field := mismatch(&creation.request, hosted, result.Record); field != "" {
+			req.Response.Header.SetCanonical(web.HeaderMismatch, []byte(field))
+		}
+	}
+	if result.Record.Waiting() {
+		h.writeHosted(req, fiber.StatusCreated, &result)
+		return nil
+	}
+	h.writeTransaction(req, fiber.StatusCreated, &result)
+	return nil
+}
+
+// transactionParams is the params object of a create's body. Without one the transaction
+// cannot begin, whatever else the body is.
+func transactionParams(body []byte) ([]byte, error) {
+	value, err := web.Document(body)
+	if err != nil {
+		return nil, err
+	}
+	if web.IsObject(value) {
+		if params := web.Member(value, "params"); web.IsObject(params) {
+			return params, nil
+		}
+	}
+	return nil, ledger.Refuse("payments.createTransaction", ledger.WrongParams, "the body has no params object")
+}
+
+// readTransaction is GET /transactions/{id}. The partner's own key, which may submit
+// material, gets material whose deadline is over published anew. A malformed id is
+// answered like an unknown one.
+func (h *Handlers) readTransaction(req *web.Request) error {
+	result, err := h.findTransaction(req)
+	if err != nil {
+		return err
+	}
+	h.writeTransaction(req, fiber.StatusOK, &result)
+	return nil
+}
+
+// buffers are reused for answers: WriteJSON copies the answer.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
+
+// writeTransaction answers with a transaction.
+func (h *Handlers) writeTransaction(req *web.Request, status int, result *paymentactor.Result) {
+	buf := buffers.Get().(*[]byte)
+	*buf = h.appendTransaction((*buf)[:0], req.Principal.Partner, result, h.viewedBy(req, result))
+	web.WriteJSON(req.RequestCtx, status, *buf)
+	buffers.Put(buf)
+}
+
+// writeHosted answers in the short form of a hosted create.
+func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentactor.Result) {
+	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewedBy(req, result)))
+}
+
+// mismatch names the first field in which a repeated create differs from the transaction
+// of its txid; empty if none does. The credentials of a hosted transaction are its
+// payer's, so they are not compared.
+func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
+	switch {
+	case sent.Type != stored.Type:
+		return "type"
+	case sent.Amount != stored.Amount:
+		return "amount"
+	case sent.Asset.Currency != stored.Asset.Currency:
+		return "currency"
+	case sent.Asset.Network != "" && sent.Asset.Network != stored.Asset.Network: // a terminal may have named it
+		return "network"
+	case sent.Asset.Env != stored.Asset.Env:
+		return "env"
+	case sent.Description != stored.Description || sent.Described != stored.Described:
+		return "description"
+	case sent.ReturnURL != stored.ReturnURL:
+		return "returnUrl"
+	case sent.FailURL != stored.FailURL:
+		return "failUrl"
+	case !sameJSON(sent.Customer, stored.Customer):
+		return "customer"
+	case sent.Lang != stored.Lang:
+		return "lang"
+	case !sameJSON(sent.MerchantMeta, stored.MerchantMeta):
+		return "merchant_meta"
+	case hosted != stored.Hosted:
+		return "hosted"
+	case !hosted && (sent.Method != stored.Method || sent.CardPrint != stored.CardPrint):
+		return "money_storage"
+	}
+	return ""
+}
+
+// sameJSON compares the meaning of two JSON texts (RFC 8785): the order of names and white
+// space do not count.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}
+
+// payerAddress is where a payer's credentials came from: the "ip" that the merchant gives
+// of its customer, or else the address of the request.
+func payerAddress(customer []byte, source netip.Addr) netip.Addr {
+	if customer == nil {
+		return source
+	}
+	text, isText := jsonwalk.Text(web.Member(customer, "ip"))
+	if !isText || len(text) > len("0000:0000:0000:0000:0000:ffff:255.255.255.255") {
+		return source
+	}
+	if address, err := netip.ParseAddr(string(text)); err == nil {
+		return address.Unmap().WithZone("")
+	}
+	return source
+}

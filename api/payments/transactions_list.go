@@ -1,0 +1,210 @@
+package payments
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/posting"
+)
+
+// Bounds of the work for one page. A page that finds less says where the next one begins.
+const (
+	maxRead = 500     // records read
+	maxRows = 200_000 // rows of the index passed; a record costs as much as hundreds
+)
+
+// walk goes through the rows of a partner's transaction list, newest first.
+type walk struct {
+	view  *posting.View
+	org   ledger.ID
+	of    posting.List
+	moved bool // by the last update, else by creation
+	span  span // of the time that orders it
+}
+
+// each calls fn with the rows that may belong to a transaction whose time is in the span,
+// including rows of updates.
+//
+// The row of a creation is booked at the last event of the change that made the record, so
+// a record that began within the span may have its row just after it. Events of one change
+// are contiguous: only the first creation after the span can be that row.
+func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
+	if w.span.from > w.span.to {
+		return nil
+	}
+	bounds := posting.Walk{From: w.span.from}
+	if w.span.to != web.Forever {
+		bounds.Before = w.span.to + 1
+		if !w.moved {
+			bounds.Before += posting.MaxEvents
+		}
+	}
+	var late posting.Listed // the lowest creation after the span
+	err := w.view.List(w.org, w.of, bounds, func(row posting.Listed) (bool, error) {
+		if !w.moved && row.Booked > w.span.to {
+			if row.First {
+				late = row
+			}
+			return true, nil
+		}
+		if late.First {
+			first := late
+			late = posting.Listed{}
+			if more, err := fn(first); err != nil || !more {
+				return false, err
+			}
+		}
+		return fn(row)
+	})
+	if err == nil && late.First {
+		_, err = fn(late)
+	}
+	return err
+}
+
+// listed is the record of a row.
+func (w *walk) listed(row posting.Listed) (posting.Record, error) {
+	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
+	if err == nil && !found {
+		err = fmt.Errorf("transaction %v is listed and not there", row.ID)
+	}
+	return stored, err
+}
+
+// transactionOf is the transaction in a record.
+func transactionOf(stored *posting.Record) (*payment.Record, error) {
+	record, err := paymentcodec.Decode(stored.Payload)
+	if err != nil {
+		return nil, err
+	}
+	record.Finished = stored.Stamp.Finished
+	return record, nil
+}
+
+// listPage is one page of a list as it is filled.
+type listPage struct {
+	walk
+	server  *Handlers
+	partner *directory.Partner // whose transactions they are
+	query   *listQuery
+	now     time.Time
+	out     web.List
+	seen    map[ledger.ID]struct{} // records that were read, by update
+
+	passed int           // rows
+	past   ledger.Micros // time of the last row that was looked at
+	last   ledger.Micros // time of the last transaction on the page
+	next   ledger.Micros // the page after begins before it; 0: there is none
+	read   int           // records
+}
+
+// listPages are reused with their buffers.
+var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledger.ID]struct{})} }}
+
+// maxPageKept bounds the buffers that are kept for reuse: merchant_meta can be long.
+const maxPageKept = 1 << 20
+
+// listTransactions is GET /transactions (specification, "list").
+func (h *Handlers) listTransactions(req *web.Request) error {
+	q, err := h.listQueryOf(req)
+	if err != nil {
+		return err
+	}
+	view := h.cfg.Journal.View()
+	defer view.Close()
+	p := listPages.Get().(*listPage)
+	defer p.release()
+	p.begin(h, q, view, req)
+	if err := p.each(p.look); err != nil {
+		return err
+	}
+	cursor := ""
+	if p.next != 0 {
+		cursor = p.next.Time().Format(web.InstantLayout)
+	}
+	p.out.Buf = p.out.Finish(q.orderName(), cursor)
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, p.out.Buf)
+	return nil
+}
+
+func (p *listPage) begin(h *Handlers, q *listQuery, view *posting.View, req *web.Request) {
+	p.server, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
+	p.walk = walk{view: view, org: req.Principal.Org, of: q.listOf(req), moved: q.moved, span: *q.order()}
+	p.out.Open('{')
+	p.out.Enter("data", '[')
+}
+
+func (p *listPage) release() {
+	seen, buf := p.seen, p.out.Buf[:0]
+	if cap(buf) > maxPageKept {
+		buf = nil
+	}
+	clear(seen)
+	*p = listPage{seen: seen}
+	p.out.Buf = buf
+	listPages.Put(p)
+}
+
+// listOf is the caller's list in the environment asked for.
+func (q *filterQuery) listOf(req *web.Request) posting.List {
+	return posting.List{Partner: req.Principal.Partner.Number, Env: uint8(q.transactionFilter.env)}
+}
+
+// look puts the row's transaction on the page if it is asked for. It looks one row beyond
+// the page, so that the last page is known to be the last.
+func (p *listPage) look(row posting.Listed) (more bool, err error) {
+	if p.passed++; p.read == maxRead || p.passed > maxRows {
+		p.next = p.past
+		return false, nil
+	}
+	if p.stale(row) {
+		p.past = row.Booked
+		return true, nil
+	}
+	p.read++
+	stored, err := p.listed(row)
+	if err != nil {
+		return false, err
+	}
+	q, stamp := p.query, &stored.Stamp
+	p.past = stamp.Started
+	if p.moved {
+		p.past = row.Booked
+		p.seen[row.ID] = struct{}{}
+	}
+	if !q.meets(stamp) {
+		return true, nil
+	}
+	record, err := transactionOf(&stored)
+	if err != nil || !q.wants(record) {
+		return true, err
+	}
+	if p.out.Rows == q.limit {
+		p.next = p.last
+		return false, nil
+	}
+	p.out.Buf = p.server.appendTransaction(p.out.Buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp}, viewed{at: p.now})
+	p.out.Rows++
+	p.last = p.past
+	return true, nil
+}
+
+// stale tells, without reading the record, that a row does not count in this order. By
+// update only a record's newest row counts: rows below one that was read are stale, and a
+// newest row above the span means that the record's time is above it too.
+func (p *listPage) stale(row posting.Listed) bool {
+	if !p.moved {
+		return !row.First
+	}
+	_, known := p.seen[row.ID]
+	return known
+}

@@ -1,0 +1,89 @@
+package payments
+
+import (
+	"slices"
+	"strconv"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+// operatorParameters are those of the list for the administration token: whose
+// transactions, and since when. For a partner's key they are unexpected fields.
+var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "from"})
+
+// place is the organization of a request by the administration token or by a session.
+func (h *Handlers) place(req *web.Request) (ledger.ID, error) {
+	if req.Operator {
+		return req.Organization(h.cfg.Directory)
+	}
+	return req.Principal.Org, nil
+}
+
+// listQueryOf reads a request for a page of transactions and finds their partner: the
+// caller, or the one that the administration token names.
+func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
+	if !req.Operator {
+		q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), listParameters)
+		return q, q.Problems.Err()
+	}
+	org, err := req.Organization(h.cfg.Directory)
+	if err != nil {
+		return nil, err
+	}
+	q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), operatorParameters)
+	number := partnerID(q.Query)
+	if err := q.Problems.Err(); err != nil {
+		return nil, err
+	}
+	return q, h.actFor(req, org, number)
+}
+
+// partnerID is the partner whose transactions are asked for. An empty parameter was
+// refused before.
+func partnerID(q *web.Query) int64 {
+	const name = "partner_id"
+	text, sent := q.Sent(name)
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case !sent && !q.Problems.About(name):
+		q.Problems.Add(name, name+" is required")
+	case sent && (err != nil || n < 1 || strconv.FormatInt(n, 10) != text):
+		q.Problems.Add(name, name+" must be a positive integer")
+	}
+	return n
+}
+
+// actFor has the request answered as one of the partner's own would be.
+func (h *Handlers) actFor(req *web.Request, org ledger.ID, number int64) error {
+	owner, found := h.cfg.Directory.Partner(org, number)
+	if !found {
+		return web.NotFound()
+	}
+	req.Principal.Org, req.Principal.Partner = org, owner
+	return nil
+}
+
+// findTransaction reads a transaction that the caller may see: a partner one of its own,
+// all others any of the organization.
+func (h *Handlers) findTransaction(req *web.Request) (result paymentactor.Result, err error) {
+	id, err := web.ParseID(req.Parameter("id"))
+	if err != nil {
+		return result, err
+	}
+	if req.Principal.Key != nil {
+		return h.cfg.Payments.Current(paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, ID: id}, false)
+	}
+	if req.Principal.Partner != nil {
+		return h.cfg.Payments.Read(req.Principal.Org, req.Principal.Partner.Number, id)
+	}
+	org, err := h.place(req)
+	if err != nil {
+		return result, err
+	}
+	if result, err = h.cfg.Payments.Find(org, id); err != nil {
+		return result, err
+	}
+	return result, h.actFor(req, org, result.Record.Partner)
+}

@@ -1,0 +1,95 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// say makes a request with headers as they are given, each line of its own.
+func (h *fixture) sendLines(method, path string, lines ...string) *answer {
+	h.t.Helper()
+	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", method, path, strings.Join(lines, "\r\n"))
+	answers, _ := h.raw(request, 1)
+	if len(answers) != 1 {
+		h.t.Fatalf("%s %s: no answer", method, path)
+	}
+	return answers[0]
+}
+
+// Whoever stands in front of us may have looked at the other one of two: a request
+// that says twice who asks is nobody's.
+func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	first := h.seed.First
+	org, other := "X-Organization-Id: "+first.Org.String(), "x-organization-id: "+uuid.NewString()
+	key, token := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
+	admin := "Authorization: Bearer " + string(h.seed.AdminToken)
+	const (
+		mine    = "/api/v1/balances"         // a partner's
+		people  = ledgerPath + "/head"       // a person's
+		either  = ledgerPath + "/accounts"   // of both
+		current = sessions + "/current"      // a session's own
+		created = transactions               // a write of a partner
+		listed  = transactions + "?env=prod" // a partner's, or the operator's
+	)
+	h.sendLines("GET", mine, org, key).want(200, "")
+	h.sendLines("GET", people, org, token).want(200, "")
+	reference := h.sendLines("GET", mine).want(401, unauthorized)
+	for _, c := range []struct {
+		method, path string
+		lines        []string
+	}{
+		{"GET", mine, []string{org, org, key}},
+		{"GET", mine, []string{org, other, key}},
+		{"GET", mine, []string{other, org, key}},
+		{"GET", mine, []string{org, "x-organization-id:", key}},
+		{"GET", mine, []string{org, key, key}},
+		{"GET", mine, []string{org, key, "x-api-key: mzk_other"}},
+		{"GET", mine, []string{org, "X-API-KEY: mzk_other", key}},
+		{"GET", mine, []string{org, key, "x-api-key:"}},
+		{"GET", mine, []string{org, key, token, token}},
+		{"POST", created, []string{org, org, key, "Content-Type: application/json"}},
+		{"GET", listed, []string{org, key, key}},
+		{"GET", listed, []string{org, org, key}},
+		{"GET", listed, []string{org, admin, admin}},
+		{"GET", people, []string{org, org, token}},
+		{"GET", people, []string{org, token, token}},
+		{"GET", people, []string{org, token, "authorization: Bearer mzs_other"}},
+		{"GET", people, []string{org, "authorization: Basic x", token}},
+		{"GET", either, []string{org, key, token, token}},
+		{"GET", either, []string{org, key, key, token}},
+		{"DELETE", current, []string{org, org, token}},
+		{"DELETE", current, []string{org, token, token}},
+		{"GET", "/api/v1/partners", []string{org, admin, admin}},
+		{"GET", "/api/v1/organizations", []string{admin, "authorization: Bearer x"}},
+		{"GET", "/api/v1/partners", []string{org, other, "Authorization: Bearer x"}},
+	} {
+		a := h.sendLines(c.method, c.path, c.lines...)
+		if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
+			t.Errorf("%s %s %q: %d %s %v", c.method, c.path, c.lines, a.status, a.body, a.header)
+		}
+	}
+	h.sendLines("GET", people, org, token).want(200, "") // nothing was ended
+}
+
+// The answer to an operator says what is wrong with its request.
+func TestAnOperatorNamesOneOrganization(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	org, other := "X-Organization-Id: "+h.seed.First.Org.String(), "x-organization-id: "+h.seed.Second.Org.String()
+	admin := "Authorization: Bearer " + string(h.seed.AdminToken)
+	const body = `{"errors":[{"code":"invalid","detail":"x-organization-id must be sent once","field":"x-organization-id"}]}`
+	for _, c := range []struct{ method, path string }{
+		{"GET", "/api/v1/partners"}, {"GET", "/api/v1/organizations"}, {"GET", transactions + "?partner_id=1"},
+		{"DELETE", "/api/v1/partners/1"}, {"POST", "/api/v1/admin_tokens/rotate"},
+	} {
+		for _, lines := range [][]string{{org, org, admin}, {org, other, admin}, {other, org, admin}} {
+			h.sendLines(c.method, c.path, lines...).want(422, body)
+		}
+	}
+	h.admin().get("/api/v1/partners/1").want(200, "")
+}

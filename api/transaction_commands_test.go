@@ -1,0 +1,106 @@
+package api_test
+
+import (
+	"fmt"
+	"testing"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api"
+	"mizan/api/payments"
+)
+
+// listening is a payment service that remembers what it was handed.
+type listening struct {
+	payments.Transactions
+	material paymentactor.Material
+	proceed  paymentactor.Continue
+	card     string // of proceed: it is wiped later
+	create   paymentactor.Create
+}
+
+// Create implements api.Payments.
+func (l *listening) Create(c paymentactor.Create) (paymentactor.Result, error) {
+	l.create = c
+	return l.Transactions.Create(c)
+}
+
+// Complete implements api.Payments.
+func (l *listening) Complete(m paymentactor.Material) (paymentactor.Result, error) {
+	l.material = m
+	return l.Read(m.Org, m.Partner, m.ID)
+}
+
+// Continue implements api.Payments.
+func (l *listening) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
+	l.proceed = c
+	if k := c.Card; k != nil {
+		l.card = fmt.Sprintf("%s|%s|%s|%s|%s", k.Number, k.Holder, k.ExpMonth, k.ExpYear, k.CVV)
+	}
+	return l.Read(c.Org, c.Partner, c.ID)
+}
+
+func listen(t *testing.T) (*fixture, *listening) {
+	l := new(listening)
+	h := newFixture(t, func(cfg *api.Config) {
+		l.Transactions = cfg.Payments
+		cfg.Payments = l
+	})
+	return h, l
+}
+
+// A status in the material is dropped, whatever its spelling in JSON; all else
+// is handed on as it was sent.
+func TestMaterialIsHandedOnWithoutItsStatus(t *testing.T) {
+	t.Parallel()
+	h, l := listen(t)
+	path := operation("additional_params_for_auth", h.hosted("").at("id"))
+	for body, want := range map[string]string{
+		`{"additional_params_for_auth":{"otp":"1","n":1.50,"o":{"status":"x"}}}`:               `{"otp":"1","n":1.50,"o":{"status":"x"}}`,
+		`{"additional_params_for_auth":{"a":1,"status":"charged","b":[ 2 ]}}`:                  `{"a":1,"b":[ 2 ]}`,
+		`{"additional_params_for_auth":{"st\u0061tus":null,"Status":1}}`:                       `{"Status":1}`,
+		`{"params":{"status":"charged","otp":"1"}}`:                                            `{"otp":"1"}`,
+		`{"params":{"additional_params_for_auth":{"in":1},"otp":"1"}}`:                         `{"in":1}`,
+		`{"additional_params_for_auth":{"bare":1},"params":{"additional_params_for_auth":{}}}`: `{"bare":1}`,
+		`{"params":{"additional_params_for_auth":{"in":1}},"additional_params_for_auth":null}`: `{"in":1}`,
+		`{"additional_params_for_auth":{"\u0022":"\u00e9"}}`:                                   `{"\"":"\u00e9"}`,
+	} {
+		h.partner().post(path, body).want(200, "")
+		if got := string(l.material.Object); got != want {
+			t.Errorf("%s was handed on as %s, want %s", body, got, want)
+		}
+	}
+}
+
+func TestContinuationIsHandedOn(t *testing.T) {
+	t.Parallel()
+	h, l := listen(t)
+	id := h.hosted("").at("id")
+	h.partner().keyed("k").post(operation("continue", id), `{`+goodCard+`,"route":"simulator","browser_data":{ "timezone":-180 },"extra":1}`).want(200, "")
+	c := &l.proceed
+	if c.ID.String() != id || c.Org != h.seed.First.Org || c.Partner != 1 || c.Key.Text != "k" || c.Key.Scope != "partner/1" {
+		t.Errorf("%+v", c.Command)
+	}
+	if c.Route != "simulator" || string(c.Browser) != `{ "timezone":-180 }` || l.card != good+"|JOHN DOE|12|2030|123" {
+		t.Errorf("route %q, browser %s, card %q", c.Route, c.Browser, l.card)
+	}
+	if k := c.Credentials; k.Method != "bank_card" || k.CardBIN != "424242" || k.CardLast4 != "4242" || k.CardPrint != h.keyring.Fingerprint([]byte(good)) {
+		t.Errorf("%+v", k)
+	}
+	h.partner().post(operation("continue", id), `{"money_storage":{"type":"sbp"}}`).want(200, "")
+	if l.proceed.Card != nil || l.proceed.Credentials.Method != "sbp" || l.proceed.Browser != nil || l.proceed.Route != "" || l.proceed.Key.Text != "" {
+		t.Errorf("without a card: %+v", l.proceed)
+	}
+}
+
+func TestHostedCreateIsHandedOnWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	h, l := listen(t)
+	h.hosted(`,` + goodCard)
+	if c := &l.create; !c.Hosted || c.Card != nil || c.Request.Method != "" || c.Request.CardPrint != "" {
+		t.Errorf("%+v", c)
+	}
+	h.charge(good)
+	if l.create.Hosted || l.create.Request.Method != "bank_card" {
+		t.Errorf("%+v", l.create)
+	}
+}

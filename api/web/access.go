@@ -1,0 +1,138 @@
+package web
+
+import (
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/auth"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Kinds is a set of kinds of principal.
+type Kinds uint8
+
+// The kinds of principal that call routes.
+const (
+	Anyone  Kinds = 1 << iota // no credentials are asked for
+	Key                       // a partner's API key
+	Acting                    // a session of role partner, which acts as its partner
+	Token                     // the administration token
+	Session                   // a session with one of the roles that the route lists
+)
+
+func (k Kinds) has(one Kinds) bool { return k&one != 0 }
+
+// Access says who may call a route. The zero value admits nobody.
+type Access struct {
+	By    Kinds
+	Roles []directory.Role // of kind Session
+
+	// Needs is what a partner is told that the route is not for. Without it a route for
+	// sessions asks for a session of the organization.
+	Needs string
+}
+
+// Overseers are the roles that read a whole organization's ledger.
+var Overseers = []directory.Role{directory.Admin, directory.Auditor}
+
+// Gate finds out who makes a request, and whether the route admits it.
+type Gate struct {
+	Credentials   auth.Gate
+	Organizations Organizations
+	Proxies       Proxies
+}
+
+// Admit fills in the request's principal. The error is a *ledger.Refusal: Unauthorized
+// for unknown credentials, Forbidden for a principal that the route is not for.
+func (g *Gate) Admit(req *Request) error {
+	route := req.Route
+	if route.Access.By == Anyone {
+		return nil
+	}
+	h := &req.Request.Header
+	c := auth.Credentials{
+		APIKey:       h.PeekBytes(HeaderAPIKey),
+		Organization: h.PeekBytes(HeaderOrganization),
+		Bearer:       Bearer(h.Peek(fiber.HeaderAuthorization)),
+		Source:       g.Proxies.Source(req.RequestCtx),
+	}
+	if route.SoleOrganization && len(c.Organization) == 0 {
+		if id, only := g.Organizations.SoleOrganization(); only {
+			c.Organization = []byte(id.String())
+		}
+	}
+	err := g.admit(req, &c)
+	if route.Forbid != nil && ledger.IsRefusal(err, ledger.Forbidden) {
+		err = route.Forbid(auth.Organization(c.Organization), err)
+	}
+	return err
+}
+
+// admit picks the credential that counts and holds its principal against the route.
+// Where a route is for the administration token or for partners alone, a request with a
+// partner's key is the partner's; elsewhere a bearer token counts before a key.
+func (g *Gate) admit(req *Request, c *auth.Credentials) (err error) {
+	a := &req.Route.Access
+	switch a.By {
+	case Token:
+		if err = g.Credentials.Admin(c); err == nil {
+			err = namedOnce(c.Organization)
+		}
+		return err
+	case Key:
+		req.Principal, err = g.Credentials.Partner(c)
+		return err
+	}
+	keyFirst := a.By.has(Token) || !a.By.has(Session)
+	byKey := len(c.Bearer) == 0 || keyFirst && len(c.APIKey) != 0
+	if !byKey && a.By.has(Token) && g.Credentials.Admin(c) == nil {
+		req.Operator = true
+		return nil
+	}
+	switch {
+	case byKey:
+		req.Principal, err = g.Credentials.Partner(c)
+	case !a.By.has(Session):
+		req.Principal, err = g.Credentials.Holder(c)
+	case a.By.has(Acting) || a.Needs != "":
+		req.Principal, err = g.Credentials.Reader(c, a.Roles...)
+	case req.Route.EndsSession:
+		req.Principal, err = g.Credentials.Leaver(c, a.Roles...)
+	default:
+		req.Principal, err = g.Credentials.Session(c, a.Roles...)
+	}
+	if err == nil && req.Principal.Partner != nil && !a.By.has(Key) {
+		return ledger.Refuse("web.Admit", ledger.Forbidden, "%s", a.needs())
+	}
+	return err
+}
+
+func (a *Access) needs() string {
+	if a.Needs != "" {
+		return a.Needs
+	}
+	return "this needs a session of the organization"
+}
+
+// Bearer is the token of an Authorization header of scheme Bearer (RFC 6750).
+func Bearer(header []byte) []byte {
+	const scheme = "Bearer "
+	if len(header) > len(scheme) && strings.EqualFold(string(header[:len(scheme)]), scheme) {
+		return header[len(scheme):]
+	}
+	return nil
+}
+
+// SeveralOrganizations stands for the organization of a request that names two. No
+// organization has this id.
+const SeveralOrganizations = "several"
+
+// namedOnce refuses a request that names several organizations.
+func namedOnce(organization []byte) error {
+	if string(organization) != SeveralOrganizations {
+		return nil
+	}
+	return ledger.RefuseField("web.namedOnce", "x-organization-id", "x-organization-id must be sent once")
+}

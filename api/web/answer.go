@@ -1,0 +1,66 @@
+package web
+
+import (
+	"github.com/valyala/fasthttp"
+)
+
+// WriteJSON answers with a status and a JSON body, which is copied.
+func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
+	h := &ctx.Response.Header
+	h.SetContentTypeBytes(ValueJSON)
+	h.SetCanonical(HeaderCache, ValueNoStore)
+	h.SetCanonical(HeaderNoSniff, ValueNoSniff)
+	ctx.Response.SetStatusCode(status)
+	ctx.Response.SetBody(body)
+}
+
+// WriteOne answers with one record: {data: {...}}. With bare its fields are also at the top
+// level, where the specification shows them so.
+func WriteOne[T any](req *Request, status int, bare bool, record T, appendFields func(*Encoder, T)) {
+	WriteJSON(req.RequestCtx, status, OneBody(bare, record, appendFields))
+}
+
+// OneBody is the body that WriteOne sends.
+func OneBody[T any](bare bool, record T, appendFields func(*Encoder, T)) []byte {
+	var e Encoder
+	e.Open('{')
+	if bare {
+		appendFields(&e, record)
+	}
+	e.Enter("data", '{')
+	appendFields(&e, record)
+	e.Close('}')
+	e.Close('}')
+	return e.Buf
+}
+
+// List writes the form of every list: rows, then the cursor.
+type List struct {
+	Encoder
+	Rows int // so far
+}
+
+// NewList begins a list.
+func NewList() *List {
+	l := new(List)
+	l.Open('{')
+	l.Enter("data", '[')
+	return l
+}
+
+// Row begins a row. The caller writes its fields and closes it.
+func (l *List) Row() {
+	l.Rows++
+	l.Open('{')
+}
+
+// Finish ends the list. next is the cursor's value; empty on the last page.
+func (l *List) Finish(field, next string) []byte {
+	l.Close(']')
+	l.Enter("cursor", '{')
+	l.Word("cursor_field", field)
+	l.TextOrNull("cursor_value", next)
+	l.Close('}')
+	l.Close('}')
+	return l.Buf
+}

@@ -1,0 +1,275 @@
+package body
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/api/web"
+	"mizan/api/web/conn"
+	"mizan/ledger"
+)
+
+// Bounds of request bodies.
+const (
+	maxBody     = 1 << 20         // bytes of a body from a caller whose credential was checked
+	openBody    = 64 << 10        // bytes of a body on a route for anyone
+	FirstBuffer = 4 << 10         // bytes of a body that are read before the budget is asked
+	Grace       = 5 * time.Second // until the first byte, and the start of what the rate allows
+	minRate     = 8 << 10         // bytes a second that have to arrive after the grace
+	maxDiscard  = 64 << 10        // bytes of a refused body that are read so that the connection can go on
+	discardTime = time.Second     // for reading these bytes
+	KnownBytes  = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
+	AnyoneBytes = 32 << 20        // bytes of bodies held at once on routes for anyone
+	Shares      = 4               // one organization, or one address, gets at most this part of a budget
+)
+
+// contextKey is where a request keeps the body that Wipe overwrites.
+const contextKey = "body"
+
+// buffer holds the body of one request until it is answered.
+type buffer struct {
+	buf     []byte // what has arrived: in first, or in a larger buffer that is charged
+	first   [FirstBuffer]byte
+	budget  *budget
+	owner   owner
+	charged int // bytes of the budget
+}
+
+var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
+
+// Bodies reads the bodies of requests. Each is charged to a budget: one for callers whose
+// credentials were checked, one for all others.
+type Bodies struct {
+	proxies       web.Proxies
+	known, anyone *budget
+}
+
+// New makes a reader that holds at most known bytes at once for callers whose credentials
+// were checked, and anyone for all others.
+func New(proxies web.Proxies, known, anyone int) *Bodies {
+	return &Bodies{proxies: proxies, known: newBudget(known), anyone: newBudget(anyone)}
+}
+
+// owner is who is charged for a body: the organization of a checked caller (zero: the
+// administrator), or the address that calls a route for anyone.
+type owner struct {
+	org  ledger.ID
+	from netip.Addr
+}
+
+// budget bounds the bytes of bodies that are held at once, in all and for one owner.
+type budget struct {
+	total, share int
+
+	mu   sync.Mutex
+	used int           // guarded by mu
+	of   map[owner]int // guarded by mu; owners of nothing are left out
+}
+
+func newBudget(total int) *budget {
+	return &budget{total: total, share: total / Shares, of: make(map[owner]int)}
+}
+
+// take charges n bytes, or nothing if there is no room for them.
+func (b *budget) take(o owner, n int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.used+n > b.total || b.of[o]+n > b.share {
+		return false
+	}
+	b.used += n
+	b.of[o] += n
+	return true
+}
+
+func (b *budget) give(o owner, n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= n
+	if b.of[o] -= n; b.of[o] == 0 {
+		delete(b.of, o)
+	}
+}
+
+func (b *budget) held() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// Held is how many bytes are held for bodies larger than a first buffer.
+func (b *Bodies) Held() int { return b.known.held() + b.anyone.held() }
+
+// boundOf is how many bytes a body of the route may have.
+func boundOf(route *web.Route) int {
+	if route.Access.By == web.Anyone {
+		return openBody
+	}
+	return maxBody
+}
+
+// Read reads the whole body, so that handlers find it in Request.Body. It is called once
+// the caller is known and before a command begins: a caller that sends slowly holds only
+// its own connection.
+func (all *Bodies) Read(req *web.Request) error {
+	const op = "body.read"
+	stream := req.RequestBodyStream()
+	if stream == nil {
+		return nil
+	}
+	length, bound := req.Request.Header.ContentLength(), boundOf(req.Route)
+	if length > bound {
+		return tooLarge(bound)
+	}
+	b := bufferPool.Get().(*buffer)
+	b.budget, b.owner = all.known, owner{org: req.Principal.Org}
+	if req.Route.Access.By == web.Anyone {
+		b.budget, b.owner = all.anyone, owner{from: all.proxies.Source(req.RequestCtx)}
+	}
+	req.SetUserValue(contextKey, b)
+	var headers fasthttp.RequestHeader
+	chunked := length < 0
+	if chunked {
+		req.Request.Header.CopyTo(&headers)
+	}
+	err := b.fill(stream, length, bound, req.Conn())
+	if err == nil && chunked && conn.BrokenOff(req.Conn()) {
+		err = io.ErrUnexpectedEOF
+	}
+	if chunked {
+		// The transport adds trailers to the headers. They come after the caller was
+		// admitted, and proxies do not check them, so they are dropped.
+		headers.CopyTo(&req.Request.Header)
+	}
+	var refusal *ledger.Refusal
+	switch {
+	case err == nil:
+		req.Request.SetBodyRaw(b.buf)
+		return nil
+	case errors.As(err, &refusal):
+		return err
+	}
+	conn.HangUp(req.RequestCtx) // where the next request begins is unknown
+	if timedOut(err) {
+		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
+	}
+	return ledger.Refuse(op, web.BadRequest, "the request could not be read")
+}
+
+func tooLarge(bound int) error {
+	return ledger.Refuse("body.Read", web.PayloadTooLarge, "the body is larger than %d bytes", bound)
+}
+
+// timedOut tells whether a read ended at its deadline. fasthttp has an error of its own
+// for trailers.
+func timedOut(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, fasthttp.ErrTimeout)
+}
+
+// fill reads length bytes, or until the stream ends if length is negative. An error is a
+// *ledger.Refusal, or the fault of the connection or its framing.
+func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
+	b.buf = b.first[:0]
+	for began := time.Now(); len(b.buf) != length; {
+		if len(b.buf) == cap(b.buf) {
+			if err := b.grow(length, bound); err != nil {
+				return err
+			}
+		}
+		if len(b.buf) > 0 { // the deadline of the first read was set with the headers
+			late := Grace + time.Duration(len(b.buf))*time.Second/minRate
+			if err := conn.SetReadDeadline(began.Add(late)); err != nil {
+				return err
+			}
+		}
+		n, err := from.Read(b.buf[len(b.buf):cap(b.buf)])
+		b.buf = b.buf[:len(b.buf)+n]
+		switch {
+		case err == io.EOF && length >= 0 && len(b.buf) != length:
+			return io.ErrUnexpectedEOF // fasthttp takes a connection that breaks for the end
+		case err == io.EOF && len(b.buf) > bound:
+			return tooLarge(bound)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// grow doubles the buffer, up to what the body may still need.
+func (b *buffer) grow(length, bound int) error {
+	if len(b.buf) > bound {
+		return tooLarge(bound)
+	}
+	size := min(2*cap(b.buf), bound+1) // one more byte tells a body at the bound from a longer one
+	if length >= 0 {
+		size = min(size, length)
+	}
+	if !b.budget.take(b.owner, size) {
+		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read")
+	}
+	old, before := b.buf, b.charged
+	b.buf, b.charged = append(make([]byte, 0, size), old...), size
+	clear(old)
+	b.budget.give(b.owner, before)
+	return nil
+}
+
+// release wipes the buffer and returns what was charged for it.
+func (b *buffer) release() {
+	clear(b.buf)
+	b.budget.give(b.owner, b.charged)
+	b.buf, b.budget, b.owner, b.charged = nil, nil, owner{}, 0
+	bufferPool.Put(b)
+}
+
+// Wipe overwrites what was read of a request's body.
+func Wipe(ctx *fasthttp.RequestCtx) {
+	b, held := ctx.UserValue(contextKey).(*buffer)
+	if !held {
+		return
+	}
+	if !ctx.Request.IsBodyStream() {
+		ctx.Request.SetBodyRaw(nil)
+	}
+	ctx.RemoveUserValue(contextKey)
+	b.release()
+}
+
+// SkipRest keeps the unread rest of a body from being taken for the next request: it
+// discards a short rest and hangs up on a long one.
+func SkipRest(ctx *fasthttp.RequestCtx) {
+	if stream := ctx.RequestBodyStream(); stream != nil && !conn.HungUpOn(ctx) && !discardRest(ctx, stream) {
+		conn.HangUp(ctx)
+	}
+}
+
+// discardRest reads the rest of a refused body, if it is short and arrives soon.
+func discardRest(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
+	if ctx.Request.Header.ContentLength() > maxDiscard || ctx.Conn().SetReadDeadline(time.Now().Add(discardTime)) != nil {
+		return false
+	}
+	_, err := conn.Discard(stream, maxDiscard)
+	return err == io.EOF
+}
+
+// FirstByteConfig bounds the wait for the first byte of a promised body. Read bounds the
+// wait for the rest.
+func FirstByteConfig(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+	if length := h.ContentLength(); length > 0 || length == chunkedLength {
+		c.ReadTimeout = Grace
+	}
+	return c
+}
+
+// chunkedLength is the transport's length of a chunked body.
+const chunkedLength = -1

@@ -1,0 +1,140 @@
+package body
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+// deadlines is a connection that remembers until when it may be read.
+type deadlines struct {
+	net.Conn
+	set []time.Time
+}
+
+// SetReadDeadline implements net.Conn.
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.set = append(d.set, t)
+	return nil
+}
+
+// pieces is a body that arrives piece by piece, each so many bytes; then it stalls.
+type pieces []int
+
+// Read implements io.Reader.
+func (p *pieces) Read(into []byte) (int, error) {
+	if len(*p) == 0 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n := min((*p)[0], len(into))
+	if (*p)[0] -= n; (*p)[0] == 0 {
+		*p = (*p)[1:]
+	}
+	return n, nil
+}
+
+func newBody(total int) *buffer {
+	return &buffer{budget: newBudget(total), owner: owner{org: ledger.ID{1}}}
+}
+
+func TestSlowBodiesEnd(t *testing.T) {
+	conn, b := new(deadlines), newBody(maxBody)
+	began := time.Now()
+	err := b.fill(&pieces{4, 1000, 8 << 10}, maxBody, maxBody, conn)
+	if !timedOut(err) {
+		t.Fatal(err)
+	}
+	first, last := conn.set[0], conn.set[len(conn.set)-1]
+	// bodyGrace, and a second for each 8 KiB that have come.
+	if late := first.Sub(began); late < Grace || late > Grace+time.Minute {
+		t.Errorf("after 4 bytes the next may come for %v", late)
+	}
+	if more := last.Sub(first); more < time.Second || more > 1130*time.Millisecond {
+		t.Errorf("9192 bytes more allow %v", more)
+	}
+	if !slices.IsSortedFunc(conn.set, time.Time.Compare) {
+		t.Errorf("deadlines %v", conn.set)
+	}
+}
+
+// Memory follows what has arrived, not what is promised.
+func TestPromisedBytesAreNotAllocated(t *testing.T) {
+	for arrived, charged := range map[int]int{
+		4:                 0,
+		FirstBuffer:       2 * FirstBuffer, // full: the next byte needs room
+		3 * FirstBuffer:   4 * FirstBuffer,
+		maxBody/2 - 1:     maxBody / 2,
+		maxBody - 1:       maxBody,
+		FirstBuffer/2 + 1: 0,
+	} {
+		b := newBody(2 * Shares * maxBody)
+		if err := b.fill(&pieces{arrived}, maxBody, maxBody, new(deadlines)); !timedOut(err) {
+			t.Fatal(err)
+		}
+		if b.charged != charged || b.budget.held() != charged || len(b.buf) != arrived || (charged > 0 && cap(b.buf) > charged+charged/8) {
+			t.Errorf("%d bytes of %d: %d are charged, the buffer has %d of %d", arrived, maxBody, b.charged, len(b.buf), cap(b.buf))
+		}
+		budget := b.budget
+		b.release()
+		if budget.held() != 0 || len(budget.of) != 0 {
+			t.Errorf("afterwards %d bytes are charged", budget.held())
+		}
+	}
+}
+
+func TestBodiesAtTheirBound(t *testing.T) {
+	const bound = 3*FirstBuffer + 5
+	for _, chunked := range []bool{false, true} {
+		for _, size := range []int{0, 1, FirstBuffer - 1, FirstBuffer, FirstBuffer + 1, bound - 1, bound, bound + 1, 2 * bound} {
+			b, sent, length := newBody(Shares*maxBody), bytes.Repeat([]byte{'x'}, size), size
+			if chunked {
+				length = chunkedLength
+			} else if size > bound {
+				continue // refused before anything is read
+			}
+			err := b.fill(bytes.NewReader(sent), length, bound, new(deadlines))
+			if size > bound {
+				if !ledger.IsRefusal(err, web.PayloadTooLarge) {
+					t.Errorf("%d of %d bytes: %v", size, bound, err)
+				}
+			} else if err != nil || !bytes.Equal(b.buf, sent) {
+				t.Errorf("%d of %d bytes: %v, read %d", size, bound, err, len(b.buf))
+			}
+		}
+	}
+}
+
+func TestBodyThatBreaksOffIsNone(t *testing.T) {
+	b := newBody(maxBody)
+	if err := b.fill(strings.NewReader("{}"), 3, maxBody, new(deadlines)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+}
+
+func TestBudgetHasRoomForOthers(t *testing.T) {
+	b := newBudget(100)
+	one, other := owner{org: ledger.ID{1}}, owner{from: netip.MustParseAddr("192.0.2.1")}
+	for _, step := range []struct {
+		who  owner
+		n    int
+		fits bool
+	}{{one, 20, true}, {one, 6, false}, {one, 5, true}, {one, 1, false}, {other, 25, true}, {owner{}, 25, true}, {owner{org: ledger.ID{2}}, 20, true}, {owner{org: ledger.ID{3}}, 6, false}, {owner{org: ledger.ID{3}}, 5, true}} {
+		if got := b.take(step.who, step.n); got != step.fits {
+			t.Errorf("%d for %v: %v", step.n, step.who, got)
+		}
+	}
+	b.give(one, 25)
+	if b.held() != 75 || !b.take(owner{org: ledger.ID{3}}, 20) {
+		t.Errorf("%d are held", b.held())
+	}
+}

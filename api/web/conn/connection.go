@@ -1,0 +1,309 @@
+package conn
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
+
+	"mizan/api/connlimit"
+	"mizan/internal/wiping"
+)
+
+// Bounds of what is read from a caller whose connection the server ends.
+const (
+	lingerTime  = 2 * time.Second
+	lingerBytes = 16 << 20
+)
+
+// Listener accepts connections that wipe their buffers, deliver a refusal before they
+// close, and can be closed before they have asked for anything.
+type Listener struct {
+	net.Listener
+	Silent *Silent
+}
+
+// Accept implements net.Listener.
+func (l Listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	b := &base{under: c, silent: l.Silent}
+	l.Silent.add(b)
+	b.place, _ = socketOf(c).(*connlimit.Conn)
+	if secure, ok := c.(*wiping.Conn); ok {
+		return &secureConnection{Conn: secure, base: b}, nil
+	}
+	return &connection{Conn: c, base: b}, nil
+}
+
+// socketOf is the connection that TLS runs on, or the connection itself.
+func socketOf(c net.Conn) net.Conn {
+	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
+		return secure.NetConn()
+	}
+	return c
+}
+
+// NoteState is called by the transport when a connection's state changes.
+func NoteState(c net.Conn, state fasthttp.ConnState) {
+	if over, ours := c.(interface{ wipe() }); ours && state == fasthttp.StateClosed {
+		over.wipe()
+	}
+}
+
+// connection is a connection in the clear.
+type connection struct {
+	net.Conn
+	*base
+}
+
+// wipe is called when the transport is done with the connection.
+func (c *connection) wipe() { c.base.wipe() }
+
+// Read implements net.Conn.
+func (c *connection) Read(p []byte) (int, error) { return c.base.read(p) }
+
+// Close implements net.Conn.
+func (c *connection) Close() error { return c.base.close() }
+
+// secureConnection is a connection over TLS. It has the methods by which the transport
+// knows TLS.
+type secureConnection struct {
+	*wiping.Conn
+	*base
+}
+
+// Read implements net.Conn.
+func (c *secureConnection) Read(p []byte) (int, error) { return c.base.read(p) }
+
+// Close implements net.Conn.
+func (c *secureConnection) Close() error { return c.base.close() }
+
+// wipe is called when the transport is done with the connection.
+func (c *secureConnection) wipe() {
+	c.base.wipe()
+	c.Conn.Wipe()
+}
+
+// base is what both kinds of connections have in common.
+type base struct {
+	under   net.Conn
+	silent  *Silent
+	place   *connlimit.Conn // nil where connections are not bounded
+	hasSent atomic.Bool     // the caller has sent something
+	ended   atomic.Bool     // the caller sends nothing more
+	hungUp  atomic.Bool
+	buffer  []byte // of the transport's reader; nil before the first read
+}
+
+// read overwrites what the reader's buffer kept of the last request before the buffer is
+// filled again: the reader asks only for the part that it is done with.
+func (b *base) read(p []byte) (int, error) {
+	if b.buffer == nil {
+		b.buffer = p[:cap(p)] // a reader that is empty asks for all of its buffer
+		readerBuffers.take(b)
+	}
+	if b.reuses(p) {
+		clear(p)
+	}
+	n, err := b.under.Read(p)
+	switch {
+	case err == io.EOF && n > 0:
+		err = nil // TLS says so with the last bytes; the next read says it again
+	case err == io.EOF:
+		b.ended.Store(true)
+	}
+	if n > 0 && !b.hasSent.Load() && !b.silent.remove(b) {
+		return 0, net.ErrClosed // let go at this moment: nothing of it may begin
+	}
+	return n, err
+}
+
+// reuses tells whether p is the end of the reader's buffer. A large body is read past it,
+// into a buffer that holds nothing yet.
+func (b *base) reuses(p []byte) bool {
+	return len(p) > 0 && &p[:cap(p)][cap(p)-1] == &b.buffer[len(b.buffer)-1]
+}
+
+// close ends the connection. Closing one with unread bytes resets it, and a caller that is
+// still sending would never see why it was refused. So where the server hung up, what the
+// caller sends is read for a while first.
+func (b *base) close() error {
+	b.silent.remove(b)
+	if b.hungUp.Load() { // set by a handler: the transport is done with the request, and closes the connection for it
+		b.wipe()
+		half, ok := b.under.(interface{ CloseWrite() error })
+		if ok && half.CloseWrite() == nil && b.under.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = Discard(b.under, lingerBytes)
+		}
+	}
+	return b.under.Close()
+}
+
+// wipe overwrites what the reader's buffer holds when the connection ends. The transport
+// gives the reader to another connection, which overwrites the buffer too, but only when
+// it reads.
+func (b *base) wipe() { readerBuffers.leave(b) }
+
+// readerBuffers knows which connection owns each buffer of the transport's readers.
+var readerBuffers = ownership{of: make(map[*byte]*base)}
+
+// ownership says which connection has read into a buffer last. A connection may learn that
+// it has ended after another one has taken over its reader.
+type ownership struct {
+	mu sync.Mutex
+	of map[*byte]*base // by the buffer's first byte; guarded by mu
+}
+
+// take makes the connection the owner of its buffer.
+func (o *ownership) take(b *base) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.of[&b.buffer[0]] = b
+}
+
+// leave overwrites the connection's buffer, if it still owns it.
+func (o *ownership) leave(b *base) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if b.buffer != nil && o.of[&b.buffer[0]] == b {
+		clear(b.buffer)
+		delete(o.of, &b.buffer[0])
+	}
+}
+
+func (b *base) hangUp()        { b.hungUp.Store(true) }
+func (b *base) hungUpOn() bool { return b.hungUp.Load() }
+func (b *base) over() bool     { return b.ended.Load() }
+
+func (b *base) known() {
+	if b.place != nil {
+		b.place.Known()
+	}
+}
+
+// MarkAuthenticated says that the caller of this request has shown a valid credential:
+// where connections are short, those of others are closed first.
+func MarkAuthenticated(ctx *fasthttp.RequestCtx) {
+	if c, ok := ctx.Conn().(interface{ known() }); ok {
+		c.known()
+	}
+}
+
+// HangUp ends the connection after this answer although the caller may still be sending.
+func HangUp(ctx *fasthttp.RequestCtx) {
+	ctx.SetConnectionClose()
+	if c, ok := ctx.Conn().(interface{ hangUp() }); ok {
+		c.hangUp()
+	}
+}
+
+// HungUpOn tells whether HangUp was called for this connection.
+func HungUpOn(ctx *fasthttp.RequestCtx) bool {
+	c, ok := ctx.Conn().(interface{ hungUpOn() bool })
+	return ok && c.hungUpOn()
+}
+
+// BrokenOff tells whether the connection ended while a request was being read. The
+// transport takes that for the end of a chunked body.
+func BrokenOff(c net.Conn) bool {
+	b, ok := c.(interface{ over() bool })
+	return ok && b.over()
+}
+
+// Silent are the connections that have not sent anything yet. The transport takes them for
+// busy until their read time-out, so a stop would wait for them.
+type Silent struct {
+	mu     sync.Mutex
+	conns  map[*base]struct{} // guarded by mu
+	closed bool               // guarded by mu
+}
+
+func (s *Silent) add(b *base) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		_ = b.under.Close()
+		return
+	}
+	if s.conns == nil {
+		s.conns = make(map[*base]struct{})
+	}
+	s.conns[b] = struct{}{}
+}
+
+// remove tells whether the connection was still there.
+func (s *Silent) remove(b *base) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, there := s.conns[b]; !there {
+		return false
+	}
+	delete(s.conns, b)
+	b.hasSent.Store(true)
+	return true
+}
+
+// CloseAll closes them, and those that are added later.
+func (s *Silent) CloseAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for b := range s.conns {
+		_ = b.under.Close()
+	}
+	clear(s.conns)
+}
+
+// scrap is how many bytes are discarded at once.
+const scrap = 4 << 10
+
+var scraps = sync.Pool{New: func() any { return new([scrap]byte) }}
+
+// Discard reads about n bytes and wipes them: there may be cards in them. The error is
+// never nil.
+func Discard(from io.Reader, n int) (read int, err error) {
+	b := scraps.Get().(*[scrap]byte)
+	defer scraps.Put(b)
+	defer clear(b[:])
+	for read < n {
+		var some int
+		some, err = from.Read(b[:])
+		if read += some; err != nil {
+			return read, err
+		}
+	}
+	return read, io.ErrShortBuffer
+}
+
+// CallerGone tells whether the other end has closed the connection, even behind data that
+// is not read yet (the close_notify of TLS).
+func CallerGone(c net.Conn) (gone bool) {
+	switch b := c.(type) {
+	case *connection:
+		c = b.Conn
+	case *secureConnection:
+		c = b.Conn
+	}
+	socket, ok := socketOf(c).(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	err = raw.Control(func(fd uintptr) {
+		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(polled, 0)
+		gone = err == nil && n > 0
+	})
+	return gone || err != nil
+}

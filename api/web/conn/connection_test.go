@@ -1,0 +1,51 @@
+package conn
+
+import (
+	"bytes"
+	"net"
+	"testing"
+)
+
+func TestReadingWipesWhatWasReadBefore(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer func() { _ = ours.Close() }()
+	c := &connection{Conn: theirs, base: &base{under: theirs, silent: new(Silent)}}
+	c.silent.add(c.base)
+	buffer := []byte("4242424242424242 and what else is left")
+	go func() { _, _ = ours.Write([]byte("new")) }()
+	n, err := c.Read(buffer)
+	if err != nil || string(buffer[:n]) != "new" {
+		t.Fatal(n, err)
+	}
+	if !bytes.Equal(buffer[n:], make([]byte, len(buffer)-n)) {
+		t.Errorf("still there: %q", buffer[n:])
+	}
+}
+
+// The transport gives the reader of a connection that is over to the next one, maybe
+// before the first one's end is known: then what is in it is the next one's.
+func TestTheReadersBufferIsWipedAtTheEndUnlessAnotherConnectionHasIt(t *testing.T) {
+	buffer := make([]byte, 64)
+	reads := func(text string) *base {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { _ = ours.Close() })
+		l := &base{under: theirs, silent: new(Silent)}
+		l.silent.add(l)
+		go func() { _, _ = ours.Write([]byte(text)) }()
+		if n, err := l.read(buffer); err != nil || string(buffer[:n]) != text {
+			t.Fatal(n, err)
+		}
+		return l
+	}
+	first := reads("4242424242424242")
+	second := reads("cvv=739")
+	if first.wipe(); !bytes.HasPrefix(buffer, []byte("cvv=739\x00")) {
+		t.Errorf("the first one's end leaves %q", buffer)
+	}
+	if second.wipe(); !bytes.Equal(buffer, make([]byte, len(buffer))) {
+		t.Errorf("the second one's end leaves %q", buffer)
+	}
+	if readerBuffers.of[&buffer[0]] != nil {
+		t.Error("the buffer is still somebody's")
+	}
+}

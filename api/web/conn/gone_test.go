@@ -1,0 +1,92 @@
+package conn
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"mizan/internal/wiping"
+)
+
+// joined is two ends of a loopback connection, as the server sees it and as its
+// caller does.
+func joined(t *testing.T, secure bool) (ours, theirs net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secure {
+		l = wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{ownCertificate(t)}})
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	dialled := make(chan net.Conn, 1)
+	go func() {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err == nil && secure {
+			client := tls.Client(c, &tls.Config{InsecureSkipVerify: true}) // #nosec G402: a certificate of this test
+			err, c = client.Handshake(), client
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		dialled <- c
+	}()
+	ours, err = Listener{Listener: l, Silent: new(Silent)}.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, ok := ours.(*secureConnection); ok {
+		if err := c.Handshake(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ours, <-dialled
+}
+
+func ownCertificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// TLS says farewell before it closes, so that unread data hides the end.
+func TestACallerWhoHasGoneIsNoticed(t *testing.T) {
+	for name, secure := range map[string]bool{"in the clear": false, "over TLS": true} {
+		ours, theirs := joined(t, secure)
+		if _, err := theirs.Write([]byte("the next request")); err != nil {
+			t.Fatal(err)
+		}
+		if CallerGone(ours) {
+			t.Errorf("%s: a caller who waits was taken for gone", name)
+		}
+		_ = theirs.Close()
+		for until := time.Now().Add(2 * time.Minute); !CallerGone(ours); runtime.Gosched() {
+			if time.Now().After(until) {
+				t.Fatalf("%s: a caller who has gone was taken for waiting", name)
+			}
+		}
+		_ = ours.Close()
+		if !CallerGone(ours) {
+			t.Errorf("%s: a closed connection has nobody at its end", name)
+		}
+	}
+	if CallerGone(nil) {
+		t.Error("what is no socket cannot be asked")
+	}
+}

@@ -1,0 +1,84 @@
+package credentials
+
+import (
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/internal/secret"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Digits of a card number that may be stored openly, at its beginning and its end.
+const (
+	BINDigits  = 6
+	LastDigits = 4
+)
+
+// MoneyStorage is a money_storage object: of a create, or of the continuation of a hosted
+// transaction.
+type MoneyStorage struct {
+	Storage payment.Storage     // aliases the body
+	Kept    payment.Credentials // what may be stored
+	Card    *secret.Card        // nil: the method is not a card
+}
+
+// Check reads the object and checks it by the rules for a transaction of type t. Faults
+// are added to list.
+func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) {
+	if !web.IsObject(object) {
+		list.Add("money_storage", "money_storage must be an object")
+		return
+	}
+	m := jsonwalk.MembersOf(object)
+	for {
+		name, value, more := m.Next()
+		if !more {
+			break
+		}
+		if into := c.Storage.Key(name); into != nil && web.Present(value) != nil {
+			if *into, _ = jsonwalk.Text(value); *into == nil {
+				*into = []byte{} // not a string: every rule refuses it
+			}
+		}
+	}
+	c.Storage.Check(t, func(key, detail string) {
+		list.Add("money_storage."+key, detail)
+	})
+}
+
+// Keep copies credentials that have passed the check out of the body: the card into one
+// allocation, and what may be stored apart from it.
+func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
+	c.Kept.Method, _ = payment.Method(c.Storage.Type)
+	c.Kept.Network, _ = money.ParseNetwork(string(c.Storage.Network))
+	if c.Kept.Method != payment.BankCard {
+		return
+	}
+	s, number := &c.Storage, c.Storage.CardNumber
+	c.Kept.CardBIN = string(number[:BINDigits])
+	c.Kept.CardLast4 = string(number[len(number)-LastDigits:])
+	c.Kept.CardPrint = fingerprint(number)
+
+	all := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
+	part := func(value []byte) []byte {
+		from := len(all)
+		all = append(all, value...)
+		return all[from:len(all):len(all)]
+	}
+	c.Card = &secret.Card{Number: part(number), Holder: part(s.CardHolder), ExpMonth: part(s.ExpMonth), ExpYear: part(s.ExpYear)}
+	if t == payment.Payment {
+		c.Card.CVV = part(s.CVV) // a payout has no use for it
+	}
+}
+
+// Wipe overwrites what was unescaped of the object; the server wipes the body itself. The
+// card stays.
+func (c *MoneyStorage) Wipe() {
+	s := &c.Storage
+	for _, part := range [...][]byte{
+		s.CardNumber, s.CardHolder, s.ExpMonth, s.ExpYear, s.CVV,
+		s.RoutingNumber, s.AccountNumber, s.SortCode, s.InstitutionNumber, s.TransitNumber,
+	} {
+		clear(part)
+	}
+}

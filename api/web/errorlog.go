@@ -1,0 +1,38 @@
+package web
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/ledger"
+)
+
+// Errors answers with errors, and logs those that are the service's own. Neither bodies
+// nor details of refusals are logged: both may hold what was sent.
+type Errors struct {
+	Log *slog.Logger
+}
+
+// Answer answers a request with an error.
+func (e Errors) Answer(req *Request, err error) {
+	status := WriteError(req.RequestCtx, err)
+	level := slog.LevelError
+	if status == fiber.StatusServiceUnavailable {
+		level = slog.LevelDebug // an overloaded service must not fill its log, or a full disk
+	}
+	if status >= fiber.StatusInternalServerError {
+		e.Log.Log(req.RequestCtx, level, "request failed", "request_id", string(req.Response.Header.PeekBytes(HeaderRequestID)),
+			"method", req.Route.Method, "route", req.Route.Path, "status", status, "error", errorClass(err))
+	}
+}
+
+// errorClass is what may be logged of an error.
+func errorClass(err error) string {
+	var refusal *ledger.Refusal
+	if errors.As(err, &refusal) {
+		return refusal.Op + ": " + string(refusal.Code)
+	}
+	return err.Error()
+}

@@ -1,0 +1,193 @@
+package web
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"mizan/internal/jsonwalk"
+	"mizan/internal/steps"
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
+
+// Codes that only the HTTP layer refuses with.
+const (
+	BadRequest           ledger.Code = "bad_request"
+	MethodNotAllowed     ledger.Code = "method_not_allowed"
+	PayloadTooLarge      ledger.Code = "payload_too_large"
+	UnsupportedMediaType ledger.Code = "unsupported_media_type"
+	RateLimited          ledger.Code = "rate_limited"
+	RequestTimeout       ledger.Code = "request_timeout"
+	HeadersTooLarge      ledger.Code = "headers_too_large"
+	DestinationMissing   ledger.Code = "destination_missing" // no target_bank_id
+	versionNotSupported  ledger.Code = "http_version_not_supported"
+)
+
+// shape is one of the three error bodies of the specification, "Errors".
+type shape uint8
+
+const (
+	message shape = iota + 1 // {error, message}
+	fields                   // {errors: [{code, detail, field?}]}
+	bare                     // {error}
+)
+
+// answer is how a refusal code is answered. Without a name the code itself is the error's
+// name; without a text the refusal's detail is shown.
+type answer struct {
+	status int
+	shape  shape
+	name   string
+	text   string
+	retry  int // seconds of Retry-After
+}
+
+// answers maps every code, of package ledger and of this layer, to its answer.
+var answers = map[ledger.Code]answer{
+	ledger.Invalid:              {status: fiber.StatusUnprocessableEntity, shape: fields},
+	ledger.WrongParams:          {status: fiber.StatusUnprocessableEntity, shape: bare, name: "wrong params - can't init tx"},
+	ledger.InvalidRefundAmount:  {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.NotReversible:        {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.InvalidCaptureAmount: {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.NotContinuable:       {status: fiber.StatusUnprocessableEntity, shape: fields},
+	ledger.Expired:              {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.NotFound:             {status: fiber.StatusNotFound, shape: message},
+	ledger.Conflict:             {status: fiber.StatusConflict, shape: message},
+	ledger.Forbidden:            {status: fiber.StatusForbidden, shape: message},
+	ledger.Unauthorized:         {status: fiber.StatusUnauthorized, shape: bare},
+	ledger.ModuleNotActive:      {status: fiber.StatusForbidden, shape: message},
+	ledger.Unavailable:          {status: fiber.StatusServiceUnavailable, shape: message, retry: 1},
+	ledger.Internal:             {status: fiber.StatusInternalServerError, shape: message, text: "something went wrong on our side"},
+	ledger.IllegalTransition:    {status: fiber.StatusConflict, shape: message, name: "conflict"},
+
+	ledger.ClaimTaken:        {status: fiber.StatusConflict, shape: message, name: "conflict"},
+	ledger.StaleVersion:      {status: fiber.StatusConflict, shape: message, name: "conflict"},
+	ledger.InsufficientFunds: {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.LimitExceeded:     {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.OutOfRange:        {status: fiber.StatusUnprocessableEntity, shape: message},
+
+	BadRequest:           {status: fiber.StatusBadRequest, shape: message},
+	MethodNotAllowed:     {status: fiber.StatusMethodNotAllowed, shape: message},
+	PayloadTooLarge:      {status: fiber.StatusRequestEntityTooLarge, shape: message},
+	UnsupportedMediaType: {status: fiber.StatusUnsupportedMediaType, shape: message},
+	RateLimited:          {status: fiber.StatusTooManyRequests, shape: message, retry: 1},
+	RequestTimeout:       {status: fiber.StatusRequestTimeout, shape: message},
+	HeadersTooLarge:      {status: fiber.StatusRequestHeaderFieldsTooLarge, shape: message},
+	DestinationMissing:   {status: fiber.StatusBadRequest, shape: bare, name: "id and target_bank_id are required"},
+	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: message},
+}
+
+// WriteError answers with an error and returns the status.
+func WriteError(ctx *fasthttp.RequestCtx, err error) int {
+	var faults *schema.Faults
+	if errors.As(err, &faults) {
+		WriteJSON(ctx, fiber.StatusUnprocessableEntity, appendFaults(nil, faults))
+		return fiber.StatusUnprocessableEntity
+	}
+	refusals := RefusalsOf(err)
+	first := refusals[0]
+	a, known := answers[first.Code]
+	if !known {
+		a = answers[ledger.Internal]
+		first = &ledger.Refusal{Code: ledger.Internal}
+	}
+	body := make([]byte, 0, 256)
+	switch a.shape {
+	case fields:
+		body = appendProblems(body, refusals)
+	case bare:
+		body = append(body, `{"error":`...)
+		body = append(jsonwalk.AppendText(body, a.nameOf(first)), '}')
+	default:
+		body = append(body, `{"error":`...)
+		body = jsonwalk.AppendText(body, a.nameOf(first))
+		body = append(body, `,"message":`...)
+		body = append(appendBounded(body, a.textOf(first)), '}')
+	}
+	if a.retry > 0 && len(ctx.Response.Header.PeekBytes(HeaderRetryAfter)) == 0 {
+		ctx.Response.Header.SetCanonical(HeaderRetryAfter, strconv.AppendInt(nil, int64(a.retry), 10))
+	}
+	WriteJSON(ctx, a.status, body)
+	return a.status
+}
+
+func (a *answer) nameOf(r *ledger.Refusal) string {
+	if a.name != "" {
+		return a.name
+	}
+	return string(r.Code)
+}
+
+func (a *answer) textOf(r *ledger.Refusal) string {
+	switch {
+	case a.text != "":
+		return a.text
+	case r.Field != "":
+		return r.Field + ": " + r.Detail
+	}
+	return r.Detail
+}
+
+// appendBounded appends the text of an error up to a bound: it may repeat what was sent.
+func appendBounded(dst []byte, text string) []byte {
+	steps.Took(min(len(text), 2*maxDetail))
+	return jsonwalk.AppendText(dst, Truncate([]byte(text[:min(len(text), 2*maxDetail)]), maxDetail))
+}
+
+func appendProblems(dst []byte, list Problems) []byte {
+	dst = append(dst, `{"errors":[`...)
+	for i, r := range list[:min(len(list), maxProblems)] {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"code":`...)
+		dst = jsonwalk.AppendText(dst, string(r.Code))
+		dst = append(dst, `,"detail":`...)
+		dst = appendBounded(dst, r.Detail)
+		if r.Field != "" {
+			dst = append(dst, `,"field":`...)
+			dst = appendBounded(dst, r.Field)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, `]}`...)
+}
+
+// appendFaults appends the body of a contract's 422: each refused field once with all of
+// its messages. An unknown action is also the message of the whole.
+func appendFaults(dst []byte, faults *schema.Faults) []byte {
+	e := Encoder{Buf: dst}
+	e.Open('{')
+	e.Word("error", "unprocessable_entity")
+	for _, fault := range faults.List {
+		if fault.Field == "action" {
+			e.Key("message")
+			e.Buf = appendBounded(e.Buf, fault.Message)
+			break
+		}
+	}
+	e.Enter("details", '{')
+	listed := make(map[string]bool)
+	list := faults.List[:min(len(faults.List), maxProblems)]
+	for _, fault := range list {
+		if listed[fault.Field] {
+			continue
+		}
+		listed[fault.Field] = true
+		e.Comma()
+		e.Buf = append(appendBounded(e.Buf, fault.Field), ':', '[')
+		for _, other := range list {
+			if other.Field == fault.Field {
+				e.Comma()
+				e.Buf = appendBounded(e.Buf, other.Message)
+			}
+		}
+		e.Close(']')
+	}
+	e.Close('}')
+	e.Close('}')
+	return e.Buf
+}

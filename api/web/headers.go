@@ -1,0 +1,27 @@
+package web
+
+// Names of headers in canonical form, and values that never change.
+var (
+	HeaderRetryAfter   = []byte("Retry-After")
+	HeaderRequestID    = []byte("X-Request-Id")
+	HeaderLocation     = []byte("Location")
+	HeaderNoSniff      = []byte("X-Content-Type-Options")
+	HeaderCache        = []byte("Cache-Control")
+	HeaderMismatch     = []byte("X-Idempotent-Mismatch")
+	HeaderAPIKey       = []byte("X-Api-Key")
+	HeaderOrganization = []byte("X-Organization-Id")
+	HeaderTLSOnly      = []byte("Strict-Transport-Security")
+
+	headerReplay      = []byte("X-Idempotent-Replay")
+	headerIdempotency = []byte("Idempotency-Key")
+	headerForwarded   = []byte("X-Forwarded-For")
+	headerForwardedBy = []byte("X-Forwarded-Proto")
+
+	ValueNoSniff        = []byte("nosniff")
+	ValueNoStore        = []byte("no-store")
+	ValueJSON           = []byte("application/json")
+	ValueTLSOnly        = []byte("max-age=31536000") // a year
+	ValueTLSOnlyBriefly = []byte("max-age=3600")
+
+	valueTrue = []byte("true")
+)

@@ -1,0 +1,37 @@
+package web
+
+import (
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+)
+
+// ParseID reads a UUID in its usual form. The error is NotFound: an id that is none is
+// answered like one that does not exist.
+func ParseID(text string) (ledger.ID, error) {
+	const usual = 36
+	if len(text) != usual {
+		return ledger.ID{}, NotFound()
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return ledger.ID{}, NotFound()
+	}
+	return id, nil
+}
+
+// AppendID appends a UUID in its usual form.
+func AppendID(dst []byte, id ledger.ID) []byte {
+	const digits = "0123456789abcdef"
+	for i, b := range id {
+		switch i {
+		case 4, 6, 8, 10:
+			dst = append(dst, '-')
+		}
+		dst = append(dst, digits[b>>4], digits[b&15])
+	}
+	return dst
+}
+
+// NotFound is the answer for what does not exist and for what is another's.
+func NotFound() error { return ledger.Refuse("web", ledger.NotFound, "there is no such thing") }

@@ -1,0 +1,44 @@
+package web
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+func requestOf(method, path, body string) *Request {
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Request.Header.SetMethod(method)
+	ctx.Request.SetRequestURI(path)
+	ctx.Request.SetBodyString(body)
+	return &Request{RequestCtx: ctx}
+}
+
+func TestRequestsAreToldApartByMethodPathAndBody(t *testing.T) {
+	k := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("%x", b) }}
+	seen := map[[sha256.Size]byte]string{}
+	for _, r := range [][3]string{
+		{"POST", "/a", "body"}, {"PUT", "/a", "body"}, {"POST", "/b", "body"}, {"POST", "/a", "body "}, {"POST", "/ab", "ody"}, {"POST", "/a", ""}, {"POST", "/abody", ""},
+	} {
+		h := k.hash(requestOf(r[0], r[1], r[2]))
+		if other, there := seen[h]; there {
+			t.Errorf("%v and %s have one hash", r, other)
+		}
+		seen[h] = fmt.Sprint(r)
+		if again := k.hash(requestOf(r[0], r[1], r[2])); again != h {
+			t.Errorf("%v has two hashes", r)
+		}
+	}
+}
+
+// Whoever reads the store must not be able to try out the digits of a card.
+func TestRequestsHashIsKeyed(t *testing.T) {
+	r := requestOf("POST", "/a", `{"cvv":"123"}`)
+	one := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
+	two := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}
+	if one.hash(r) == two.hash(r) {
+		t.Error("the hash is the same under another key")
+	}
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"strings"
+	"time"
+
+	"mizan/ledger"
+)
+
+// InstantLayout is how answers write a time: "2026-09-03T10:15:30.123456+00:00".
+const InstantLayout = "2006-01-02T15:04:05.000000-07:00"
+
+// Forever is after everything that is booked.
+const Forever = ledger.Micros(1<<63 - 1)
+
+// DayOrInstant names the forms of a bound that may also be a day.
+const DayOrInstant = "a day, YYYY-MM-DD, or an RFC 3339 time"
+
+// instantLayouts are the forms of ISO 8601. A time without an offset is UTC, and seconds
+// may have a fraction.
+var instantLayouts = [...]string{
+	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04Z07:00",
+	"20060102T150405Z0700", "20060102T150405Z07", "2006-01-02T15:04:05", "2006-01-02T15:04",
+}
+
+// ParseInstant reads a time in one of the protocol's forms: ISO 8601, or "YYYY-MM-DD
+// HH:MM:SS.ffffff Etc/UTC".
+func ParseInstant(text string) (time.Time, bool) {
+	if wall, named := strings.CutSuffix(text, " Etc/UTC"); named {
+		at, err := time.Parse(time.DateTime, wall)
+		return at, err == nil
+	}
+	// The '+' of an offset that was not escaped in the query arrives as a space.
+	text = strings.Replace(text, " ", "+", 1)
+	for _, layout := range instantLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// CeilMicros is the first microsecond at or after the instant, and not before 1970:
+// nothing was booked earlier, and keys have no sign.
+func CeilMicros(at time.Time) ledger.Micros {
+	m := ledger.MicrosOf(at)
+	if at.Nanosecond()%1_000 != 0 {
+		m++
+	}
+	return max(0, m)
+}
+
+// ThroughNow is an inclusive upper bound, and Forever where it is the clock's now. Booked
+// times are strictly increasing, so events that share an instant of the clock are booked
+// microseconds after it, and a query up to now has to find them. A later instant is taken
+// exactly: it may be a booked time that an answer has shown.
+func ThroughNow(at ledger.Micros, now time.Time) ledger.Micros {
+	if at == ledger.MicrosOf(now) {
+		return Forever
+	}
+	return at
+}
+
+// ParseTime reads an RFC 3339 time of a query. The '+' of an offset that was not escaped
+// arrives as a space.
+func ParseTime(text string) (time.Time, error) {
+	return time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1))
+}

@@ -1,0 +1,139 @@
+package journal
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/auth"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// Bounds of one page of entries or events.
+const (
+	maxExamined = 5_000 // events examined; a page that finds less says where the next one begins
+	minBatch    = 100   // events fetched at once
+)
+
+// EventQuery is what a list of entries or events looks for.
+type EventQuery struct {
+	Entries bool        // only events that moved money
+	Env     money.Env   // 0: both
+	Source  *ledger.ID  // nil: any
+	Account ledger.Path // empty: any
+	Name    string      // of the event; empty: any
+	From    ledger.Micros
+	To      ledger.Micros // included
+	Before  uint64        // seq; 0: from the newest
+	Limit   int
+	Who     *auth.Principal
+}
+
+// WritePage answers with a page of what the query finds. write writes the fields of one
+// event.
+func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery, write func(*web.Encoder, *ledger.Event, *Balances)) error {
+	if id, sent := q.ID("source"); sent {
+		want.Source = &id
+	}
+	if err := q.Problems.Err(); err != nil {
+		return err
+	}
+	view := journal.View()
+	defer view.Close()
+	found, next, err := want.find(view)
+	if err != nil {
+		return err
+	}
+	b, err := NewBalances(view, &req.Principal, found)
+	if err != nil {
+		return err
+	}
+	l := web.NewList()
+	for i := range found {
+		l.Row()
+		write(&l.Encoder, &found[i], b[i])
+		l.Close('}')
+	}
+	cursor := ""
+	if next != 0 {
+		cursor = strconv.FormatUint(next, 10)
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("seq", cursor))
+	return nil
+}
+
+// find is a page of matching events, and the seq below which the next page begins; 0:
+// there is none. A page ends after maxExamined events, even if few of them match.
+func (q *EventQuery) find(view *posting.View) (found []ledger.Event, next uint64, err error) {
+	before, err := q.begin(view)
+	if err != nil {
+		return nil, 0, err
+	}
+	read, err := q.reader(view)
+	if err != nil {
+		return nil, 0, err
+	}
+	n := max(minBatch, q.Limit+1)
+	for examined := 0; examined < maxExamined; examined += n {
+		batch, err := read(before, n)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range batch {
+			e := &batch[i]
+			if e.Booked < q.From {
+				return found, 0, nil
+			}
+			if q.matches(e) {
+				if len(found) == q.Limit {
+					return found, found[q.Limit-1].Seq, nil
+				}
+				found = append(found, *e)
+			}
+			before = e.Seq
+		}
+		if len(batch) < n {
+			return found, 0, nil
+		}
+	}
+	return found, before, nil
+}
+
+// begin is the seq below which the search starts: the cursor's, or the first after the end
+// of the time that is asked for. 0: the newest.
+func (q *EventQuery) begin(view *posting.View) (uint64, error) {
+	if q.To == web.Forever {
+		return q.Before, nil
+	}
+	last, err := view.SeqAt(q.Who.Org, q.To)
+	if err != nil {
+		return 0, err
+	}
+	if q.Before != 0 {
+		return min(q.Before, last+1), nil
+	}
+	return last + 1, nil
+}
+
+// matches tells whether an event is asked for and visible to the caller.
+func (q *EventQuery) matches(e *ledger.Event) bool {
+	if q.Entries && (e.Entry == nil || !SeesAny(q.Who, e.Entry)) {
+		return false
+	}
+	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // nothing crosses environments
+		return false
+	}
+	if q.Account != "" && !slices.ContainsFunc(e.Entry.Postings, func(p ledger.Posting) bool { return p.Account == q.Account }) {
+		return false
+	}
+	return (q.Source == nil || e.Source.ID == *q.Source) && (q.Name == "" || e.Name == q.Name)
+}
+
+// SeesAny tells whether the caller sees any account of an entry.
+func SeesAny(who *auth.Principal, entry *ledger.Entry) bool {
+	return slices.ContainsFunc(entry.Postings, func(p ledger.Posting) bool { return who.Sees(p.Account) })
+}

@@ -1,0 +1,119 @@
+package journal
+
+import (
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// reading fetches at most n events below a seq (0: the newest), newest first. It returns
+// fewer only if there are no more.
+type reading func(before uint64, n int) ([]ledger.Event, error)
+
+// reader picks the shortest way to what may match: one record's events, the lines of the
+// accounts asked for, or the whole journal.
+func (q *EventQuery) reader(view *posting.View) (reading, error) {
+	switch {
+	case q.Source != nil:
+		return sourceReader(view, q.Who.Org, *q.Source)
+	case q.Account != "" || q.Who.Partner != nil:
+		accounts, err := q.accounts(view)
+		return LineReader(view, q.Who.Org, accounts), err
+	}
+	return func(before uint64, n int) (batch []ledger.Event, err error) {
+		err = view.Events(q.Who.Org, before, func(e ledger.Event) (bool, error) {
+			batch = append(batch, e)
+			return len(batch) < n, nil
+		})
+		return batch, err
+	}, nil
+}
+
+// kinds are the kinds of records that have events.
+var kinds = []ledger.Kind{
+	ledger.Transaction, ledger.Settlement, ledger.Partner, ledger.Terminal, ledger.APIKey,
+	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.Answer,
+	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention,
+}
+
+// sourceReader reads the events of the record with the id, whatever its kind.
+func sourceReader(view *posting.View, org, id ledger.ID) (reading, error) {
+	source := ledger.Source{ID: id}
+	for _, kind := range kinds {
+		_, found, err := view.Record(org, ledger.Source{Kind: kind, ID: id})
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			source.Kind = kind
+		}
+	}
+	return func(before uint64, n int) (batch []ledger.Event, err error) {
+		if source.Kind == 0 {
+			return nil, nil
+		}
+		err = view.SourceEventsBefore(org, source, before, func(e ledger.Event) (bool, error) {
+			batch = append(batch, e)
+			return len(batch) < n, nil
+		})
+		return batch, err
+	}, nil
+}
+
+// accounts are those whose lines lead to the entries: the one asked for in all its assets,
+// or all of the partner's own.
+func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
+	for _, env := range []money.Env{money.Prod, money.Test} {
+		if q.Env.Valid() && env != q.Env {
+			continue
+		}
+		under := AccountFilter{Env: env, Path: q.Account, Prefix: string(q.Account)}
+		err = under.Each(view, q.Who, func(a ledger.Account) (bool, error) {
+			accounts = append(accounts, a)
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return accounts, nil
+}
+
+// LineReader reads the events of several accounts' lines, each once.
+func LineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) reading {
+	return func(before uint64, n int) ([]ledger.Event, error) {
+		if err := view.PreloadBuffer(org, accounts); err != nil {
+			return nil, err
+		}
+		var seqs []uint64
+		for _, a := range accounts {
+			own := 0
+			last := uint64(0)
+			err := view.Lines(org, a, before, func(l posting.Line) (bool, error) {
+				if l.Seq != last {
+					seqs = append(seqs, l.Seq)
+					last = l.Seq
+					own++
+				}
+				return own < n, nil
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		slices.Sort(seqs)
+		slices.Reverse(seqs)
+		seqs = slices.Compact(seqs)
+		var batch []ledger.Event
+		for _, seq := range seqs[:min(n, len(seqs))] {
+			e, _, _, err := view.Event(org, seq)
+			if err != nil {
+				return nil, err
+			}
+			batch = append(batch, e)
+		}
+		return batch, nil
+	}
+}

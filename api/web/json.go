@@ -1,0 +1,103 @@
+package web
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/internal/jsonwalk"
+	"mizan/internal/steps"
+	"mizan/ledger"
+)
+
+// maxDepth bounds how deep objects and arrays of a body are nested.
+const maxDepth = 32
+
+// Document is a body's JSON value without white space around it. It accepts one value in
+// valid UTF-8, without lone surrogates and without two equal names in an object. The other
+// functions of this file rely on these checks.
+func Document(body []byte) ([]byte, error) {
+	if !jsontext.Value(body).IsValid() {
+		return nil, ledger.Refuse("web.Document", BadRequest, "the body is not strict JSON")
+	}
+	if depth(body) > maxDepth {
+		return nil, ledger.Refuse("web.Document", BadRequest, "the body is nested deeper than %d", maxDepth)
+	}
+	return bytes.TrimSpace(body), nil
+}
+
+// depth is how deep objects and arrays of a document are nested.
+func depth(value []byte) int {
+	deepest, now := 0, 0
+	steps.Took(len(value))
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '"':
+			i += jsonwalk.TextLength(value[i:]) - 1
+		case '{', '[':
+			now++
+			deepest = max(deepest, now)
+		case '}', ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+// Present is the value, or nil for null: in requests null means that a field is absent.
+func Present(value []byte) []byte {
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
+// IsObject tells whether a document's value is an object.
+func IsObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
+
+// IsArray tells whether a document's value is an array.
+func IsArray(value []byte) bool { return len(value) > 0 && value[0] == '[' }
+
+// IsEmptyObject tells whether a document's value is an object without members.
+func IsEmptyObject(value []byte) bool {
+	if !IsObject(value) {
+		return false
+	}
+	m := jsonwalk.MembersOf(value)
+	_, _, more := m.Next()
+	return !more
+}
+
+// Member is an object's member of that exact name; nil if there is none, or it is null.
+func Member(object []byte, name string) []byte {
+	m := jsonwalk.MembersOf(object)
+	for {
+		found, value, more := m.Next()
+		if !more {
+			return nil
+		}
+		if string(found) == name {
+			return Present(value)
+		}
+	}
+}
+
+// Without is a copy of an object that lacks the member of that exact name.
+func Without(object []byte, name string) []byte {
+	e := Encoder{Buf: make([]byte, 0, len(object))}
+	e.Open('{')
+	e.Members(object, func(found []byte) bool { return string(found) != name })
+	e.Close('}')
+	return e.Buf
+}
+
+// EmptyObject is an object without members.
+var EmptyObject = []byte("{}")
+
+// OrEmptyObject is the object, or one without members for nil.
+func OrEmptyObject(object []byte) []byte {
+	if object == nil {
+		return EmptyObject
+	}
+	return object
+}

@@ -1,0 +1,62 @@
+package payerpage
+
+import (
+	"crypto/rand"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+)
+
+func pagesOf(t testing.TB) Pages {
+	t.Helper()
+	keyring, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Pages{Base: "https://pay.example", Tokens: keyring.PageTokens()}
+}
+
+func TestTokenOpensItsOwnPageUntilItsEnd(t *testing.T) {
+	p := pagesOf(t)
+	org, id, until := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
+	for _, address := range []string{p.Address(org, id, until), p.Return(org, id, until)} {
+		path, token, _ := strings.Cut(address, "?token=")
+		if want := "https://pay.example/pay/" + id.String(); path != want && path != want+"/return" {
+			t.Errorf("the address is %s", address)
+		}
+		if got, err := p.Open(id, token, until.Add(-time.Microsecond)); got != org || err != nil {
+			t.Errorf("opens %v %v", got, err)
+		}
+		if got, err := p.Open(id, token, until); got != org || err != ErrExpired {
+			t.Errorf("at its end it opens %v %v", got, err)
+		}
+		if _, err := p.Open(uuid.New(), token, until.Add(-time.Hour)); err != ErrToken {
+			t.Errorf("another page: %v", err)
+		}
+		if _, err := pagesOf(t).Open(id, token, until.Add(-time.Hour)); err != ErrToken {
+			t.Errorf("with another key: %v", err)
+		}
+	}
+}
+
+// No token but the one that was issued opens anything, however it is written.
+func FuzzOnlyIssuedTokensOpen(f *testing.F) {
+	p := pagesOf(f)
+	org, id, until := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
+	_, issued, _ := strings.Cut(p.Address(org, id, until), "?token=")
+	for _, seed := range []string{issued, issued + "=", issued[:len(issued)-1], " " + issued, "", ".", strings.ToUpper(issued), issued + "\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, token string) {
+		got, err := p.Open(id, token, until.Add(-time.Hour))
+		if opened := err == nil && got == org; opened != (token == issued) || err != nil && got != (ledger.ID{}) {
+			t.Errorf("%q opens %v %v", token, got, err)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// Bounds of an answer to bad input.
+const (
+	maxProblems = 100 // refused fields; more are left out
+	maxDetail   = 512 // bytes of a field's name, and of what is wrong with it
+)
+
+// Problems are the refused fields of one request in the order of the checks, at most
+// maxProblems. As an error they are answered together.
+type Problems []*ledger.Refusal
+
+// Err is the problems as an error; nil if there are none.
+func (p Problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(len(p)) + ")" }
+
+// Add refuses a field. A detail repeats what was sent only where the specification says
+// so.
+func (p *Problems) Add(field, detail string) {
+	if p.Full() {
+		return
+	}
+	*p = append(*p, &ledger.Refusal{Op: "web", Code: ledger.Invalid, Field: field, Detail: detail})
+}
+
+// Full tells whether further problems are left out.
+func (p *Problems) Full() bool { return len(*p) >= maxProblems }
+
+// Err is the problems as an error; nil if there are none.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+// RefusalsOf turns any error into refusals of one code. An error that is no refusal
+// becomes Internal, or Unavailable while the process stops.
+func RefusalsOf(err error) Problems {
+	var several Problems
+	var fields directory.Refusals
+	var one *ledger.Refusal
+	switch {
+	case errors.As(err, &several):
+		return several
+	case errors.As(err, &fields):
+		return Problems(fields)
+	case errors.As(err, &one):
+		return Problems{one}
+	case errors.Is(err, posting.ErrStopped):
+		return Problems{ledger.Refuse("web", ledger.Unavailable, "the service is stopping")}
+	}
+	return Problems{ledger.Refuse("web", ledger.Internal, "unexpected error")}
+}
+
+// About tells whether a field was refused already.
+func (p Problems) About(field string) bool {
+	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
+}
+
+// Text is a JSON string of at most limit characters (not bytes); nil is the empty string.
+func (p *Problems) Text(name string, value []byte, limit int) string {
+	if value == nil {
+		return ""
+	}
+	text, isText := jsonwalk.Text(value)
+	if !isText {
+		p.Add(name, name+" must be a string")
+		return ""
+	}
+	if len(text) > limit && utf8.RuneCount(text) > limit {
+		p.Add(name, tooLong(name, limit))
+		return ""
+	}
+	return string(text)
+}
+
+// Object is a copy of a JSON object of at most limit bytes, as it was sent; nil is none.
+func (p *Problems) Object(name string, value []byte, limit int) []byte {
+	switch {
+	case value == nil:
+		return nil
+	case !IsObject(value):
+		p.Add(name, name+" must be an object")
+		return nil
+	case len(value) > limit:
+		p.Add(name, name+" is too large")
+		return nil
+	}
+	return bytes.Clone(value)
+}
+
+// Truncate is at most limit bytes of a text, cut between characters.
+func Truncate(s []byte, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+		for len(s) > 0 && !utf8.Valid(s) {
+			s = s[:len(s)-1]
+		}
+	}
+	return string(s)
+}
+
+// tooLong is the detail for a text above its bound.
+func tooLong(name string, limit int) string {
+	return name + " must be at most " + strconv.Itoa(limit) + " characters"
+}
+
+// shownCurrency is how many bytes of an unsupported currency's code its refusal repeats.
+const shownCurrency = 32
+
+// UnsupportedCurrency is the detail for a currency outside the closed set.
+func UnsupportedCurrency(code []byte) string {
+	return "unsupported currency " + Truncate(code, shownCurrency)
+}

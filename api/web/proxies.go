@@ -1,0 +1,59 @@
+package web
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Proxies are the addresses that may say for whom they ask.
+type Proxies []netip.Prefix
+
+// Trusts tells whether an address is a proxy's.
+func (p Proxies) Trusts(a netip.Addr) bool {
+	for _, proxy := range p {
+		if proxy.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Source is the client's address: the one that has connected or, behind trusted
+// proxies, the one that they name. Only what a trusted proxy added counts, so the list
+// is read from its end.
+func (p Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
+	address := remote(ctx)
+	if len(p) == 0 || !p.Trusts(address) {
+		return address
+	}
+	lists := ctx.Request.Header.PeekAll(string(headerForwarded))
+	for i := len(lists) - 1; i >= 0; i-- {
+		hops := strings.Split(string(lists[i]), ",")
+		for k := len(hops) - 1; k >= 0; k-- {
+			hop, err := netip.ParseAddr(strings.TrimSpace(hops[k]))
+			if err != nil {
+				return address
+			}
+			if address = hop.Unmap().WithZone(""); !p.Trusts(address) {
+				return address
+			}
+		}
+	}
+	return address
+}
+
+// Secure tells whether the request came from a trusted proxy that took it over TLS.
+func (p Proxies) Secure(ctx *fasthttp.RequestCtx) bool {
+	return p.Trusts(remote(ctx)) && strings.EqualFold(string(ctx.Request.Header.PeekBytes(headerForwardedBy)), "https")
+}
+
+// remote is the address at the other end of the connection.
+func remote(ctx *fasthttp.RequestCtx) netip.Addr {
+	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap().WithZone("")
+	}
+	return netip.Addr{}
+}

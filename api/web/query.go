@@ -1,0 +1,194 @@
+package web
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/internal/steps"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Bounds of the lists of the ledger and of the administration.
+const (
+	listDefault = 50
+	ListMax     = 500
+	maxValue    = 1024 // bytes of a parameter's value
+)
+
+// Query is the parameters of a list, each sent at most once. Reading a malformed one adds
+// a problem, and a parameter that the list does not know is refused.
+type Query struct {
+	values   map[string]string
+	Problems Problems
+}
+
+// QueryOf takes the parameters that a list knows. Any other is refused with the
+// specification's words.
+func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
+	q := &Query{values: make(map[string]string)}
+	for name, value := range ctx.QueryArgs().All() {
+		q.take(string(name), string(value), known)
+	}
+	return q
+}
+
+func (q *Query) take(name, value string, known []string) {
+	found := false
+	steps.Took(len(name) + len(value))
+	for _, k := range known {
+		steps.Took(min(len(k), len(name)) + 1)
+		found = found || k == name
+	}
+	_, twice := q.Sent(name)
+	switch {
+	case !found:
+		q.Problems.Add(Truncate([]byte(strings.ToValidUTF8(name, "?")), 64), "Unexpected field")
+	case twice:
+		q.Problems.Add(name, name+" is there twice")
+	case len(value) > maxValue || !utf8.ValidString(value):
+		q.Problems.Add(name, name+" is malformed")
+	default:
+		q.values[name] = value
+	}
+}
+
+// Text is a parameter's value; empty if it was not sent.
+func (q *Query) Text(name string) string { return q.values[name] }
+
+// Sent is a parameter's value, and whether it was sent.
+func (q *Query) Sent(name string) (value string, ok bool) {
+	value, ok = q.values[name]
+	return value, ok
+}
+
+// Forget makes a parameter one that was not sent.
+func (q *Query) Forget(name string) { delete(q.values, name) }
+
+// Env is the environment that is asked for; prod if none is.
+func (q *Query) Env() money.Env {
+	text, sent := q.Sent("env")
+	if !sent {
+		return money.Prod
+	}
+	env, known := money.ParseEnv(text)
+	if !known {
+		q.Problems.Add("env", "env must be prod or test")
+	}
+	return env
+}
+
+// Limit is how many rows a page may have.
+func (q *Query) Limit() int { return q.LimitUpTo(listDefault, ListMax) }
+
+// LimitUpTo is Limit for a list with bounds of its own.
+func (q *Query) LimitUpTo(standard, most int) int {
+	text, sent := q.Sent("limit")
+	if !sent {
+		return standard
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most || strconv.Itoa(n) != text {
+		q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(most))
+		return standard
+	}
+	return n
+}
+
+// Instant is an RFC 3339 time, or absent if none was sent.
+func (q *Query) Instant(name string, absent ledger.Micros) ledger.Micros {
+	return q.InstantOr(name, absent, "an RFC 3339 time")
+}
+
+// InstantOr is Instant for a parameter that may have other forms too. The refusal lists
+// the forms.
+func (q *Query) InstantOr(name string, absent ledger.Micros, forms string) ledger.Micros {
+	text, sent := q.Sent(name)
+	if !sent {
+		return absent
+	}
+	at, err := ParseTime(text)
+	if err != nil {
+		q.Problems.Add(name, name+" must be "+forms)
+		return absent
+	}
+	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
+}
+
+// UpTo is an inclusive upper bound; everything if none was sent.
+func (q *Query) UpTo(name string, now time.Time) ledger.Micros {
+	return ThroughNow(q.Instant(name, Forever), now)
+}
+
+// ID is a UUID; ok is false if none was sent.
+func (q *Query) ID(name string) (id ledger.ID, ok bool) {
+	text, sent := q.Sent(name)
+	if !sent {
+		return id, false
+	}
+	id, err := ParseID(text)
+	if err != nil {
+		q.Problems.Add(name, name+" must be a UUID")
+	}
+	return id, err == nil
+}
+
+// Choice is one of the words, the first if none was sent.
+func (q *Query) Choice(name string, words ...string) string {
+	text, sent := q.Sent(name)
+	if !sent {
+		return words[0]
+	}
+	for _, word := range words {
+		if text == word {
+			return word
+		}
+	}
+	q.Problems.Add(name, name+" must be one of "+strings.Join(words, ", "))
+	return words[0]
+}
+
+// SeqCursor is the cursor of a list that is newest first: the page begins below it. 0: no
+// cursor was sent.
+func (q *Query) SeqCursor() uint64 {
+	text, sent := q.Sent("cursor")
+	if !sent {
+		return 0
+	}
+	seq, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || seq == 0 || strconv.FormatUint(seq, 10) != text {
+		q.BadCursor()
+		return 0
+	}
+	return seq
+}
+
+// CursorParts takes apart a cursor that JoinCursor has made of n parts; nil: none was
+// sent.
+func (q *Query) CursorParts(n int) []string {
+	text, sent := q.Sent("cursor")
+	if !sent {
+		return nil
+	}
+	steps.Took(len(text))
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	parts := strings.Split(string(raw), "\n")
+	if err != nil || len(parts) != n || JoinCursor(parts...) != text {
+		q.BadCursor()
+		return nil
+	}
+	return parts
+}
+
+// BadCursor refuses the cursor.
+func (q *Query) BadCursor() { q.Problems.Add("cursor", "cursor is malformed") }
+
+// JoinCursor makes an opaque cursor of parts.
+func JoinCursor(parts ...string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "\n")))
+}

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"mizan/api/auth"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/schema"
+)
+
+// Request is a request that has reached its route.
+type Request struct {
+	*fasthttp.RequestCtx
+	Route     *Route
+	Principal auth.Principal // the zero value on a route for anyone, and for the administration token
+
+	// Operator says that the administration token was shown on a route that partners or
+	// sessions may call too.
+	Operator bool
+
+	path *fiber.Ctx // for the parameters of the path
+}
+
+// NewRequest is the request that the router has brought to a route.
+func NewRequest(route *Route, c *fiber.Ctx) *Request {
+	return &Request{RequestCtx: c.Context(), Route: route, path: c}
+}
+
+// Parameter is a parameter of the path, unescaped and safe to keep.
+func (req *Request) Parameter(name string) string {
+	text := req.path.Params(name)
+	if strings.IndexByte(text, '%') < 0 {
+		return text
+	}
+	unescaped, err := url.PathUnescape(text)
+	if err != nil {
+		return text
+	}
+	return unescaped
+}
+
+// Object is the body, which must be a JSON object.
+func (req *Request) Object() ([]byte, error) {
+	value, err := Document(req.Request.Body())
+	if err != nil {
+		return nil, err
+	}
+	if !IsObject(value) {
+		return nil, ledger.RefuseField("web.Object", "", "the body must be an object")
+	}
+	return value, nil
+}
+
+// Optional is the body's JSON value; an absent body is an object without members.
+func (req *Request) Optional() ([]byte, error) {
+	if len(bytes.TrimSpace(req.Request.Body())) == 0 {
+		return EmptyObject, nil
+	}
+	if !IsJSON(req.Request.Header.ContentType()) {
+		return nil, ledger.Refuse("web.Optional", UnsupportedMediaType, "the body must be application/json")
+	}
+	return Document(req.Request.Body())
+}
+
+// OptionalParams is the params object of a body; an object without members if the
+// body is absent or has no params.
+func (req *Request) OptionalParams() ([]byte, error) {
+	value, err := req.Optional()
+	if err != nil {
+		return nil, err
+	}
+	if IsObject(value) && Member(value, "params") == nil {
+		return EmptyObject, nil
+	}
+	return ParamsOf(value)
+}
+
+// ParamsOf is the params object of a body.
+func ParamsOf(body []byte) ([]byte, error) {
+	if IsObject(body) {
+		if params := Member(body, "params"); IsObject(params) {
+			return params, nil
+		}
+	}
+	return nil, ledger.RefuseField("web.ParamsOf", "params", "the body must have a params object")
+}
+
+// Input is the body as the members of an object; an absent body has none.
+func (req *Request) Input() (schema.Input, error) {
+	if len(req.Request.Body()) == 0 {
+		return schema.Input{}, nil
+	}
+	if !IsJSON(req.Request.Header.ContentType()) {
+		return nil, ledger.Refuse("web.Input", UnsupportedMediaType, "the body must be application/json")
+	}
+	value, err := Document(req.Request.Body())
+	if err != nil {
+		return nil, err
+	}
+	var input schema.Input
+	if !IsObject(value) || json.Unmarshal(value, &input) != nil {
+		return nil, ledger.RefuseField("web.Input", "body", "must be an object")
+	}
+	return input, nil
+}
+
+// Organizations finds the organizations that requests name.
+type Organizations interface {
+	SoleOrganization() (ledger.ID, bool)
+	Organization(ledger.ID) (*directory.Organization, bool)
+}
+
+// Organization is the organization that a request of the administration is about: the
+// one that its header names, or the only one that exists.
+func (req *Request) Organization(known Organizations) (ledger.ID, error) {
+	const op, header = "web.Organization", "x-organization-id"
+	named := req.Request.Header.PeekBytes(HeaderOrganization)
+	if len(named) == 0 {
+		if sole, only := known.SoleOrganization(); only {
+			return sole, nil
+		}
+		return ledger.ID{}, ledger.RefuseField(op, header, "%s is required", header)
+	}
+	if err := namedOnce(named); err != nil {
+		return ledger.ID{}, err
+	}
+	id, err := ParseID(string(named))
+	if err != nil {
+		return ledger.ID{}, ledger.RefuseField(op, header, "%s must be a UUID", header)
+	}
+	if _, found := known.Organization(id); !found {
+		return ledger.ID{}, ledger.Refuse(op, ledger.NotFound, "no such organization")
+	}
+	return id, nil
+}
+
+// IsJSON tells whether a content type is application/json. UTF-8 is the only charset
+// that it may name.
+func IsJSON(contentType []byte) bool {
+	kind, parameter, more := strings.Cut(string(contentType), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		return false
+	}
+	if !more {
+		return true
+	}
+	name, charset, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+	return strings.EqualFold(name, "charset") && strings.EqualFold(strings.Trim(charset, `"`), "utf-8")
+}

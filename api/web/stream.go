@@ -1,0 +1,74 @@
+package web
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"time"
+
+	"mizan/ledger"
+)
+
+// WriteTimeout is how long a caller may take to read a piece of an answer.
+const WriteTimeout = 30 * time.Second
+
+// StreamHead sets the headers of an answer of unknown length. They are sent before the
+// first byte of the body, which may take long.
+func (req *Request) StreamHead(media string) {
+	req.Response.Header.SetContentType(media)
+	req.Response.Header.SetCanonical(HeaderCache, ValueNoStore)
+	req.Response.Header.SetCanonical(HeaderNoSniff, ValueNoSniff)
+	req.Response.ImmediateHeaderFlush = true
+}
+
+// firstPiece is how much of a body is made before the answer begins: as much as an export
+// writes at once.
+const firstPiece = 64 << 10
+
+// Begun reads the first piece of a body, so that an error so far can still be answered as
+// one. It closes the body on an error.
+func Begun(body io.ReadCloser) (io.ReadCloser, error) {
+	first := make([]byte, firstPiece)
+	n, err := io.ReadFull(body, first)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		_ = body.Close()
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(first[:n]), body), body}, nil
+}
+
+// Streams refuses a caller that cannot notice a broken answer: HTTP/1.0 has no chunks, and
+// takes a broken connection for the end.
+func (req *Request) Streams() error {
+	if req.Request.Header.IsHTTP11() {
+		return nil
+	}
+	return ledger.Refuse("web.Streams", versionNotSupported, "this answer needs HTTP/1.1")
+}
+
+// Stream sends a body as it is read. An error breaks the connection, so that no caller
+// takes the answer for whole.
+func (req *Request) Stream(body io.ReadCloser) {
+	req.Response.SetBodyStream(&streamed{ReadCloser: body, to: req.Conn()}, -1)
+}
+
+// streamed is the body that the transport sends. The write deadline counts from the last
+// piece: a large answer may take long, but a reader that has stopped reading is cut off.
+type streamed struct {
+	io.ReadCloser
+	to net.Conn
+}
+
+// Read implements io.Reader.
+func (b *streamed) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		if late := b.to.SetWriteDeadline(time.Now().Add(WriteTimeout)); late != nil {
+			return 0, late
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// The bound on writing counts from the last piece, so that an export may take longer
+// than an answer.
+func TestALongExportIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	reader, writer := io.Pipe()
+	conn := &bounded{}
+	body := &streamed{ReadCloser: reader, to: conn}
+	go func() {
+		for range 3 {
+			_, _ = writer.Write([]byte("piece"))
+		}
+		_ = writer.Close()
+	}()
+	before := time.Now()
+	content, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(content) != "piecepiecepiece" || len(conn.bounds) < 3 {
+		t.Errorf("%q was read under the bounds %v", content, conn.bounds)
+	}
+	for _, at := range conn.bounds {
+		if at.Before(before.Add(10 * time.Second)) {
+			t.Errorf("a piece has until %v, from %v on", at, before)
+		}
+	}
+}
+
+// bounded remembers the bounds that it was given.
+type bounded struct {
+	net.Conn
+	bounds []time.Time
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *bounded) SetWriteDeadline(at time.Time) error {
+	c.bounds = append(c.bounds, at)
+	return nil
+}

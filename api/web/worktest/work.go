@@ -1,0 +1,41 @@
+package worktest
+
+import (
+	"bytes"
+	"testing"
+
+	"mizan/internal/steps"
+)
+
+func init() { steps.Count() }
+
+// Bounds of work: how often a reader may look at a byte, and how much it may do for any
+// input. A square of what the fuzz targets send is far above them.
+const (
+	stepsPerByte = 100
+	stepsAtLeast = 64 << 10
+)
+
+// Linear fails if reading takes more steps than are linear in the size of the input.
+func Linear(t *testing.T, input []byte, read func()) {
+	t.Helper()
+	before := steps.Total()
+	read()
+	if took := steps.Total() - before; took > stepsPerByte*int64(len(input))+stepsAtLeast {
+		t.Fatalf("%.80q…, %d bytes: %d steps", input, len(input), took)
+	}
+}
+
+// Repeated is an input of about a size with a piece that is repeated in its middle:
+// work that grows with the square of the number of pieces shows, whatever the piece is.
+func Repeated(head, piece, tail []byte, size int) []byte {
+	times := max(0, size-len(head)-len(tail)) / max(1, len(piece))
+	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)
+}
+
+// Add adds seeds of head, piece and tail.
+func Add(f *testing.F, seeds ...[3]string) {
+	for _, s := range seeds {
+		f.Add([]byte(s[0]), []byte(s[1]), []byte(s[2]))
+	}
+}
