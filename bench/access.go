@@ -96,7 +96,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, r.close()) }()
 	ctx, cancel := r.whileServed(ctx)
 	defer cancel()
-	cases, err := strangers(ctx, &r.sandbox, r.auditor.client)
+	cases, err := deniedCases(ctx, &r.sandbox, r.auditor.client)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 }
 
 // sample times the cases' requests, each as often, in random order.
-func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []stranger, times int, seed uint64) (names []string, samples [][]float64, err error) {
+func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCase, times int, seed uint64) (names []string, samples [][]float64, err error) {
 	c, err := d.dial(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -40,16 +40,16 @@ func (c *ContractsConfig) Validate() error {
 		return fmt.Errorf("--rate has to be 0 or more")
 	case c.Preload < 0 || c.Preload > maxPreload:
 		return fmt.Errorf("--preload has to be 0 to %d", maxPreload)
-	case len(c.lives()) == 0:
-		return fmt.Errorf("--product %q has no face in the reading", c.Product)
+	case len(c.lifecycles()) == 0:
+		return fmt.Errorf("--product %q has no variant in the reading", c.Product)
 	}
 	return nil
 }
 
-// lives are those that the run has contracts live.
-func (c *ContractsConfig) lives() (chosen []*life) {
-	for i := range contractLives {
-		l := &contractLives[i]
+// lifecycles are those of the products and readings that the run is about.
+func (c *ContractsConfig) lifecycles() (chosen []*lifecycle) {
+	for i := range contractLifecycles {
+		l := &contractLifecycles[i]
 		if (c.Reading == "both" || c.Reading == l.reading) && (c.Product == "" || c.Product == l.product) {
 			chosen = append(chosen, l)
 		}
@@ -70,8 +70,8 @@ type ContractsReport struct {
 	Ledger      string  `json:"ledger"` // "ok" or what is wrong
 }
 
-// Contracts loads a server with contracts that live from their creation to their end,
-// prints what it took and checks the ledger afterwards. Each action is durable when it
+// Contracts loads a server with contracts from their creation to their end, prints the
+// figures and checks the ledger afterwards. Each action is durable when it
 // is answered.
 func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
@@ -96,7 +96,7 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 	ctx, cancel := r.whileServed(ctx)
 	defer cancel()
 	report := ContractsReport{Header: newHeader(dir), Reading: cfg.Reading, Connections: cfg.Connections, Rate: cfg.Rate, Ledger: "ok"}
-	work := &contracts{host: r.dialer.host, sandbox: &r.sandbox, lives: cfg.lives()}
+	work := &contracts{host: r.dialer.host, sandbox: &r.sandbox, lifecycles: cfg.lifecycles()}
 	if cfg.Preload > 0 {
 		l := r.load(func() job { return &contractor{contracts: work, only: true, random: newRandom()} })
 		l.limit = uint64(cfg.Preload)
@@ -142,32 +142,32 @@ func (p *ContractsReport) print(out io.Writer) {
 	say(out, "ledger     %s", p.Ledger)
 }
 
-// contracts makes contracts live.
+// contracts is what all connections of a run share.
 type contracts struct {
-	host    string
-	sandbox *server.Sandbox
-	lives   []*life
+	host       string
+	sandbox    *server.Sandbox
+	lifecycles []*lifecycle
 }
 
-// contractor is one connection's share: one contract at a time.
+// contractor moves one contract at a time through its lifecycle, on one connection.
 type contractor struct {
 	*contracts
-	random *rand.Rand
-	only   bool // creations only
-	life   *life
-	at     int    // the next step; 0: the creation
-	id     string // of the contract
-	bytes  []byte
+	random  *rand.Rand
+	only    bool // creations only
+	current *lifecycle
+	at      int    // the next step; 0: the creation
+	id      string // of the contract
+	bytes   []byte
 }
 
-// request implements job.
+// request implements job: the next step of the contract, or another contract's creation.
 func (c *contractor) request(uint64) []byte {
-	if c.life == nil || c.at > len(c.life.steps) || c.only {
-		c.life, c.at, c.id = c.lives[c.random.IntN(len(c.lives))], 0, ""
+	if c.current == nil || c.at > len(c.current.steps) || c.only {
+		c.current, c.at, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""
 	}
-	path, body := c.life.path, c.life.create
+	path, body := c.current.path, c.current.create
 	if c.at > 0 {
-		s := &c.life.steps[c.at-1]
+		s := &c.current.steps[c.at-1]
 		path, body = path+"/"+c.id+"/"+s.action, s.body
 	}
 	body = strings.ReplaceAll(fillIDs(body), thisDay, time.Now().UTC().Format(time.DateOnly))
@@ -190,11 +190,11 @@ func (c *contractor) judge(_ uint64, a *answer) string {
 		want = 201
 	}
 	if a.status != want {
-		kind := "HTTP " + strconv.Itoa(a.status) + " of " + c.life.product
+		kind := "HTTP " + strconv.Itoa(a.status) + " of " + c.current.product
 		if c.at > 0 {
-			kind += " " + c.life.steps[c.at-1].action
+			kind += " " + c.current.steps[c.at-1].action
 		}
-		c.life = nil
+		c.current = nil
 		return kind
 	}
 	if c.at == 0 {
@@ -205,15 +205,15 @@ func (c *contractor) judge(_ uint64, a *answer) string {
 }
 
 // lost implements job.
-func (c *contractor) lost(uint64) { c.life = nil }
+func (c *contractor) lost(uint64) { c.current = nil }
 
-// thisDay stands in a body where the day goes on which it is sent.
+// thisDay is the placeholder in a body for the day on which it is sent.
 const thisDay = "{today}"
 
-// anybody stands in a body where somebody's id goes.
+// anybody is the placeholder in a body for the id of a person.
 const anybody = "{id}"
 
-// fillIDs puts a random id in each place that waits for one.
+// fillIDs replaces each such placeholder by a random id.
 func fillIDs(body string) string {
 	for {
 		at := strings.Index(body, anybody)

@@ -1,33 +1,32 @@
-// Package bench measures: payments through a real server, transfers through the
-// journal alone, and whether the time of a refusal tells why a key is not let in.
+// Package bench measures payments and contracts through a real server, transfers
+// through the journal alone, and whether the time of a refusal reveals its reason.
 //
 // The load generator shares the machine with what it measures, so it is built
-// to cost little: a goroutine and a raw connection each, request bytes prepared
-// once with only the id patched, two system calls a request, and an answer that
-// is looked at rather than decoded.
+// to cost little: one goroutine for each raw connection, request bytes prepared once
+// with only the id patched, two system calls a request, and answers that are scanned
+// instead of decoded.
 //
 // Invariants:
-//  1. With a rate, a latency counts from the instant at which the request should
-//     have been sent: a stalled server can't hide what it made wait. What was due
-//     and never sent is counted, with the time that it had waited.
-//  2. A figure is never taken from a server that lost or made up money: after a
-//     run the ledger's totals have to match what was charged, exactly. A payment
-//     whose outcome is not known is asked for again, by its txid, before that.
+//  1. With a rate, a latency counts from the instant at which the request was due: a
+//     stalled server can't hide the requests that it delayed. Requests that were due
+//     and never sent are counted, with the time that they waited.
+//  2. A run whose ledger is wrong gives no figures: its totals have to match the
+//     charged amounts exactly. Before that, a payment with an unknown outcome is
+//     looked up by its txid.
 //  3. The server is another process, with sync on, on a real disk; a report names
 //     the file system.
 //  4. Everything that was started is stopped, by pid, whatever went wrong.
-//  5. Many merchants are made in a data directory that no server has open, by the
-//     directory's own decisions. Their keys' values are in a file beside the store
-//     and nowhere else.
-//  6. Kinds of refusals are compared in random order on one connection, so that
-//     whatever else the machine does comes to all of them alike.
+//  5. Many merchants are created in a data directory that no server has open, by the
+//     directory actor's own decisions. The values of their keys are in a file beside
+//     the store only.
+//  6. Kinds of refusals are compared in random order on one connection, so that other
+//     work of the machine affects them alike.
 //
 // Callers: cmd/mizan.
 //
-// Rejected: net/http or fasthttp as the client. What they allocate, parse and
-// hand from goroutine to goroutine for each request would be taken from the
-// server's share of the cores. Rejected too: one epoll loop without goroutines.
-// It spares switches, but TLS would have to be written anew on top of it. Rejected
-// too: making merchants through the API. Each partner's password is hashed there,
-// which for ten thousand takes minutes, and each record is a Change of its own.
+// Rejected: net/http or fasthttp as the client; their allocations, parsing and
+// goroutine switches would take CPU from the server. One epoll loop without
+// goroutines; TLS would have to be written anew on top of it. Creating merchants
+// through the API; it hashes each partner's password, which takes minutes for ten
+// thousand, and makes each record a Change of its own.
 package bench

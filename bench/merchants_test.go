@@ -137,8 +137,8 @@ func TestWantedMerchantsAreBounded(t *testing.T) {
 	}
 }
 
-// house opens a data directory's store and directory, as addMerchants does.
-func house(t *testing.T, dir string, do func(*directory.Service)) {
+// withDirectory opens a data directory's store and directory, as addMerchants does.
+func withDirectory(t *testing.T, dir string, do func(*directory.Service)) {
 	t.Helper()
 	keyring, err := secret.LoadSealingKeyring(filepath.Join(dir, "keyring"))
 	if err != nil {
@@ -168,7 +168,7 @@ func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sandbox server.Sandbox
-	house(t, dir, func(s *directory.Service) {
+	withDirectory(t, dir, func(s *directory.Service) {
 		seeded, err := s.Seed(t.Context(), directory.SeedInput{})
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	org := uuid.MustParse(sandbox.OrganizationID)
-	house(t, dir, func(s *directory.Service) {
+	withDirectory(t, dir, func(s *directory.Service) {
 		for _, one := range m.Partners {
 			if n := len(s.Terminals(org, one.ID)); n != 3 {
 				t.Errorf("partner %d has %d terminals", one.ID, n)
@@ -225,9 +225,9 @@ func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 
 var largest = regexp.MustCompile(`(?m)^largest +t ([0-9.]+),`)
 
-// What the figures are is the machine's; that each case is refused as it should
-// be, and that the verdict is the table's, is not.
-func TestAccessTriesEveryStranger(t *testing.T) {
+// The figures depend on the machine; the test checks that each case is refused as it
+// should be, and that the verdict follows from the table.
+func TestAccessTriesEveryDeniedCase(t *testing.T) {
 	out, err := run(t, "bench", "access", "--data", t.TempDir(), "--samples", "50", "--partners", "2")
 	found := largest.FindStringSubmatch(out)
 	if found == nil {

@@ -1,11 +1,10 @@
-// Package crash is the test that kills: the real binary, loaded, is ended with
-// SIGKILL at random points, also while it recovers, and after each kill the
-// store is looked at from all sides.
+// Package crash is the crash test: it ends the loaded server with SIGKILL at random
+// points, also while it recovers, and checks the store after each kill.
 //
 // Invariants, each checked after every kill or, where marked, at the end:
 //  1. `mizan audit verify` finds nothing broken in the closed store, given every
 //     answer that any client has had so far, and none that it never had.
-//  2. Two openings in a row give one digest: recovery changes nothing twice.
+//  2. Two openings in a row give the same digest: recovery is idempotent.
 //  3. The server is ready again within five seconds.
 //  4. All answers about one txid name one transaction, also those of a race of
 //     many creates, and across kills; what was answered as final stays as it was.
@@ -19,12 +18,12 @@
 //     under one event_id and with the same data at each attempt. MIZAN_NOTICE_KILLS=200
 //     kills that often.
 //
-// What can't be caught this way is an acknowledgement before the sync: the page
-// cache outlives the process. A gated store in posting's tests catches that.
+// A kill can't reveal an acknowledgement before the sync, because the page cache
+// outlives the process. posting's tests check that with a store that delays the sync.
 //
 // A campaign prints its seed; MIZAN_SEED repeats its choices, though not, of
-// course, the instant at which the kernel delivers a signal. MIZAN_SOAK=30m goes
-// on with new campaigns for that long, by turns on the real and a manual clock.
+// course, the instant at which the kernel delivers a signal. MIZAN_SOAK=30m runs
+// new campaigns for that long, by turns on the real and a manual clock.
 //
-// Rejected: failpoints in the server. They kill where somebody thought of it.
+// Rejected: failpoints in the server. They kill only where a developer expected it.
 package crash

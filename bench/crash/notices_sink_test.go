@@ -26,7 +26,7 @@ type told struct {
 	acknowledged        bool
 }
 
-// sink is a merchant's server that lives through all kills. By turns it acknowledges,
+// sink is a merchant's server that runs on through all kills. By turns it acknowledges,
 // fails, and, while it may, never answers.
 type sink struct {
 	*httptest.Server

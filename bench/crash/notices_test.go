@@ -28,7 +28,7 @@ var noticeCards = []string{
 	"4242424242424242", "4000000000000002", "4000000000000119", "4000000000003220", "4000000000000077", "4000000000000259", "4242424242424242",
 }
 
-// noticeRun is a load of creates over many lives of one server.
+// noticeRun is a load of creates on one server that is killed and started many times.
 type noticeRun struct {
 	*testkit.Server
 	t      *testing.T
@@ -81,9 +81,9 @@ func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait f
 	return clients.Wait
 }
 
-// life runs the server under load and kills it: after some answers, or some
+// lifecycle runs the server under load and kills it: after some answers, or some
 // milliseconds after it was ready.
-func (r *noticeRun) life(n int) {
+func (r *noticeRun) lifecycle(n int) {
 	r.t.Helper()
 	r.sink.mayHang(n%3 == 0)
 	until, answers := make(chan struct{}), make(chan struct{})
@@ -160,7 +160,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 		t.Fatalf("the address: %v %+v", err, set)
 	}
 	for n := range kills {
-		r.life(n)
+		r.lifecycle(n)
 		r.Restart()
 	}
 	r.advance(20 * 3600) // every retry, every payer's time, every chargeback

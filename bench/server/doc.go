@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  1. A process is signalled by its own pid, and only while it has not been
-//     waited for: the pid cannot have become somebody else's.
+//     waited for, so the pid can't belong to another process by then.
 //  2. A server is ready when the sandbox.json of this start is there and the
 //     health check says core_status ok. A file left by an earlier start is
 //     told apart by its inode: the server replaces it by renaming.
@@ -12,5 +12,5 @@
 // Callers: bench, bench/crash.
 //
 // Rejected: serving from the generator's own process. Its CPU time and memory
-// could not be told from the server's, and nothing could be killed.
+// would mix with the server's, and nothing could be killed.
 package server

@@ -8,9 +8,9 @@ import (
 // benchCommands are `mizan bench …`.
 type benchCommands struct {
 	Payments  paymentsBench  `cmd:"" help:"Load a server with payments."`
-	Contracts contractsBench `cmd:"" help:"Load a server with contracts that live from their creation to their end."`
+	Contracts contractsBench `cmd:"" help:"Load a server with contracts, from their creation to their end."`
 	Ledger    ledgerBench    `cmd:"" help:"Load the ledger alone with two-leg transfers."`
-	Access    accessBench    `cmd:"" help:"Compare how long keys take that are not let in."`
+	Access    accessBench    `cmd:"" help:"Compare how long the refusals of invalid keys take."`
 }
 
 // paymentsBench is `mizan bench payments`.

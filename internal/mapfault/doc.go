@@ -8,14 +8,14 @@
 // store's goroutines are the library's own. So the signal gets a handler of this package.
 //
 // Invariants:
-//  1. The handler runs no Go code and takes no lock: three system calls, write,
-//     nanosleep and exit_group. Whatever the process was doing, it ends as it would by SIGKILL.
+//  1. The handler runs no Go code and takes no lock: it makes three system calls, write,
+//     nanosleep and exit_group. For the store, the process ends as it would by SIGKILL.
 //  2. The process ends with one line: a fault's, or its own after LastWord.
 //  3. Nothing else of the runtime's signal handling changes.
 //
 // Callers: cmd/mizan, tests of posting/store.
 //
-// Rejected: room for what is written, asked for before (posting/store, space.go), as the
-// only measure: another process can take it in between. Rejected too: a parent process that
-// watches; it would have to pass every signal on, and be killed itself.
+// Rejected: reserving disk space before each write (posting/store, space.go) as the only
+// measure; another process can use it up in between. A parent process that watches; it
+// would have to forward every signal, and could be killed itself.
 package mapfault

@@ -17,18 +17,18 @@ import (
 	"mizan/bench/server"
 )
 
-// stranger is a way not to be let in. Keys and organizations of all of them are
-// as long as each other's.
-type stranger struct{ name, key, organization string }
+// deniedCase is one reason for a 401. Keys and organizations have the same length in
+// all cases, so length can't make a difference.
+type deniedCase struct{ name, key, organization string }
 
 const (
 	expiresIn   = 5 * time.Second // after it is made: a key can't be made expired
 	expiredPoll = 50 * time.Millisecond
 )
 
-// strangers makes what is needed for every case of the specification's 401
-// (Authentication), through the server's own API.
-func strangers(ctx context.Context, s *server.Sandbox, client *http.Client) ([]stranger, error) {
+// deniedCases creates the keys and organizations for every case of the specification's
+// 401 (Authentication), through the server's own API.
+func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([]deniedCase, error) {
 	a := &operator{client: client, sandbox: s, run: uuid.NewString()}
 	here := s.OrganizationID
 	there := a.organization(ctx, "Neighbours")
@@ -41,16 +41,16 @@ func strangers(ctx context.Context, s *server.Sandbox, client *http.Client) ([]s
 	outside := a.key(ctx, here, away, time.Time{})
 	sleeping := a.key(ctx, resting, a.partner(ctx, resting, nil), time.Time{})
 	for _, k := range []issued{good, revoked, expired} {
-		a.admitted(ctx, here, k.Key)
+		a.requireAdmitted(ctx, here, k.Key)
 	}
-	a.admitted(ctx, resting, sleeping.Key)
+	a.requireAdmitted(ctx, resting, sleeping.Key)
 	a.do(ctx, http.MethodDelete, "/api_keys/"+revoked.ID, here, nil, nil)
 	a.do(ctx, http.MethodPatch, "/organizations/"+resting, "", map[string]any{"status": "maintenance"}, nil)
 	a.await(ctx, here, expired.Key)
 	if a.err != nil {
 		return nil, fmt.Errorf("bench: access: %w", a.err)
 	}
-	return []stranger{
+	return []deniedCase{
 		{"unknown key", unknownLike(good.Key, "A"), here},
 		{"another unknown key", unknownLike(good.Key, "B"), here},
 		{"wrong organization", good.Key, there},
@@ -62,13 +62,13 @@ func strangers(ctx context.Context, s *server.Sandbox, client *http.Client) ([]s
 	}, nil
 }
 
-// unknownLike is a value of a key's form that no key has.
+// unknownLike is a value in the form of a key, which no key has.
 func unknownLike(key, letter string) string {
 	prefix, value, _ := strings.Cut(key, "_")
 	return prefix + "_" + strings.Repeat(letter, len(value))
 }
 
-// operator uses the administration until the first error, which it keeps.
+// operator calls the administration's API until the first error, which it keeps.
 type operator struct {
 	client  *http.Client
 	sandbox *server.Sandbox
@@ -100,7 +100,7 @@ func (o *operator) partner(ctx context.Context, organization string, sources []s
 	}
 	o.made++
 	o.do(ctx, http.MethodPost, "/partners", organization, map[string]any{
-		"name": "Stranger", "login": o.run + "-" + strconv.Itoa(o.made), "pass": uuid.NewString(), "source_addresses": sources,
+		"name": "Denied", "login": o.run + "-" + strconv.Itoa(o.made), "pass": uuid.NewString(), "source_addresses": sources,
 	}, &made)
 	return made.ID
 }
@@ -157,7 +157,7 @@ func (o *operator) send(request *http.Request) (status int, body []byte, err err
 	return response.StatusCode, body, errors.Join(err, response.Body.Close())
 }
 
-// status is what a key is answered with.
+// status is the HTTP status of a request with the key.
 func (o *operator) status(ctx context.Context, organization, key string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.sandbox.BaseURL+"/api/v1/balances", nil)
 	if err != nil {
@@ -173,9 +173,9 @@ func (o *operator) status(ctx context.Context, organization, key string) int {
 	return status
 }
 
-// admitted makes sure that a key is let in before it is spoiled: otherwise its
-// case would be another one.
-func (o *operator) admitted(ctx context.Context, organization, key string) {
+// requireAdmitted makes sure that a key is accepted before it expires or is revoked:
+// otherwise it would be refused for another reason than its case's.
+func (o *operator) requireAdmitted(ctx context.Context, organization, key string) {
 	if o.err != nil {
 		return
 	}
@@ -184,7 +184,7 @@ func (o *operator) admitted(ctx context.Context, organization, key string) {
 	}
 }
 
-// await waits until a key is not let in any more.
+// await waits until a key is refused.
 func (o *operator) await(ctx context.Context, organization, key string) {
 	for o.err == nil && o.status(ctx, organization, key) == http.StatusOK {
 		select {

@@ -1,8 +1,8 @@
 package bench
 
-// life is what a contract goes through, from its creation to its end.
-type life struct {
-	product string // its name in the secular addresses
+// lifecycle is the requests that take a contract from its creation to its end.
+type lifecycle struct {
+	product string // the product's name in secular addresses
 	reading string
 	path    string
 	create  string
@@ -31,9 +31,9 @@ const (
 		`"markup_rate":10,"instalments":12`
 )
 
-// contractLives are all lives that a bench knows: between eight and fourteen actions,
-// most of which move money.
-var contractLives = []life{
+// contractLifecycles has a lifecycle for each product in each reading: between three
+// and fourteen actions, most of which move money.
+var contractLifecycles = []lifecycle{
 	{"partnerships", "secular", secularBase + "partnerships", "{" + partnershipBody + "}", []step{
 		{"submit", "{}"}, {"review", `{"approved_by":"board"}`}, {"fund", "{}"}, {"activate", "{}"},
 		{"profit", `{"gross_profit":"10001","period_end_date":"{today}"}`}, {"profit", `{"gross_profit":"777","period_end_date":"{today}"}`},
