@@ -4,9 +4,9 @@ package audit
 type Commands struct {
 	Verify verifyCommand `cmd:"" help:"Recompute everything in a closed store and compare."`
 
-	Key   auditKeyCommand `cmd:"" help:"Print the key with which heads of the ledger are checked."`
-	Prove proveCommand    `cmd:"" help:"Write a file that proves one event of the ledger."`
-	Check checkCommand    `cmd:"" help:"Check such a file, without a server."`
+	Key   keyCommand   `cmd:"" help:"Print the key with which heads of the ledger are checked."`
+	Prove proveCommand `cmd:"" help:"Write a file that proves one event of the ledger."`
+	Check checkCommand `cmd:"" help:"Check such a file, without a server."`
 
 	Record recordCommand `cmd:"" help:"Write the bytes that a closed store holds of a record, which the proof of its last event proves."`
 

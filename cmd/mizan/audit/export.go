@@ -45,7 +45,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.place(ledger)
+	out, err := c.destination(ledger)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	if out == "" {
 		err = p.copy(s.Out, from)
 	} else {
-		err = keep(out, p, from)
+		err = writeFile(out, p, from)
 	}
 	var full *writeFault
 	switch {
@@ -99,8 +99,8 @@ func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	return query, nil
 }
 
-// place is the file that the export goes to; empty: to stdout.
-func (c *exportCommand) place(l *client.Ledger) (string, error) {
+// destination is the file that the export goes to; empty: to stdout.
+func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	if c.Out == nil || *c.Out == "-" {
 		return "", nil
 	}
@@ -116,8 +116,8 @@ func (c *exportCommand) place(l *client.Ledger) (string, error) {
 	return *c.Out, nil
 }
 
-// keep writes the export into a file beside its own, which gets the name at the end.
-func keep(out string, p *progress, from io.Reader) error {
+// writeFile writes the export into a file beside its own, which gets the name at the end.
+func writeFile(out string, p *progress, from io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.tmp")
 	if err != nil {
 		return &writeFault{err}
@@ -178,7 +178,7 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 				return &writeFault{err}
 			}
 			p.bytes += int64(n)
-			p.tell()
+			p.update()
 		}
 		if err == io.EOF {
 			return nil
@@ -189,9 +189,9 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 	}
 }
 
-// tell writes the line over the one before it, on a terminal only: a file would get
+// update writes the line over the one before it, on a terminal only: a file would get
 // a thousand of them.
-func (p *progress) tell() {
+func (p *progress) update() {
 	now := time.Now()
 	if !p.terminal || now.Sub(p.told) < progressEvery {
 		return

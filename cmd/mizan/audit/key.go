@@ -11,15 +11,15 @@ import (
 	"mizan/internal/secret"
 )
 
-// auditKeyCommand is `mizan audit key`.
-type auditKeyCommand struct {
+// keyCommand is `mizan audit key`.
+type keyCommand struct {
 	config.KeyringFlags
 	client.LedgerFlags
 }
 
 // Run implements the command. The key comes from the keyring, or from a server
 // that --url or --sandbox names; a server may be using the keyring.
-func (c *auditKeyCommand) Run(s *cli.Streams) error {
+func (c *keyCommand) Run(s *cli.Streams) error {
 	if c.URL != nil || c.Sandbox != "" {
 		if c.NamedByFlag() {
 			return misused("audit key", "--keyring or --data names a keyring, and --url or --sandbox a server: which of them is meant?")

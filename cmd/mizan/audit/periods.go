@@ -165,7 +165,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	head, err := server.ownHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return unbelieved(periodsVerify, err)
+		return refused(periodsVerify, err)
 	}
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 		}
 	}
 	if len(differ) > 0 {
-		return unbelieved(periodsVerify, fmt.Errorf("%s: what the server says of it is not so", strings.Join(differ, ", ")))
+		return refused(periodsVerify, fmt.Errorf("%s: what the server says of it is not so", strings.Join(differ, ", ")))
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, e
 			return l.Failed("the server names %q, which is no month", m.Month)
 		}
 		if before != 0 && month != before-1 {
-			return unbelieved(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
+			return refused(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
 		}
 		before = month
 		if len(c.Months) == 0 || slices.Contains(c.Months, m.Month) {

@@ -47,7 +47,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 	p, key, err := c.prove(server, given)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return unbelieved(name, err)
+		return refused(name, err)
 	}
 	if err != nil {
 		return err
@@ -112,10 +112,10 @@ func (c *checkCommand) Run(s *cli.Streams) error {
 	}
 	p, err := evidence.Check(content, key)
 	if err != nil {
-		return unbelieved(name, err)
+		return refused(name, err)
 	}
 	if c.Organization != nil && !sameID(p.Head.Organization, *c.Organization) {
-		return unbelieved(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
+		return refused(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
 	}
 	if c.Record != nil {
 		record, err := cli.ReadFile(*c.Record, maxRecordFile)
@@ -123,7 +123,7 @@ func (c *checkCommand) Run(s *cli.Streams) error {
 			return misused(name, "--record: %v", err)
 		}
 		if err := p.Holds(record); err != nil {
-			return unbelieved(name, err)
+			return refused(name, err)
 		}
 	}
 	if err := p.Describe(s.Out); err != nil || c.Record == nil {

@@ -29,8 +29,8 @@ func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer
 	return &auditServer{ledger: l}, nil
 }
 
-// ask reads the data of an answer.
-func (a *auditServer) ask(path string, query url.Values, data any) error {
+// get reads the data of an answer.
+func (a *auditServer) get(path string, query url.Values, data any) error {
 	body, err := a.ledger.Get(path, query)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (a *auditServer) key() (string, error) {
 	var said struct {
 		Key string `json:"key"`
 	}
-	return said.Key, a.ask("/ledger/key", nil, &said)
+	return said.Key, a.get("/ledger/key", nil, &said)
 }
 
 // head is the signed note.
@@ -57,7 +57,7 @@ func (a *auditServer) head() ([]byte, error) {
 	var said struct {
 		Signature []byte `json:"signature"`
 	}
-	err := a.ask("/ledger/head", nil, &said)
+	err := a.get("/ledger/head", nil, &said)
 	return said.Signature, err
 }
 
@@ -68,7 +68,7 @@ func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProo
 		Leaf  []byte      `json:"leaf"`
 		Proof []tlog.Hash `json:"proof"`
 	}
-	err := a.ask("/ledger/proofs/inclusion", url.Values{
+	err := a.get("/ledger/proofs/inclusion", url.Values{
 		"seq": {strconv.FormatUint(seq, 10)}, "size": {strconv.FormatInt(size, 10)},
 	}, &said)
 	return said.Leaf, said.Proof, err
@@ -79,7 +79,7 @@ func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
 	var said struct {
 		Proof []tlog.Hash `json:"proof"`
 	}
-	err := a.ask("/ledger/proofs/consistency", url.Values{
+	err := a.get("/ledger/proofs/consistency", url.Values{
 		"from": {strconv.FormatInt(from, 10)}, "to": {strconv.FormatInt(to, 10)},
 	}, &said)
 	return said.Proof, err
@@ -93,8 +93,8 @@ func (a *auditServer) keyOr(given string) (string, error) {
 	return a.key()
 }
 
-// unbelieved ends a command that does not believe what it was shown.
-func unbelieved(name string, err error) *cli.Fault {
+// refused ends a command that does not believe what it was shown.
+func refused(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }
 

@@ -35,8 +35,8 @@ type watchCommand struct {
 	Every time.Duration `name:"every" placeholder:"DURATION" help:"Look again and again, so far apart; without it once."`
 }
 
-// watching is the command under way.
-type watching struct {
+// watchRun is the command under way.
+type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
@@ -52,7 +52,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	if c.Every != 0 && c.Every < minEvery {
 		return misused(watchName, "--every: want %v or more", minEvery)
 	}
-	w := &watching{watchCommand: c, streams: s}
+	w := &watchRun{watchCommand: c, streams: s}
 	var err error
 	if w.key, err = givenKey(watchName, c.Key); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	if w.server, err = openAudit(&c.LedgerFlags, watchName, s); err != nil {
 		return err
 	}
-	release, err := w.hold()
+	release, err := w.lock()
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.Interruptible()
 	defer stop()
 	for {
-		err := w.look()
+		err := w.poll()
 		var unanswered *client.Fault
 		if c.Every == 0 || err != nil && !(errors.As(err, &unanswered) && unanswered.Code == cli.ExitStorage) {
 			return err
@@ -97,10 +97,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// hold keeps other watches off the state: the later of two looks would be overwritten
+// lock keeps other watches off the state: the later of two looks would be overwritten
 // by the earlier, and what it has seen forgotten. What a killed watch was writing is
 // removed. A state that is a link stays one.
-func (w *watching) hold() (release func(), err error) {
+func (w *watchRun) lock() (release func(), err error) {
 	if w.State == "" {
 		return nil, misused(watchName, "--state: is empty")
 	}
@@ -123,7 +123,7 @@ func (w *watching) hold() (release func(), err error) {
 }
 
 // load reads the state, if there is one, and holds it against the flags.
-func (w *watching) load() error {
+func (w *watchRun) load() error {
 	content, err := cli.ReadFile(w.State, evidence.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -147,8 +147,8 @@ func (w *watching) load() error {
 	return nil
 }
 
-// look asks the server once.
-func (w *watching) look() error {
+// poll asks the server once.
+func (w *watchRun) poll() error {
 	if w.state == nil {
 		return w.begin()
 	}
@@ -160,7 +160,7 @@ func (w *watching) look() error {
 	err = w.state.Advance(signed, w.extension)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return w.accuse(signed, refusal)
+		return w.keepRefused(signed, refusal)
 	}
 	if err != nil {
 		return err
@@ -168,11 +168,11 @@ func (w *watching) look() error {
 	if err := w.save(); err != nil {
 		return err
 	}
-	return w.say("extends the %d that were seen before", last)
+	return w.report("extends the %d that were seen before", last)
 }
 
-// say writes what was seen, with the time if there are many such lines.
-func (w *watching) say(format string, args ...any) error {
+// report writes what was seen, with the time if there are many such lines.
+func (w *watchRun) report(format string, args ...any) error {
 	at := ""
 	if w.Every != 0 {
 		at = time.Now().UTC().Format(time.RFC3339) + " "
@@ -185,7 +185,7 @@ func (w *watching) say(format string, args ...any) error {
 
 // extension implements evidence.Extension. A server that signs a head and will not
 // prove it is refused, unless it turns the session away as a whole.
-func (w *watching) extension(from, to int64) (tlog.TreeProof, error) {
+func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistency(from, to)
 	var f *client.Fault
 	if !errors.As(err, &f) || f.Code != cli.ExitConfiguration {
@@ -199,7 +199,7 @@ func (w *watching) extension(from, to int64) (tlog.TreeProof, error) {
 
 // begin takes the first head. A key that the server names is worth something from
 // the second look on: the first trusts it.
-func (w *watching) begin() error {
+func (w *watchRun) begin() error {
 	key, err := w.server.keyOr(w.key)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (w *watching) begin() error {
 	head, err := w.server.ownHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return unbelieved(watchName, err)
+		return refused(watchName, err)
 	}
 	if err != nil {
 		return err
@@ -219,21 +219,21 @@ func (w *watching) begin() error {
 	if w.key == "" {
 		_, _ = fmt.Fprintf(w.streams.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", watchName, key)
 	}
-	return w.say("the watch begins")
+	return w.report("the watch begins")
 }
 
-func (w *watching) save() error {
+func (w *watchRun) save() error {
 	if err := durable.Replace(w.State, stateMode, w.state.Encode()); err != nil {
 		return misused(watchName, "--state: %v", err)
 	}
 	return nil
 }
 
-// accuse keeps a head that was refused beside the state: heads by one key that do not
+// keepRefused keeps a head that was refused beside the state: heads by one key that do not
 // fit together are what whoever runs the server has to explain, and only the auditor
 // has both. What that key has not signed is evidence of nothing.
-func (w *watching) accuse(signed []byte, refusal *evidence.Refusal) error {
-	f := unbelieved(watchName, refusal)
+func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
+	f := refused(watchName, refusal)
 	say := func(format string, args ...any) *cli.Fault {
 		f.Lines = append(f.Lines, "mizan: "+watchName+": "+cli.OneLine(fmt.Sprintf(format, args...)))
 		return f

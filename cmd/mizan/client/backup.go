@@ -70,8 +70,8 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 		}
 		return err
 	}
-	to := &keptWriter{to: out}
-	if _, err := io.Copy(to, &watched{response.Body, watch}); err != nil {
+	to := &outputWriter{to: out}
+	if _, err := io.Copy(to, &stallReader{response.Body, watch}); err != nil {
 		if to.failed != nil {
 			return e.Failed("%v", to.failed)
 		}
@@ -83,14 +83,14 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	return nil
 }
 
-// watched puts the end off with every piece that comes.
-type watched struct {
+// stallReader puts the end off with every piece that comes.
+type stallReader struct {
 	io.Reader
 	end *time.Timer
 }
 
 // Read implements io.Reader.
-func (w *watched) Read(p []byte) (int, error) {
+func (w *stallReader) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	if n > 0 {
 		w.end.Reset(backupStall)
@@ -98,14 +98,14 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keptWriter remembers that it was writing that failed.
-type keptWriter struct {
+// outputWriter remembers that it was writing that failed.
+type outputWriter struct {
 	to     io.Writer
 	failed error
 }
 
 // Write implements io.Writer.
-func (w *keptWriter) Write(p []byte) (int, error) {
+func (w *outputWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	w.failed = err
 	return n, err

@@ -37,7 +37,7 @@ func (r *reader) schedule() Schedule {
 			r.wrong("backup-dir", "%v", err)
 		} else if !info.IsDir() {
 			r.wrong("backup-dir", "%s is no directory", p.Dir)
-		} else if liesIn(p.Dir, r.text("data")) {
+		} else if isWithin(p.Dir, r.text("data")) {
 			r.wrong("backup-dir", "%s is in the data directory, and would be lost with it", p.Dir)
 		}
 	} else if !r.unread {
@@ -50,8 +50,8 @@ func (r *reader) schedule() Schedule {
 	return p
 }
 
-// liesIn tells whether a directory is another one, or below it.
-func liesIn(dir, other string) bool {
+// isWithin tells whether a directory is another one, or below it.
+func isWithin(dir, other string) bool {
 	real := func(path string) (string, error) {
 		path, err := filepath.EvalSymlinks(path)
 		if err != nil {

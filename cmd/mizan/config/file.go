@@ -47,7 +47,7 @@ func readConfigFile(path string) (values map[string]string, bad []badKey, err er
 			return wrong(err)
 		}
 		key := strings.ReplaceAll(name.(string), "_", "-")
-		text, ok := spelled(value)
+		text, ok := asFlagText(value)
 		switch {
 		case seen[key]:
 			bad = append(bad, badKey{key, "given twice in " + path})
@@ -67,8 +67,8 @@ func readConfigFile(path string) (values map[string]string, bad []badKey, err er
 	return values, bad, nil
 }
 
-// spelled is a JSON value as a flag would spell it.
-func spelled(value any) (string, bool) {
+// asFlagText is a JSON value as a flag would spell it.
+func asFlagText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
 		return v, true

@@ -186,7 +186,7 @@ func (r *reader) values() *Config {
 		MetricsAddress: r.address("metrics-listen"),
 	}
 	if !r.unread && !r.reported["sandbox"] { // else it isn't known what goes with what
-		r.together(cfg)
+		r.checkCombinations(cfg)
 	}
 	return cfg
 }
@@ -200,8 +200,8 @@ var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// together checks keys against each other.
-func (r *reader) together(cfg *Config) {
+// checkCombinations checks keys against each other.
+func (r *reader) checkCombinations(cfg *Config) {
 	switch cfg.TLS {
 	case "files":
 		if cfg.CertFile == "" {

@@ -41,7 +41,7 @@ type takeBackupCommand struct {
 func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.Interruptible()
 	defer stop()
-	if err := filled(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
+	if err := refuseEmpty(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
 		return err
 	}
 	var keyring backup.Sealer
@@ -56,7 +56,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	dir, path, err := c.place()
+	dir, path, err := c.destination()
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return cli.BadConfiguration("to: " + err.Error())
 	}
-	header, path, err := c.fill(ctx, s, f, body, dir, path, keyring)
+	header, path, err := c.receive(ctx, s, f, body, dir, path, keyring)
 	if err = errors.Join(err, f.Close()); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err() // whatever it has broken
@@ -82,8 +82,8 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// fill receives the backup, looks at it and gives it its name.
-func (c *takeBackupCommand) fill(ctx context.Context, s *cli.Streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
+// receive receives the backup, looks at it and gives it its name.
+func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
 	if err := c.Take(ctx, "backup", s, body, f); err != nil {
 		return header, path, err
 	}
@@ -114,8 +114,8 @@ func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]
 	return json.Marshal(map[string]any{"since": header.Base()})
 }
 
-// place is where the backup is written, and its name if that is known.
-func (c *takeBackupCommand) place() (dir, path string, err error) {
+// destination is where the backup is written, and its name if that is known.
+func (c *takeBackupCommand) destination() (dir, path string, err error) {
 	info, err := os.Stat(c.To)
 	if _, link := os.Lstat(c.To); errors.Is(err, fs.ErrNotExist) && link == nil {
 		return "", "", cli.BadConfiguration("to: " + c.To + " is a link that leads nowhere")
@@ -145,7 +145,7 @@ type verifyBackupCommand struct {
 func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.Interruptible()
 	defer stop()
-	if err := filled(flag{"from", &c.From}, flag{"at", c.At}, flag{"keyring", &c.Keyring}); err != nil {
+	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
 	}
 	at, keyring, err := backupSource(c.At, c.Keyring)
@@ -184,9 +184,9 @@ type flag struct {
 	value *string
 }
 
-// filled refuses flags that were given and are empty: a script's variable was not set,
+// refuseEmpty refuses flags that were given and are empty: a script's variable was not set,
 // and what would be done without the flag is something else.
-func filled(flags ...flag) error {
+func refuseEmpty(flags ...flag) error {
 	var lines []string
 	for _, f := range flags {
 		if f.value != nil && *f.value == "" {

@@ -21,7 +21,7 @@ type RestoreCommand struct {
 // Run implements the command. The last line says which moment was reached; where
 // the checker finds something, what.
 func (c *RestoreCommand) Run(s *cli.Streams) error {
-	if err := filled(flag{"from", &c.From}, flag{"at", c.At}, flag{"data", &c.Data}, flag{"keyring", &c.Keyring}); err != nil {
+	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"data", &c.Data}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
 	}
 	serving.LimitMemory()

@@ -10,7 +10,7 @@ import (
 // commands read their keys from sandbox.json: what is printed holds no secret.
 func (s *server) announce() {
 	if s.cfg.Sandbox {
-		if err := greeting.Execute(s.streams.Out, s.words()); err != nil {
+		if err := greeting.Execute(s.streams.Out, s.greetingValues()); err != nil {
 			s.log.Warn("the greeting can't be printed", "error", err)
 		}
 	}
@@ -24,11 +24,11 @@ func (s *server) announce() {
 // readyMark begins the line that names the address; it is the last one printed.
 const readyMark = "mizan: ready at "
 
-// begin is what the greeting's commands are made of, quoted for a shell.
-type begin struct{ Dir, Address, CACert, File string }
+// greetingValues is what the greeting's commands are made of, quoted for a shell.
+type greetingValues struct{ Dir, Address, CACert, File string }
 
-func (s *server) words() begin {
-	b := begin{
+func (s *server) greetingValues() greetingValues {
+	b := greetingValues{
 		Dir: quote(s.cfg.Dir), Address: s.address, File: quote(filepath.Join(s.cfg.Dir, sandboxFile)),
 	}
 	if s.transport.caFile != "" {

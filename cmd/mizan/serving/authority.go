@@ -72,7 +72,7 @@ func openAuthority(dir string, hosts []string, now func() time.Time) (*authority
 		return nil, err
 	}
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, certFile), filepath.Join(dir, keyFile))
-	if err == nil && a.good(&pair) {
+	if err == nil && a.isUsable(&pair) {
 		a.current = &pair
 		return a, nil
 	}
@@ -175,8 +175,8 @@ func (a *authority) issue() error {
 	return nil
 }
 
-// good tells whether a stored certificate may go on being used.
-func (a *authority) good(pair *tls.Certificate) bool {
+// isUsable tells whether a stored certificate may go on being used.
+func (a *authority) isUsable(pair *tls.Certificate) bool {
 	leaf := pair.Leaf
 	if leaf == nil || leaf.CheckSignatureFrom(a.ca) != nil {
 		return false

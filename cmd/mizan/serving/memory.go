@@ -21,31 +21,31 @@ func LimitMemory() {
 // idleLook is how often the janitor looks whether the writer has rested.
 const idleLook = 10 * time.Second
 
-// rest notices that the writer has rested for a whole look after a burst.
-type rest struct {
+// idleDetector notices that the writer has rested for a whole look after a burst.
+type idleDetector struct {
 	changes uint64
 	busy    bool // since memory was last given back
 }
 
-// over tells, once after each burst, that nothing was written since the look before.
-func (r *rest) over(changes uint64) bool {
+// becameIdle tells, once after each burst, that nothing was written since the look before.
+func (r *idleDetector) becameIdle(changes uint64) bool {
 	rested := changes == r.changes && r.busy
 	r.busy = changes != r.changes || (r.busy && !rested)
 	r.changes = changes
 	return rested
 }
 
-// giveBack returns the memory of bursts to the operating system: the collector
+// releaseMemory returns the memory of bursts to the operating system: the collector
 // itself only runs when something is allocated, so an idle server would keep
 // its highest tide.
-func giveBack(changes func() uint64, looks <-chan time.Time, stop <-chan struct{}) {
-	r := rest{changes: changes()}
+func releaseMemory(changes func() uint64, looks <-chan time.Time, stop <-chan struct{}) {
+	r := idleDetector{changes: changes()}
 	for {
 		select {
 		case <-stop:
 			return
 		case <-looks:
-			if r.over(changes()) {
+			if r.becameIdle(changes()) {
 				debug.FreeOSMemory()
 			}
 		}

@@ -165,8 +165,8 @@ func (m *metrics) server(log *slog.Logger) *http.Server {
 		MaxHeaderBytes: scrapeHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 }
 
-// notified counts an attempt to deliver a notification.
-func (m *metrics) notified(channel posting.Channel, failed bool, took time.Duration) {
+// onDelivery counts an attempt to deliver a notification.
+func (m *metrics) onDelivery(channel posting.Channel, failed bool, took time.Duration) {
 	result := "acknowledged"
 	if failed {
 		result = "failed"
@@ -174,7 +174,7 @@ func (m *metrics) notified(channel posting.Channel, failed bool, took time.Durat
 	m.notices.WithLabelValues(channel.String(), result).Observe(took.Seconds())
 }
 
-// moved counts a durable change of a transaction's status.
-func (m *metrics) moved(_ ledger.ID, _ transaction.Status, r *transaction.Record) {
+// onStatusChange counts a durable change of a transaction's status.
+func (m *metrics) onStatusChange(_ ledger.ID, _ transaction.Status, r *transaction.Record) {
 	m.payments.WithLabelValues(r.Type.String(), string(r.Status)).Inc()
 }

@@ -38,16 +38,16 @@ func (s *server) openAlerts() (err error) {
 	return nil
 }
 
-// moved takes durable changes of transactions' statuses.
-func (s *server) moved(org ledger.ID, from transaction.Status, r *transaction.Record) {
-	s.metrics.moved(org, from, r)
+// onStatusChange takes durable changes of transactions' statuses.
+func (s *server) onStatusChange(org ledger.ID, from transaction.Status, r *transaction.Record) {
+	s.metrics.onStatusChange(org, from, r)
 	s.alerts.Observe(org, from, r)
 }
 
-// tellOperators makes one attempt to tell a terminal's operators a message: all who are
+// notifyOperators makes one attempt to tell a terminal's operators a message: all who are
 // on the terminal's list at the moment, but for those whom an earlier attempt has told.
 // It returns who was told so far.
-func (s *server) tellOperators(org, to ledger.ID, body, told []byte) (notifier.Attempt, []byte, time.Duration) {
+func (s *server) notifyOperators(org, to ledger.ID, body, told []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
 	m, err := alerts.ReadMessage(body)
 	if err != nil {

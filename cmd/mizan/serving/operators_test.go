@@ -301,7 +301,7 @@ func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 		"no message":   {nil, nil},
 		"who was told": {good, []byte("[")},
 	} {
-		a, told, wait := s.tellOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.told)
+		a, told, wait := s.notifyOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.told)
 		if a.Failure == "" || a.At == 0 || string(told) != string(c.told) || wait != 0 {
 			t.Errorf("%s: %+v, told %q, wait %v", name, a, told, wait)
 		}

@@ -24,7 +24,7 @@ import (
 const (
 	sandboxFile    = "sandbox.json"
 	maxSandboxFile = 64 << 10
-	furnishBound   = time.Minute // for all of its commands together
+	seedBound      = time.Minute // for all of its commands together
 )
 
 // sandbox is sandbox.json. Its names are API.
@@ -49,15 +49,15 @@ type secondDemo struct {
 	SessionToken   string `json:"session_token"`
 }
 
-// furnish sees to the first administration token and, in the sandbox, to its
+// seed sees to the first administration token and, in the sandbox, to its
 // organizations and sandbox.json.
-func (s *server) furnish(ctx context.Context) error {
+func (s *server) seed(ctx context.Context) error {
 	// A stop that is asked for meanwhile waits: half a start is not cleaner.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), furnishBound)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)
 	defer cancel()
-	furnish := s.furnishAdmin
+	furnish := s.seedAdminToken
 	if s.cfg.Sandbox {
-		furnish = s.furnishSandbox
+		furnish = s.seedSandbox
 	}
 	if err := furnish(ctx); err != nil {
 		return err
@@ -68,10 +68,10 @@ func (s *server) furnish(ctx context.Context) error {
 	return nil
 }
 
-// furnishAdmin puts the operator's token in force, or makes the first one. That
+// seedAdminToken puts the operator's token in force, or makes the first one. That
 // is printed before it is durable: a kill in between leaves a token that never
 // counted, the other way round one that nobody knows.
-func (s *server) furnishAdmin(ctx context.Context) error {
+func (s *server) seedAdminToken(ctx context.Context) error {
 	token := s.cfg.AdminToken
 	if token == "" {
 		if s.directory.AdminTokens() > 0 {
@@ -82,24 +82,24 @@ func (s *server) furnishAdmin(ctx context.Context) error {
 			return cli.StorageFault("the first admin token can't be shown: %v", err)
 		}
 	}
-	return s.commanded(s.directory.AdmitAdminToken(ctx, []byte(token)))
+	return s.commandFault(s.directory.AdmitAdminToken(ctx, []byte(token)))
 }
 
-// furnishSandbox seeds an empty store and writes sandbox.json.
-func (s *server) furnishSandbox(ctx context.Context) error {
+// seedSandbox seeds an empty store and writes sandbox.json.
+func (s *server) seedSandbox(ctx context.Context) error {
 	box := s.storedSandbox()
 	if s.directory.Empty() {
 		seeded, err := s.directory.Seed(ctx, directory.SeedInput{AdminToken: secret.Text(s.cfg.AdminToken)})
 		if err != nil {
-			return s.commanded(err)
+			return s.commandFault(err)
 		}
 		box.take(seeded)
-	} else if err := s.mend(ctx, box); err != nil {
+	} else if err := s.reissueLost(ctx, box); err != nil {
 		return err
 	}
 	if s.cfg.AdminToken != "" {
 		if err := s.directory.AdmitAdminToken(ctx, []byte(s.cfg.AdminToken)); err != nil {
-			return s.commanded(err)
+			return s.commandFault(err)
 		}
 		box.AdminToken = s.cfg.AdminToken
 	}
@@ -107,7 +107,7 @@ func (s *server) furnishSandbox(ctx context.Context) error {
 	if s.transport.caFile != "" {
 		box.CAFile = absolute(s.transport.caFile)
 	}
-	s.directory.OnRotation(s.keepRotated)
+	s.directory.OnRotation(s.storeRotated)
 	return s.writeSandbox(box)
 }
 
@@ -122,9 +122,9 @@ func (s *server) writeSandbox(box *sandbox) error {
 	return nil
 }
 
-// keepRotated has sandbox.json hold the token that has taken its own one's place.
+// storeRotated has sandbox.json hold the token that has taken its own one's place.
 // If it can't be written, the next start makes another token for it.
-func (s *server) keepRotated(retired, successor secret.Text) {
+func (s *server) storeRotated(retired, successor secret.Text) {
 	box := s.storedSandbox()
 	if box.AdminToken != string(retired) {
 		return
@@ -135,8 +135,8 @@ func (s *server) keepRotated(retired, successor secret.Text) {
 	}
 }
 
-// commanded turns the refusal of a command at the start into the process's end.
-func (s *server) commanded(err error) error {
+// commandFault turns the refusal of a command at the start into the process's end.
+func (s *server) commandFault(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -172,13 +172,13 @@ func (b *sandbox) name(known *directory.Sandbox) {
 	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
 }
 
-// mend replaces each secret that is not in force, or was lost, by a new one.
-func (s *server) mend(ctx context.Context, box *sandbox) error {
+// reissueLost replaces each secret that is not in force, or was lost, by a new one.
+func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	known, _ := s.directory.Sandbox()
 	box.name(known)
 	passed, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
 	if err != nil {
-		return s.commanded(err)
+		return s.commandFault(err)
 	}
 	for _, v := range []struct {
 		which directory.Value
@@ -194,7 +194,7 @@ func (s *server) mend(ctx context.Context, box *sandbox) error {
 		{directory.SecondAPIKey, &box.Second.APIKey, known.Second.Org, s.holdsKey(known.Second, box.Second.APIKey)},
 		{directory.SecondSessionToken, &box.Second.SessionToken, known.Second.Org, s.holdsSession(known.Second, box.Second.SessionToken, words.Admin)},
 	} {
-		if v.holds || (*v.value != "" && s.resting(v.org)) {
+		if v.holds || (*v.value != "" && s.isInactive(v.org)) {
 			continue
 		}
 		minted, err := s.directory.Reissue(ctx, v.which)
@@ -204,16 +204,16 @@ func (s *server) mend(ctx context.Context, box *sandbox) error {
 			continue
 		}
 		if err != nil {
-			return s.commanded(err)
+			return s.commandFault(err)
 		}
 		*v.value = string(minted)
 	}
 	return nil
 }
 
-// resting tells whether an organization is switched off: then nothing of it
+// isInactive tells whether an organization is switched off: then nothing of it
 // holds, and nothing of it is lost.
-func (s *server) resting(org ledger.ID) bool {
+func (s *server) isInactive(org ledger.ID) bool {
 	o, found := s.directory.Organization(org)
 	return found && !o.Active()
 }

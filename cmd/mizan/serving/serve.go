@@ -129,7 +129,7 @@ func newServer(cfg *config.Config, s *cli.Streams) *server {
 func (s *server) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, phase := range []func(context.Context) error{
-		s.shareOpenFiles, s.openStore, s.openKeyring, s.check, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.furnish, s.openBackups,
+		s.shareOpenFiles, s.openStore, s.openKeyring, s.check, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.seed, s.openBackups,
 	} {
 		if ctx.Err() != nil {
 			return nil // asked to stop before it was ready
@@ -220,7 +220,7 @@ func (s *server) startActors(context.Context) error {
 	s.payments = payment.New(payment.Options{
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
-		ReturnURL: s.pages().Return, Operators: s.operators.Reaches, Observe: s.moved,
+		ReturnURL: s.pages().Return, Operators: s.operators.Reaches, Observe: s.onStatusChange,
 	})
 	s.contracts = contract.New(s.runtime)
 	s.accounts.Recall(s.payments.Attempts)
@@ -243,7 +243,7 @@ func (s *server) startActors(context.Context) error {
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
-		Connections: s.handles.deliveries, Operators: s.tellOperators, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.Retention, Observe: s.metrics.notified,
+		Connections: s.handles.deliveries, Operators: s.notifyOperators, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.Retention, Observe: s.metrics.onDelivery,
 	})
 	if err != nil {
 		return cli.StorageFault("%v", err)
@@ -264,7 +264,7 @@ func (s *server) startJanitor() {
 		close(stop)
 		return nil
 	})
-	go giveBack(s.journal.Stats.Changes.Load, ticker.C, stop)
+	go releaseMemory(s.journal.Stats.Changes.Load, ticker.C, stop)
 }
 
 // stopActors writes down what was used last and waits for what is under way, as

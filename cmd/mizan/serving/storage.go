@@ -54,14 +54,14 @@ func (s *server) openStore(context.Context) error {
 	case s.manual != nil:
 		return s.beginManual()
 	case s.cfg.Sandbox:
-		return s.wantReal()
+		return s.requireRealClock()
 	}
 	return nil
 }
 
-// wantReal refuses the real clock for a store that is ahead of it: its manual
+// requireRealClock refuses the real clock for a store that is ahead of it: its manual
 // clock's file was lost. The margin is for a machine whose clock was set back.
-func (s *server) wantReal() error {
+func (s *server) requireRealClock() error {
 	last, err := lastBooked(s.journal)
 	if err != nil {
 		return cli.StorageFault("%v", err)
@@ -141,7 +141,7 @@ func (s *server) openKeyring(context.Context) (err error) {
 // openTransport prepares TLS. It comes after the lock: two servers must not
 // make the same directory's authority.
 func (s *server) openTransport(context.Context) (err error) {
-	s.transport, err = secure(s.cfg)
+	s.transport, err = newTransport(s.cfg)
 	return err
 }
 

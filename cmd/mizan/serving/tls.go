@@ -35,13 +35,13 @@ func (t *transport) reload(certFile, keyFile string) error {
 	return nil
 }
 
-// secure prepares the transport for the listen address.
-func secure(cfg *config.Config) (*transport, error) {
+// newTransport prepares the transport for the listen address.
+func newTransport(cfg *config.Config) (*transport, error) {
 	switch cfg.TLS {
 	case "off":
 		return &transport{}, nil
 	case "files":
-		t := &transport{config: modern(), pair: new(atomic.Pointer[tls.Certificate])}
+		t := &transport{config: tlsConfig(), pair: new(atomic.Pointer[tls.Certificate])}
 		if err := t.reload(cfg.CertFile, cfg.KeyFile); err != nil {
 			return nil, err
 		}
@@ -53,20 +53,20 @@ func secure(cfg *config.Config) (*transport, error) {
 	if err != nil {
 		return nil, cli.StorageFault("%v", err)
 	}
-	t := &transport{config: modern(), caFile: filepath.Join(dir, caFile)}
+	t := &transport{config: tlsConfig(), caFile: filepath.Join(dir, caFile)}
 	t.config.GetCertificate = a.certificate
 	return t, nil
 }
 
-// modern is what every listener speaks: TLS 1.2 or newer, HTTP/1.1.
-func modern() *tls.Config {
+// tlsConfig is what every listener speaks: TLS 1.2 or newer, HTTP/1.1.
+func tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 }
 
 // certificateHosts are the names that the automatic certificate is for.
 func certificateHosts(cfg *config.Config) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
-	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && !everywhere(host) {
+	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && !isUnspecified(host) {
 		hosts = append(hosts, host)
 	}
 	if u, err := url.Parse(cfg.BaseURL); err == nil && u.Hostname() != "" {
@@ -75,8 +75,8 @@ func certificateHosts(cfg *config.Config) []string {
 	return hosts
 }
 
-// everywhere tells whether a host stands for all of the machine's addresses.
-func everywhere(host string) bool {
+// isUnspecified tells whether a host stands for all of the machine's addresses.
+func isUnspecified(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "" || (ip != nil && ip.IsUnspecified())
 }
@@ -90,7 +90,7 @@ func reachedAt(cfg *config.Config, listener net.Listener) string {
 	}
 	host, _, _ := net.SplitHostPort(cfg.Listen)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	if everywhere(host) {
+	if isUnspecified(host) {
 		host = "localhost"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)

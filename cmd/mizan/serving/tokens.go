@@ -34,7 +34,7 @@ func (s *server) rotateAll(ctx context.Context, sealer directory.Sealer) (secret
 	if s.directory, err = directory.Start(rt, sealer); err != nil {
 		return "", cli.StorageFault("%v", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, furnishBound)
+	ctx, cancel := context.WithTimeout(ctx, seedBound)
 	defer cancel()
 	token, err := s.directory.RotateAllAdminTokens(ctx)
 	var refused *ledger.Refusal

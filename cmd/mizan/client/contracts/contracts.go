@@ -44,8 +44,8 @@ type showContract struct {
 	ID client.ID `arg:"" help:"The contract, of either reading."`
 }
 
-// places are the addresses that a contract may have. Its id says nothing of them.
-var places = []string{
+// addresses are the addresses that a contract may have. Its id says nothing of them.
+var addresses = []string{
 	"/pfp/certificate-issues/", "/pfp/managed-investments/", "/pfp/leases/", "/pfp/partnerships/", "/pfp/investment-deposits/",
 	"/pfp/instalment-sales/", "/pfp/safekeeping-deposits/",
 	"/baas/islamic-banking/sukuk/", "/baas/islamic-banking/mudaraba/", "/baas/islamic-banking/ijara/", "/baas/islamic-banking/musharaka/",
@@ -74,7 +74,7 @@ func (c *showContract) Run(e *ContractCommand) error {
 // or the session may not look, there may be others.
 func (e *ContractCommand) find(id string) (place string, contract client.Object, err error) {
 	var refusal error
-	for _, base := range places {
+	for _, base := range addresses {
 		a, err := e.Client.Send(client.Request{Method: http.MethodGet, Path: base + id})
 		if err != nil {
 			return "", client.Object{}, e.Failed("%s: %v", e.Client.Base, err)
@@ -116,7 +116,7 @@ func dataOf(body []byte) (client.Object, error) {
 const entryPage = "500"
 
 // entries are all entries of a contract, the oldest first.
-func (e *ContractCommand) entries(path string) (all []statedEntry, err error) {
+func (e *ContractCommand) entries(path string) (all []entry, err error) {
 	query := url.Values{"limit": {entryPage}}
 	for range client.MaxPages {
 		a, err := e.Send(client.Request{Method: http.MethodGet, Path: path, Query: query})
@@ -124,7 +124,7 @@ func (e *ContractCommand) entries(path string) (all []statedEntry, err error) {
 			return nil, err
 		}
 		var page struct {
-			Data   []statedEntry `json:"data"`
+			Data   []entry `json:"data"`
 			Cursor struct {
 				Value *string `json:"cursor_value"`
 			} `json:"cursor"`
@@ -142,8 +142,8 @@ func (e *ContractCommand) entries(path string) (all []statedEntry, err error) {
 	return nil, e.Failed("the list does not end: the server gives the same page again")
 }
 
-// statedEntry is what a statement needs of an entry.
-type statedEntry struct {
+// entry is what a statement needs of an entry.
+type entry struct {
 	Seq      jsontext.Value `json:"seq"`
 	Event    string         `json:"event"`
 	Date     string         `json:"effective_date"`

@@ -12,16 +12,16 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// sheet is a table under way: cells, and which of its columns are on the right.
-type sheet struct {
+// textTable is a table under way: cells, and which of its columns are on the right.
+type textTable struct {
 	right map[int]bool
 	rows  [][]string
 }
 
-func (s *sheet) row(cells ...string) { s.rows = append(s.rows, cells) }
+func (s *textTable) row(cells ...string) { s.rows = append(s.rows, cells) }
 
 // write aligns the cells, two spaces apart, and prints them with an indent.
-func (s *sheet) write(out *bytes.Buffer, indent string) {
+func (s *textTable) write(out *bytes.Buffer, indent string) {
 	var widths []int
 	for _, row := range s.rows {
 		for i, cell := range row {
@@ -46,23 +46,23 @@ func (s *sheet) write(out *bytes.Buffer, indent string) {
 	}
 }
 
-// headed are the members that the statement's head has shown.
-var headed = set("id product_type organization_id contract_number status env currency")
+// shownInHead are the members that the statement's head has shown.
+var shownInHead = set("id product_type organization_id contract_number status env currency")
 
 // writeStatement prints a contract for people: what it is, its record, what was
 // reported and what is to be paid as tables, and what it has moved. The error is about
 // an answer that is not the server's.
-func writeStatement(out *bytes.Buffer, place string, contract client.Object, entries []statedEntry) error {
-	currency := said(&contract, "currency")
+func writeStatement(out *bytes.Buffer, place string, contract client.Object, entries []entry) error {
+	currency := textOf(&contract, "currency")
 	name := strings.Split(strings.Trim(place, "/"), "/")
-	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", said(&contract, "contract_number"), name[len(name)-2], said(&contract, "status"))
+	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", textOf(&contract, "contract_number"), name[len(name)-2], textOf(&contract, "status"))
 	_, _ = fmt.Fprintf(out, "%s  env %s  amounts in %s, and beside them in minor units: 1 %s = %d\n\n",
-		said(&contract, "id"), said(&contract, "env"), currency, currency, power(Decimals(currency)))
+		textOf(&contract, "id"), textOf(&contract, "env"), currency, currency, power(Decimals(currency)))
 	out.WriteString("RECORD\n")
-	record := &sheet{right: map[int]bool{1: true, 2: true}}
+	record := &textTable{right: map[int]bool{1: true, 2: true}}
 	var tables []client.Member
 	for _, m := range contract.Members {
-		if headed[m.Name] {
+		if shownInHead[m.Name] {
 			continue
 		}
 		add := appendMember
@@ -93,7 +93,7 @@ func power(digits int) int {
 	return n
 }
 
-func said(r *client.Object, name string) string {
+func textOf(r *client.Object, name string) string {
 	value, _ := r.Value(name)
 	return client.Text(value)
 }
@@ -110,7 +110,7 @@ func text(value jsontext.Value) string {
 }
 
 // appendMember adds a member to the record; lists of rows come back, to be tables.
-func appendMember(s *sheet, m client.Member, currency string) (tables []client.Member, err error) {
+func appendMember(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	switch kind := m.Value.Kind(); {
 	case kind == '[':
 		if _, simple := client.Scalars(m.Value); !simple {
@@ -162,7 +162,7 @@ var reports = func() map[string]report {
 
 // appendMetadata adds what the service has put into metadata as it adds all else, and
 // what somebody has sent as the JSON that it is: nobody but they knows what it means.
-func (own report) appendMetadata(s *sheet, m client.Member, currency string) (tables []client.Member, err error) {
+func (own report) appendMetadata(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	inner, err := client.ParseObject(m.Value)
 	if err != nil {
 		return nil, err
@@ -235,8 +235,8 @@ func isAmount(m client.Member) bool {
 
 // writeRecord prints amounts, texts and dates in one column of values: amounts are
 // aligned by their points, and their minor units stand beside them.
-func writeRecord(out *bytes.Buffer, s *sheet) {
-	values := &sheet{}
+func writeRecord(out *bytes.Buffer, s *textTable) {
+	values := &textTable{}
 	width := 0
 	for _, row := range s.rows {
 		width = max(width, utf8.RuneCountInString(row[1]))
@@ -261,7 +261,7 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 		return err
 	}
 	var names, head []string
-	table := &sheet{right: make(map[int]bool)}
+	table := &textTable{right: make(map[int]bool)}
 	amount := func(name string) bool { return IsAmount(name) && holdsAmounts(list.Name) }
 	for _, row := range rows {
 		for _, m := range row.Members {
@@ -326,13 +326,13 @@ func rowsOf(list jsontext.Value) (rows []client.Object, err error) {
 }
 
 // writeEntries prints what the contract has moved, a line a posting.
-func writeEntries(out *bytes.Buffer, entries []statedEntry) {
+func writeEntries(out *bytes.Buffer, entries []entry) {
 	out.WriteString("\nENTRIES\n")
 	if len(entries) == 0 {
 		out.WriteString("  none\n")
 		return
 	}
-	table := &sheet{right: map[int]bool{4: true, 5: true, 6: true}}
+	table := &textTable{right: map[int]bool{4: true, 5: true, 6: true}}
 	table.row("date", "seq", "event", "account", "debit", "credit", "(minor)")
 	for _, e := range entries {
 		date, seq, event := client.Printable(e.Date), client.Printable(e.Seq.String()), client.Printable(e.Event)
