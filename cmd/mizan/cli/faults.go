@@ -7,7 +7,7 @@ import (
 	"mizan/posting/store"
 )
 
-// OpenFault says how the process ends when the store doesn't open.
+// OpenFault maps an error of opening the store to the process's exit.
 func OpenFault(err error) error {
 	if errors.Is(err, store.ErrLocked) || store.IsOtherSchema(err) {
 		return InUse("%v", err)
@@ -15,8 +15,8 @@ func OpenFault(err error) error {
 	return StorageFault("%v", err)
 }
 
-// KeyringFault ends a command: a file that is not there was named wrongly,
-// whatever else is wrong with it the command can't mend.
+// KeyringFault maps an error of loading the keyring to the process's exit: a missing file
+// is a wrong flag, any other fault is the storage's.
 func KeyringFault(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return BadConfiguration(err.Error())

@@ -4,7 +4,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Version is the version as commands get it from kong.
+// Version is the program's version; kong passes it to commands by this type.
 type Version string
 
 // Streams are where a command prints. They are the client's type, so that its commands

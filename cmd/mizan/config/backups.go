@@ -14,12 +14,12 @@ const (
 	maxBackupKeep  = 100_000
 )
 
-// Schedule is when backups are taken by the server itself, and where to.
+// Schedule says when the server takes backups of itself, and into which directory.
 type Schedule struct {
-	Dir   string // empty: none are
+	Dir   string // empty: the server takes none
 	Every time.Duration
 	Keep  int
-	Rate  uint64 // bytes a second, of those that are asked for too; 0: no bound
+	Rate  uint64 // bytes a second, also for backups that clients request; 0: no bound
 }
 
 // schedule reads the keys of backups.
@@ -50,7 +50,7 @@ func (r *reader) schedule() Schedule {
 	return p
 }
 
-// isWithin tells whether a directory is another one, or below it.
+// isWithin tells whether a directory is the other one or lies below it.
 func isWithin(dir, other string) bool {
 	real := func(path string) (string, error) {
 		path, err := filepath.EvalSymlinks(path)
@@ -65,7 +65,7 @@ func isWithin(dir, other string) bool {
 	}
 	outer, err := real(other)
 	if err != nil {
-		return false // it is made at the start, and nothing lies in it yet
+		return false // the start creates it, so nothing lies in it yet
 	}
 	way, err := filepath.Rel(outer, inner)
 	return err == nil && filepath.IsLocal(way)

@@ -14,13 +14,13 @@ import (
 // maxConfigFile bounds the configuration file.
 const maxConfigFile = 1 << 20
 
-// badKey is what is wrong with a key of the file.
+// badKey is a key of the file and its fault.
 type badKey struct{ key, text string }
 
-// readConfigFile is a flat JSON object: the flags' names (with '-' or '_') to
-// strings, numbers, booleans, or lists of strings. Values come back as their
-// flag would spell them. A file that can't be read, or isn't one object, is one
-// error: what its keys are is not known then.
+// readConfigFile reads a flat JSON object: names of flags (with '-' or '_') to strings,
+// numbers, booleans, or lists of strings. It returns values as their flag would spell
+// them. A file that can't be read, or isn't one object, is one error, because its keys are
+// unknown then.
 func readConfigFile(path string) (values map[string]string, bad []badKey, err error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {
@@ -67,7 +67,7 @@ func readConfigFile(path string) (values map[string]string, bad []badKey, err er
 	return values, bad, nil
 }
 
-// asFlagText is a JSON value as a flag would spell it.
+// asFlagText spells a JSON value as its flag would.
 func asFlagText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

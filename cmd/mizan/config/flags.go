@@ -13,7 +13,7 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// Bounds of what may be configured.
+// Bounds of configured values.
 const (
 	maxDuration   = 24 * time.Hour
 	minRetention  = 24 * time.Hour // the last retry is 7 h after the first attempt
@@ -23,8 +23,9 @@ const (
 	MaxAdminToken = 512
 )
 
-// Flags are the keys of `mizan serve`. A struct tag `standard` is a key's default; it
-// is ours, because kong would not tell a default from a value that was given.
+// Flags are the keys of `mizan serve`. A struct tag `standard` is a key's default; it is
+// read here and not by kong, because kong can't tell a default from a value that was
+// given.
 type Flags struct {
 	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"JSON file with any of these keys."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
@@ -62,14 +63,14 @@ type Flags struct {
 	MetricsListen        Setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
 }
 
-// Config is the configuration of the server, checked.
+// Config is the checked configuration of the server.
 type Config struct {
 	Dir            string
 	Listen         string
 	TLS            string // auto, files or off
 	CertFile       string
 	KeyFile        string
-	BaseURL        string // empty: from the listen address
+	BaseURL        string // empty: derived from the listen address
 	Sandbox        bool
 	Manual         bool // the clock
 	Keyring        string
@@ -82,7 +83,7 @@ type Config struct {
 	ActionTTL      time.Duration
 	Retention      time.Duration // of deliveries
 	PrivateHooks   bool
-	Operators      operators.Options // but for clock and log
+	Operators      operators.Options // without clock and log
 	Check          bool
 	Backups        Schedule
 	Level          slog.Level
@@ -100,8 +101,8 @@ func (c *Flags) Read() (*Config, error) {
 	return cfg, nil
 }
 
-// layers puts the layers on each other: flag, environment, file, default. What an
-// earlier call took from the file is read from it anew.
+// layers combines the layers: flag, environment, file, default. A repeated call reads the
+// file again.
 func (c *Flags) layers() *reader {
 	r := &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
 	list := Keys(c)
@@ -111,7 +112,7 @@ func (c *Flags) layers() *reader {
 		}
 	}
 	if c.Config.Given && c.Config.Raw == "" {
-		r.unread = true // said below
+		r.unread = true // reported below
 	} else if c.Config.Given {
 		r.file(list, c.Config.Raw)
 	}
@@ -185,13 +186,13 @@ func (r *reader) values() *Config {
 		LogFormat:      r.oneOf("log-format", "", "text", "json"),
 		MetricsAddress: r.address("metrics-listen"),
 	}
-	if !r.unread && !r.reported["sandbox"] { // else it isn't known what goes with what
+	if !r.unread && !r.reported["sandbox"] { // otherwise it is unknown which keys go together
 		r.checkCombinations(cfg)
 	}
 	return cfg
 }
 
-// level is how much is logged.
+// level reads the least level that is logged.
 func (r *reader) level() slog.Level {
 	return levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")]
 }

@@ -7,8 +7,8 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// KeyringPlace says which keyring: the one that `mizan serve` would use with the
-// same flags and environment.
+// KeyringFlags name the keyring that `mizan serve` would use with the same flags and
+// environment.
 type KeyringFlags struct {
 	Keyring Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The keyring; without it the data directory's."`
 	Data    Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory; a server may be using it."`
@@ -29,7 +29,7 @@ func (p *KeyringFlags) Path() (string, error) {
 	return filepath.Join(p.Data.Raw, "keyring"), nil
 }
 
-// Flagged tells whether a flag names the keyring, and not only the environment.
+// NamedByFlag tells whether a flag, and not only the environment, names the keyring.
 func (p *KeyringFlags) NamedByFlag() bool {
 	return p.Keyring.Given && p.Keyring.Raw != os.Getenv("MIZAN_KEYRING") || p.Data.Given && p.Data.Raw != os.Getenv("MIZAN_DATA")
 }

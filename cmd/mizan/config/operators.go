@@ -15,10 +15,10 @@ import (
 // maxSecret bounds a file that holds a token or a password, in bytes.
 const maxSecret = 1024
 
-// botToken is what the Bot API gives out. It becomes part of an address.
+// botToken is the form of the Bot API's tokens. A token becomes part of a URL.
 var botToken = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
-// operators reads how operators are told. Both ways may be left out.
+// operators reads the channels to operators. Either may be absent.
 func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
 	switch given := r.settings["telegram-token-file"].Given; {
@@ -40,7 +40,7 @@ func (r *reader) telegramURL() string {
 	return address
 }
 
-// withPort is a host with a port, whether or not it had one.
+// withPort adds a port to a host that has none.
 func withPort(host string) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
@@ -48,7 +48,7 @@ func withPort(host string) string {
 	return net.JoinHostPort(strings.Trim(host, "[]"), "80")
 }
 
-// smtp reads the keys of e-mail, which go together.
+// smtp reads the keys of e-mail and checks that they fit together.
 func (r *reader) smtp(sandbox bool) operators.SMTP {
 	host, port := r.smtpAddress()
 	s := operators.SMTP{
@@ -88,7 +88,7 @@ func (r *reader) smtpAddress() (host string, port int) {
 	if raw == "" {
 		return "", 0
 	}
-	host, digits, _ := net.SplitHostPort(raw) // address has taken it
+	host, digits, _ := net.SplitHostPort(raw) // address has checked its form
 	port, _ = strconv.Atoi(digits)
 	if host == "" || port == 0 {
 		r.wrong("smtp-address", "%q has no host, or its port is no number from 1 to 65535", raw)
@@ -97,7 +97,7 @@ func (r *reader) smtpAddress() (host string, port int) {
 	return host, port
 }
 
-// sender is an address, with or without a name before it.
+// sender reads an e-mail address, with or without a name before it.
 func (r *reader) sender(name string) string {
 	raw := r.text(name)
 	if raw == "" {
@@ -110,7 +110,7 @@ func (r *reader) sender(name string) string {
 	return raw
 }
 
-// secret reads a file of one line; what it reads is never part of a message.
+// secret reads a file of one line; its content is never part of a message.
 func (r *reader) secret(name string) secret.Text {
 	raw := r.text(name)
 	if raw == "" {

@@ -14,15 +14,16 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// reader turns settings into values and collects what is wrong with them.
+// reader turns settings into values and collects their faults.
 type reader struct {
 	settings map[string]*Setting
 	bad      []string
 	reported map[string]bool
-	unread   bool // there is a configuration file, and what it says isn't known
+	unread   bool // there is a configuration file, and it could not be read
 }
 
-// wrong reports a bad key. What else is wrong with it has to wait: a line each.
+// wrong reports a bad key. Only the first fault of a key is reported, so each bad key has
+// one line.
 func (r *reader) wrong(name, format string, args ...any) {
 	if r.reported[name] {
 		return
@@ -84,7 +85,7 @@ func (r *reader) origin(name string) string {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
-		r.wrong(name, "is not an https:// address") // what was sent may hold a password
+		r.wrong(name, "is not an https:// address") // the text may hold a password
 		return ""
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil {
@@ -108,7 +109,7 @@ func (r *reader) readable(name string) string {
 	return raw
 }
 
-// token reads a secret; what it reads is never part of a message.
+// token reads a file with a token; its content is never part of a message.
 func (r *reader) token(name string) string {
 	raw := r.text(name)
 	if raw == "" {
@@ -178,7 +179,7 @@ func (r *reader) count(name string, limit int) int {
 	return n
 }
 
-// duration takes "10s" as Go spells it, or a bare number of seconds.
+// duration reads "10s" as Go spells it, or a bare number of seconds.
 func (r *reader) duration(name string) time.Duration {
 	raw := r.text(name)
 	if raw == "" {
@@ -192,7 +193,7 @@ func (r *reader) duration(name string) time.Duration {
 	return d
 }
 
-// within is a duration of at least, and at most, another one.
+// within reads a duration between two bounds.
 func (r *reader) within(name, example string, least, most time.Duration) time.Duration {
 	raw := r.text(name)
 	if raw == "" {

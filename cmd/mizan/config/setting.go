@@ -6,9 +6,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Setting is one key of the configuration, as it was given. It takes any text,
-// so that a bad value of one key does not hide a bad value of the next; what
-// the text means is decided in config.go, for all keys at once.
+// Setting is one key of the configuration as it was given. It takes any text, so that a
+// bad value of one key does not hide a bad value of the next; flags.go interprets the
+// texts of all keys at once.
 type Setting struct {
 	Raw    string
 	Given  bool
@@ -21,7 +21,7 @@ func (s *Setting) Decode(ctx *kong.DecodeContext) error {
 	return ctx.Scan.PopValueInto("text", &s.Raw)
 }
 
-// toggle is a setting that is on when its flag stands alone.
+// toggle is a setting that is true when its flag has no value.
 type toggle struct{ Setting }
 
 // IsBool implements kong.BoolMapperValue.
@@ -36,11 +36,11 @@ func (t *toggle) Decode(ctx *kong.DecodeContext) error {
 	return t.Setting.Decode(ctx)
 }
 
-// Key is a setting with what its struct tag says.
+// Key is a setting with the name and default of its struct tag.
 type Key struct {
 	*Setting
 	Name     string
-	Standard string // the value when nobody gives one
+	Standard string // the default
 }
 
 // Keys lists a command's settings in the order of its struct.
@@ -63,7 +63,7 @@ func Keys(command any) []Key {
 	return list
 }
 
-// Describe is a key's line in the help: what it does, its default, its variable.
+// Describe makes a key's line in the help: its purpose, default and variable.
 func Describe(v *kong.Value) string {
 	text := v.Help
 	if standard := v.Tag.Get("standard"); standard != "" {

@@ -6,8 +6,8 @@ import (
 	"text/template"
 )
 
-// announce says that everything is ready, and in the sandbox how to begin. The
-// commands read their keys from sandbox.json: what is printed holds no secret.
+// announce prints that the server is ready and, in the sandbox, first commands to try.
+// These read their keys from sandbox.json, so the output holds no secret.
 func (s *server) announce() {
 	if s.cfg.Sandbox {
 		if err := greeting.Execute(s.streams.Out, s.greetingValues()); err != nil {
@@ -24,7 +24,7 @@ func (s *server) announce() {
 // readyMark begins the line that names the address; it is the last one printed.
 const readyMark = "mizan: ready at "
 
-// greetingValues is what the greeting's commands are made of, quoted for a shell.
+// greetingValues are the parts of the greeting's commands, quoted for a shell.
 type greetingValues struct{ Dir, Address, CACert, File string }
 
 func (s *server) greetingValues() greetingValues {
@@ -37,7 +37,7 @@ func (s *server) greetingValues() greetingValues {
 	return b
 }
 
-// quote makes one word of a path for a POSIX shell.
+// quote makes a path one word of a POSIX shell.
 func quote(path string) string {
 	plain := func(c rune) bool {
 		return c != '/' && c != '.' && c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')

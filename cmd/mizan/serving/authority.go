@@ -44,8 +44,8 @@ const (
 	backdate   = time.Hour // for clients whose clocks are slow
 )
 
-// authority is a certificate authority of this data directory, and the
-// server's certificate from it.
+// authority is the certificate authority of a data directory, with the server certificate
+// that it issued.
 type authority struct {
 	dir   string
 	hosts []string
@@ -58,9 +58,9 @@ type authority struct {
 	current *tls.Certificate
 }
 
-// openAuthority loads what is in dir, makes what is missing and renews what is
-// near its end or for other hosts. A damaged authority is an error: replacing
-// it silently would break every client that trusts it.
+// openAuthority loads the authority and the certificate in dir, creates missing ones, and
+// renews those that expire soon or name other hosts. A damaged authority is an error:
+// replacing it silently would break every client that trusts it.
 func openAuthority(dir string, hosts []string, now func() time.Time) (*authority, error) {
 	slices.Sort(hosts)
 	a := &authority{dir: dir, hosts: slices.Compact(hosts), now: now}
@@ -76,12 +76,12 @@ func openAuthority(dir string, hosts []string, now func() time.Time) (*authority
 		a.current = &pair
 		return a, nil
 	}
-	// A certificate of ours that is missing, damaged or old costs nothing to replace.
+	// The server certificate can be replaced at any time: clients trust the authority.
 	return a, a.issue()
 }
 
-// certificate implements tls.Config.GetCertificate. A server that runs for a
-// year renews in passing; if that fails it goes on with what it has.
+// certificate implements tls.Config.GetCertificate. It renews the certificate of a server
+// that runs for a year; if that fails, it returns the old one.
 func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +93,7 @@ func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return a.current, nil
 }
 
-// openCA loads the authority, or makes one where there is none.
+// openCA loads the authority, or creates it.
 func (a *authority) openCA() error {
 	key, keyErr := readKey(filepath.Join(a.dir, caKeyFile))
 	cert, certErr := readCertificate(filepath.Join(a.dir, caFile))
@@ -175,7 +175,8 @@ func (a *authority) issue() error {
 	return nil
 }
 
-// isUsable tells whether a stored certificate may go on being used.
+// isUsable tells whether a stored certificate is still valid, long enough and for these
+// hosts.
 func (a *authority) isUsable(pair *tls.Certificate) bool {
 	leaf := pair.Leaf
 	if leaf == nil || leaf.CheckSignatureFrom(a.ca) != nil {
@@ -192,7 +193,7 @@ func (a *authority) isUsable(pair *tls.Certificate) bool {
 	return slices.Equal(names, canonicalHosts(a.hosts))
 }
 
-// canonicalHosts spells addresses as a certificate gives them back.
+// canonicalHosts spells addresses as a parsed certificate does, so that lists compare.
 func canonicalHosts(hosts []string) []string {
 	names := make([]string, len(hosts))
 	for i, host := range hosts {

@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// openBackups has backups taken: those of the schedule, and those that are asked
-// for. A stop ends them at once: nothing is lost with one.
+// openBackups starts the scheduled backups and allows those that clients request. A stop
+// ends a backup at once: an unfinished one is of no use.
 func (s *server) openBackups(ctx context.Context) error {
 	s.backups = backup.New(backup.Options{
 		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.cfg.Dir, Rate: s.cfg.Backups.Rate, Log: s.log,
@@ -31,8 +31,8 @@ func (s *server) openBackups(ctx context.Context) error {
 	return nil
 }
 
-// endBackups waits until nothing is backed up any more, as long as a stop may take: a
-// disk of backups that does not answer keeps no server from stopping.
+// endBackups waits until all backups have ended, but no longer than a stop may take: a
+// backup disk that does not answer can't keep the server from stopping.
 func (s *server) endBackups(scheduled *sync.WaitGroup) {
 	by := s.stopBy
 	if by.IsZero() {
@@ -53,7 +53,7 @@ func (s *server) endBackups(scheduled *sync.WaitGroup) {
 	}
 }
 
-// backup begins a backup for who asks by HTTP.
+// backup begins a backup that a client requests.
 func (s *server) backup(since *api.BackupBase) (io.ReadCloser, error) {
 	return s.backups.Stream((*backup.Base)(since))
 }

@@ -13,8 +13,7 @@ import (
 	"mizan/internal/durable"
 )
 
-// clockFile is where a manual clock's value lies. Its presence says that the
-// store lives by a manual clock.
+// clockFile holds a manual clock's value. Its presence marks a store with a manual clock.
 const clockFile = "clock"
 
 // clockLayout has the journal's resolution, microseconds.
@@ -22,7 +21,8 @@ const clockLayout = "2006-01-02T15:04:05.000000Z"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// readClock is the manual clock's last value; found is false where there is none.
+// readClock reads the manual clock's last value; found is false if the store has no manual
+// clock.
 func readClock(dir string) (at time.Time, found bool, err error) {
 	content, err := cli.ReadFile(filepath.Join(dir, clockFile), 256)
 	if errors.Is(err, fs.ErrNotExist) {

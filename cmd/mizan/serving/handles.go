@@ -14,8 +14,8 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// How the process shares its file handles. Badger ends the process when it can't open
-// its next file, so everything but connections has its handles set aside first.
+// Shares of the process's file handles. Badger ends the process when it can't open its
+// next file, so all other uses have handles reserved, and connections get the rest.
 const (
 	minHandles = 1024 // below which the server does not start
 
@@ -25,18 +25,18 @@ const (
 	metricsHandles    = 32  // connections of the metrics listener
 	otherHandles      = 64  // logs, HEAD, backups, files that are read at a start or a signal
 
-	deliveryPart  = 32   // of the limit, one part is for deliveries
+	deliveryPart  = 32   // deliveries get one part in so many of the limit
 	minDeliveries = 32   // notifications under way at once
 	maxDeliveries = 1024 // likewise; more would wait for processors
 	lookups       = 2    // handles of a delivery: a look-up of a name has two sockets, a connection one
 
-	minConnections = 64     // of clients: a store that leaves less is too large for the limit
+	minConnections = 64     // of clients; if the store leaves fewer, the limit is too low for it
 	maxConnections = 16_384 // an idle one costs some 40 KiB with TLS
 
 	handleLook = 5 * time.Second // how often handles are counted
 )
 
-// handles is how the limit of open files is shared.
+// handles says how the limit of open files is shared.
 type handles struct {
 	limit      int
 	deliveries int // notifications under way at once
@@ -54,14 +54,13 @@ func shareHandles(limit uint64) (handles, error) {
 	return h, nil
 }
 
-// connections is how many clients may be connected while so many other handles are
+// connections is the number of clients that may be connected while others handles are
 // open.
 func (h *handles) connections(others int) int {
 	return min(h.limit-h.reserve-others, maxConnections)
 }
 
-// raiseHandles raises the soft limit of open files to the hard one, and is the limit
-// then.
+// raiseHandles raises the soft limit of open files to the hard one and returns the limit.
 func raiseHandles() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -69,15 +68,15 @@ func raiseHandles() (uint64, error) {
 	}
 	if limit.Cur < limit.Max {
 		raised := unix.Rlimit{Cur: limit.Max, Max: limit.Max}
-		if unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil { // if not, it is as good as it was
+		if unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil { // on failure the old limit stays
 			limit = raised
 		}
 	}
 	return limit.Cur, nil
 }
 
-// openHandles is how many handles the process has open. Not ok: this system does not
-// tell.
+// openHandles counts the handles that the process has open; ok is false if the system does
+// not list them.
 func openHandles() (n int, ok bool) {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
@@ -88,8 +87,8 @@ func openHandles() (n int, ok bool) {
 	return len(names) - 1, err == nil // the directory's own
 }
 
-// perAddress is how many of so many connections one address may have: the rest is for
-// others, also where nobody's connection can be closed.
+// perAddress is how many of total connections one address may have. The rest stays for
+// other addresses, even if no connection can be closed.
 func perAddress(total int) int { return total - total/4 }
 
 // shareOpenFiles finds out how many files may be open, before anything is opened.
@@ -102,7 +101,7 @@ func (s *server) shareOpenFiles(context.Context) error {
 	return err
 }
 
-// limitConnections opens the gate before the listeners, when the store is open. It is
+// limitConnections makes the gate, after the store and before the listeners, and returns
 // how many connections there is room for.
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
@@ -130,10 +129,10 @@ type handleKeeper struct {
 	short   rate.Sometimes
 }
 
-// look counts handles and moves the gate's bound. It is how many connections there
-// would be room for, which may be too few.
+// look counts handles, adjusts the gate's bound, and returns how many connections there is
+// room for, which may be fewer than minConnections.
 func (k *handleKeeper) look() int {
-	if limit, err := raiseHandles(); err == nil { // somebody may have changed it
+	if limit, err := raiseHandles(); err == nil { // it may have changed since
 		k.handles.limit = int(min(limit, 1<<30))
 	}
 	open, ok := openHandles()
@@ -150,7 +149,7 @@ func (k *handleKeeper) look() int {
 	return room
 }
 
-// keep looks from time to time until stop is closed.
+// keep looks at each tick until stop is closed.
 func (k *handleKeeper) keep(looks <-chan time.Time, stop <-chan struct{}) {
 	for {
 		select {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// memoryLimit is where the runtime begins to collect earlier than it otherwise
-// would. Flushing a memtable takes a few hundred MiB of buffers for a moment,
-// and twice that while the collector has not noticed that they are garbage.
+// memoryLimit is the size above which the garbage collector runs more often. Flushing a
+// memtable takes a few hundred MiB of buffers for a moment, and twice that until the
+// collector frees them.
 const memoryLimit = 1 << 30
 
 // LimitMemory sets the soft limit, unless GOMEMLIMIT says otherwise.
@@ -18,16 +18,16 @@ func LimitMemory() {
 	}
 }
 
-// idleLook is how often the janitor looks whether the writer has rested.
+// idleLook is how often the server checks whether the writer is idle.
 const idleLook = 10 * time.Second
 
-// idleDetector notices that the writer has rested for a whole look after a burst.
+// idleDetector notices that the writer has been idle for a whole interval after a burst.
 type idleDetector struct {
 	changes uint64
-	busy    bool // since memory was last given back
+	busy    bool // since memory was last released
 }
 
-// becameIdle tells, once after each burst, that nothing was written since the look before.
+// becameIdle is true once after each burst: nothing was written since the last call.
 func (r *idleDetector) becameIdle(changes uint64) bool {
 	rested := changes == r.changes && r.busy
 	r.busy = changes != r.changes || (r.busy && !rested)
@@ -35,9 +35,8 @@ func (r *idleDetector) becameIdle(changes uint64) bool {
 	return rested
 }
 
-// releaseMemory returns the memory of bursts to the operating system: the collector
-// itself only runs when something is allocated, so an idle server would keep
-// its highest tide.
+// releaseMemory returns the memory of bursts to the operating system: the collector runs
+// only when something is allocated, so an idle server would keep its peak.
 func releaseMemory(changes func() uint64, looks <-chan time.Time, stop <-chan struct{}) {
 	r := idleDetector{changes: changes()}
 	for {

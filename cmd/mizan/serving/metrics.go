@@ -27,8 +27,8 @@ const (
 // scrapeHeaderBytes bounds a request's line and headers there; net/http adds 4 KiB.
 const scrapeHeaderBytes = 8 << 10
 
-// metrics is what --metrics-listen shows. It is filled whether or not anybody
-// listens, so that both ways are the same program.
+// metrics are the figures that --metrics-listen serves. They are collected in any case, so
+// that the server runs the same code with and without that flag.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
@@ -102,7 +102,7 @@ func newMetrics(s *server) *metrics {
 	return m
 }
 
-// ofGate is a figure of the gate, 0 before there is one.
+// ofGate reads a figure of the gate, 0 before there is a gate.
 func ofGate[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
 	if s.gate == nil {
 		return 0
@@ -110,7 +110,7 @@ func ofGate[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
 	return float64(figure(s.gate))
 }
 
-// journal shows the writer and its store.
+// journal registers the figures of the writer and its store.
 func (m *metrics) journal(s *server) {
 	j := s.journal
 	changes := prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -152,12 +152,12 @@ func (m *metrics) gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
-// observe sees every answer; route is a pattern, so the series are bounded.
+// observe counts an answer; route is a pattern, so the number of series is bounded.
 func (m *metrics) observe(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-// server serves GET /metrics. What it has to say of connections goes to the log.
+// server serves GET /metrics. Errors of connections go to the log.
 func (m *metrics) server(log *slog.Logger) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))

@@ -38,15 +38,15 @@ func (s *server) openAlerts() (err error) {
 	return nil
 }
 
-// onStatusChange takes durable changes of transactions' statuses.
+// onStatusChange passes a durable change of a transaction's status to metrics and alerts.
 func (s *server) onStatusChange(org ledger.ID, from transaction.Status, r *transaction.Record) {
 	s.metrics.onStatusChange(org, from, r)
 	s.alerts.Observe(org, from, r)
 }
 
-// notifyOperators makes one attempt to tell a terminal's operators a message: all who are
-// on the terminal's list at the moment, but for those whom an earlier attempt has told.
-// It returns who was told so far.
+// notifyOperators makes one attempt to send a message to a terminal's operators: to all
+// who are on the terminal's list now, except those whom an earlier attempt has reached. It
+// returns who has been reached so far.
 func (s *server) notifyOperators(org, to ledger.ID, body, told []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
 	m, err := alerts.ReadMessage(body)

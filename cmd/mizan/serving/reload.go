@@ -9,16 +9,16 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// reloadSignals are the process's SIGHUPs. From now on none ends it, to its last
-// moment. One that comes before anybody takes it is kept; further ones count as it.
+// reloadSignals returns a channel of the process's SIGHUPs, none of which ends it from now
+// on. The channel holds one signal until it is received; further ones are dropped.
 func reloadSignals() <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	return hangups
 }
 
-// reload answers a SIGHUP: all of it, or nothing where something is wrong. It never
-// ends the process.
+// reload handles a SIGHUP: it applies all reloadable keys, or none if one is wrong. It
+// never ends the process.
 func (s *server) reload() {
 	again, err := s.reread()
 	if err == nil {

@@ -19,8 +19,8 @@ import (
 	words "mizan/ledger/directory"
 )
 
-// sandboxFile, in the data directory, is the one place that holds the sandbox's
-// secrets in the clear.
+// sandboxFile, in the data directory, is the only file with the sandbox's secrets in the
+// clear.
 const (
 	sandboxFile    = "sandbox.json"
 	maxSandboxFile = 64 << 10
@@ -49,10 +49,10 @@ type secondDemo struct {
 	SessionToken   string `json:"session_token"`
 }
 
-// seed sees to the first administration token and, in the sandbox, to its
-// organizations and sandbox.json.
+// seed creates the first administration token and, in the sandbox, its organizations and
+// sandbox.json.
 func (s *server) seed(ctx context.Context) error {
-	// A stop that is asked for meanwhile waits: half a start is not cleaner.
+	// A stop that is requested meanwhile waits: half a start would be no cleaner.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)
 	defer cancel()
 	furnish := s.seedAdminToken
@@ -68,9 +68,9 @@ func (s *server) seed(ctx context.Context) error {
 	return nil
 }
 
-// seedAdminToken puts the operator's token in force, or makes the first one. That
-// is printed before it is durable: a kill in between leaves a token that never
-// counted, the other way round one that nobody knows.
+// seedAdminToken puts the operator's token in force, or makes the first one. It prints a
+// new token before it is durable: after a kill in between, the printed token is not in
+// force. The other order could leave a token in force that was never printed.
 func (s *server) seedAdminToken(ctx context.Context) error {
 	token := s.cfg.AdminToken
 	if token == "" {
@@ -122,8 +122,8 @@ func (s *server) writeSandbox(box *sandbox) error {
 	return nil
 }
 
-// storeRotated has sandbox.json hold the token that has taken its own one's place.
-// If it can't be written, the next start makes another token for it.
+// storeRotated writes a rotated token into sandbox.json if that holds the retired one. If
+// it can't be written, the next start makes another token for it.
 func (s *server) storeRotated(retired, successor secret.Text) {
 	box := s.storedSandbox()
 	if box.AdminToken != string(retired) {
@@ -135,7 +135,8 @@ func (s *server) storeRotated(retired, successor secret.Text) {
 	}
 }
 
-// commandFault turns the refusal of a command at the start into the process's end.
+// commandFault maps an error of a command at the start to the process's exit; a stop is no
+// error.
 func (s *server) commandFault(err error) error {
 	if err == nil {
 		return nil
@@ -143,7 +144,8 @@ func (s *server) commandFault(err error) error {
 	return cli.StorageFault("the start could not be written down: %v", err)
 }
 
-// storedSandbox is what an earlier start wrote; what can't be read is lost.
+// storedSandbox reads what an earlier start wrote. A file that can't be read counts as
+// empty.
 func (s *server) storedSandbox() *sandbox {
 	box := new(sandbox)
 	content, err := cli.ReadFile(filepath.Join(s.cfg.Dir, sandboxFile), maxSandboxFile)
@@ -157,7 +159,7 @@ func (s *server) storedSandbox() *sandbox {
 	return box
 }
 
-// take fills the file from the first start's seed.
+// take fills the file with the secrets of the first start.
 func (b *sandbox) take(seeded *directory.Sandbox) {
 	b.name(seeded)
 	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
@@ -166,13 +168,13 @@ func (b *sandbox) take(seeded *directory.Sandbox) {
 	b.Second.APIKey, b.Second.SessionToken = string(seeded.Second.APIKey), string(seeded.Second.SessionToken)
 }
 
-// name fills what is no secret; the store knows it best.
+// name fills the members that are no secrets, from the store.
 func (b *sandbox) name(known *directory.Sandbox) {
 	b.OrganizationID, b.PartnerID, b.PartnerLogin = known.First.Org.String(), known.First.Partner, known.First.Login
 	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
 }
 
-// reissueLost replaces each secret that is not in force, or was lost, by a new one.
+// reissueLost replaces each secret that is lost or not in force by a new one.
 func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	known, _ := s.directory.Sandbox()
 	box.name(known)
@@ -211,8 +213,8 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	return nil
 }
 
-// isInactive tells whether an organization is switched off: then nothing of it
-// holds, and nothing of it is lost.
+// isInactive tells whether an organization is switched off. None of its secrets is in
+// force then, and none is lost.
 func (s *server) isInactive(org ledger.ID) bool {
 	o, found := s.directory.Organization(org)
 	return found && !o.Active()

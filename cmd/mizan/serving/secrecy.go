@@ -11,9 +11,9 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// HideMemory keeps what this process has in memory, keys and cards that are on their way,
-// out of core dumps, and from other processes of its user: it can't be traced by them,
-// and its files in /proc are root's.
+// HideMemory keeps the process's memory, which holds keys and cards in flight, out of core
+// dumps and away from other processes of its user: they can't trace it, and its files in
+// /proc belong to root.
 func HideMemory() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("RLIMIT_CORE can't be set to 0: %w", err)
@@ -29,14 +29,14 @@ func HideMemory() error {
 const preemption = "asyncpreemptoff"
 
 // serveWithoutPreemption makes sure that no goroutine of this process is preempted by a
-// signal. The kernel and the runtime then write the thread's registers to memory that
-// nobody can wipe, and of a card that is just being copied the registers hold 16 bytes
-// each: under load that was found about once in 25 runs of the memory test. Goroutines
-// are preempted where they call functions, as all loops here do often enough.
+// signal. At such a preemption, the kernel and the runtime write the thread's registers to
+// memory that can't be wiped, and while a card is being copied each register holds 16
+// bytes of it: under load, about one in 25 runs of the memory test found one. Goroutines
+// are still preempted at function calls, which all loops here make often enough.
 //
-// Go takes the setting from the environment when it starts, and from nowhere else: it is
-// no //go:debug key, and can't be changed later. So the process begins again with it, as
-// itself: same id, arguments and open files. Whoever has set it to something is obeyed.
+// Go reads the setting only from the environment and only at its start: it is no
+// //go:debug key. So the process executes itself again with it, with the same id,
+// arguments and open files. A setting that the operator has made stays.
 func serveWithoutPreemption() error {
 	settings := os.Getenv("GODEBUG")
 	if strings.Contains(settings, preemption+"=") {
@@ -48,7 +48,7 @@ func serveWithoutPreemption() error {
 	if err := os.Setenv("GODEBUG", settings+preemption+"=1"); err != nil {
 		return cli.BadConfiguration("memory: GODEBUG can't be set: " + err.Error())
 	}
-	signal.Ignore(unix.SIGHUP) // which lasts until it is taken, in the process that begins
+	signal.Ignore(unix.SIGHUP) // until the new program handles it
 	err := unix.Exec("/proc/self/exe", os.Args, os.Environ())
 	return cli.BadConfiguration("memory: the program can't begin again with GODEBUG=" + preemption + "=1; start it with that in its environment: " + err.Error())
 }

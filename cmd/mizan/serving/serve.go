@@ -45,23 +45,23 @@ const stopBound = 15 * time.Second
 // simulatorLog, in the data directory, is what the simulated provider has done.
 const simulatorLog = "simulator.log"
 
-// What health says of the core.
+// Values of core_status in health checks.
 const (
 	coreStarting = "starting"
 	coreReady    = api.StatusOK
 	coreStopping = "stopping"
 )
 
-// server is the running product, put together phase by phase.
+// server holds the parts of the running product. Each phase of run adds some.
 type server struct {
 	cfg     *config.Config
 	streams *cli.Streams
 	version string // of this program
 	log     *slog.Logger
 	level   *slog.LevelVar // of log
-	core    atomic.Value   // string: what health says
+	core    atomic.Value   // string: core_status of health checks
 
-	hangups <-chan os.Signal                   // each has what is reloadable read again; nil: there are none
+	hangups <-chan os.Signal                   // each one triggers a reload; nil: no reloads
 	reread  func() (*config.Reloadable, error) // set with hangups
 
 	clock       clock.Clock
@@ -84,15 +84,15 @@ type server struct {
 	handles     handles
 	gate        *connlimit.Gate // of the API's connections
 	listener    net.Listener
-	starting    *starting // answers on the listener until api does
+	starting    *starting // answers on the listener until api serves
 	address     string    // where this machine reaches the server
 	baseURL     string    // where clients do
 	metrics     *metrics
 	backups     *backup.Service
 	api         atomic.Pointer[api.Server] // nil before it serves
 
-	opened []func() error // what a stop closes, last first
-	stopBy time.Time      // when a stop has to be over; zero: nobody asked for one
+	opened []func() error // functions that a stop calls, last first
+	stopBy time.Time      // deadline of a stop; zero: no stop was requested
 }
 
 // Command is `mizan serve`.
@@ -125,14 +125,15 @@ func newServer(cfg *config.Config, s *cli.Streams) *server {
 	return srv
 }
 
-// run serves until ctx ends. The order of the phases is invariant 2 of the package.
+// run starts the parts in the order of the package's invariant 2, and serves until ctx
+// ends.
 func (s *server) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, phase := range []func(context.Context) error{
 		s.shareOpenFiles, s.openStore, s.openKeyring, s.check, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.seed, s.openBackups,
 	} {
 		if ctx.Err() != nil {
-			return nil // asked to stop before it was ready
+			return nil // stopped before it was ready
 		}
 		if err := phase(ctx); err != nil {
 			return err
@@ -141,7 +142,8 @@ func (s *server) run(ctx context.Context) (err error) {
 	return s.serve(ctx)
 }
 
-// onClose has fn called when the server stops, before what was opened earlier.
+// onClose registers fn to be called when the server stops, before the functions of parts
+// that were opened earlier.
 func (s *server) onClose(fn func() error) { s.opened = append(s.opened, fn) }
 
 func (s *server) close() error {
@@ -154,8 +156,8 @@ func (s *server) close() error {
 	return err
 }
 
-// openDirectory loads who takes part, and sees that the store is what it is
-// started as.
+// openDirectory loads organizations, partners and keys, and checks that --sandbox fits the
+// store.
 func (s *server) openDirectory(context.Context) (err error) {
 	s.runtime = actors.New(actors.Options{
 		Clock: s.clock, Journal: s.journal, Log: s.log, Sealer: s.keyring,
@@ -177,9 +179,9 @@ func (s *server) openDirectory(context.Context) (err error) {
 	return nil
 }
 
-// openProviders makes the provider that speaks to other platforms, and takes up the
-// simulator's log; without --sandbox there is none. It is begun before the sandbox
-// is seeded, so later it can only be lost.
+// openProviders opens the provider that talks to other platforms and, with --sandbox, the
+// simulator with its log. The log is created before the sandbox is seeded, so if it is
+// missing later, it was lost.
 func (s *server) openProviders(context.Context) error {
 	platforms := utp.New(utp.Options{Clock: s.clock, Log: s.log, Timeout: s.cfg.ProviderWait, Connected: s.directory.Connected})
 	s.onClose(platforms.Close)
@@ -211,7 +213,7 @@ func (s *server) openProviders(context.Context) error {
 	return nil
 }
 
-// startActors starts the runtime and takes up what is due.
+// startActors starts the runtime and resumes due work.
 func (s *server) startActors(context.Context) error {
 	if err := s.openOperators(); err != nil {
 		return err
@@ -239,7 +241,7 @@ func (s *server) startActors(context.Context) error {
 	return nil
 }
 
-// openNotifier reads which notifications wait. None is sent before the runtime runs.
+// openNotifier reads the pending notifications. None is sent before the runtime runs.
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
@@ -251,12 +253,12 @@ func (s *server) openNotifier() (err error) {
 	return nil
 }
 
-// pages knows the addresses of payers' pages.
+// pages makes the addresses of payers' pages.
 func (s *server) pages() api.Pages {
 	return api.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
 }
 
-// startJanitor gives the memory of bursts back while the server rests.
+// startJanitor releases the memory of bursts while the server is idle.
 func (s *server) startJanitor() {
 	ticker, stop := time.NewTicker(idleLook), make(chan struct{})
 	s.onClose(func() error {
@@ -267,9 +269,9 @@ func (s *server) startJanitor() {
 	go releaseMemory(s.journal.Stats.Changes.Load, ticker.C, stop)
 }
 
-// stopActors writes down what was used last and waits for what is under way, as
-// long as a stop may take. What is not finished then is durable as an intent, and
-// taken up at the next start.
+// stopActors stores when keys and sessions were last used and waits for work under way, no
+// longer than a stop may take. Unfinished work is durable as an intent; the next start
+// resumes it.
 func (s *server) stopActors() error {
 	by := s.stopBy
 	if by.IsZero() {
@@ -294,9 +296,9 @@ func (s *server) stopActors() error {
 	return nil
 }
 
-// listen binds the addresses. Until serve takes over, requests are answered with
-// what is known of the start. It comes before the providers, because rails are told
-// where payers come back to.
+// listen binds the addresses. Until serve takes over, health checks are answered and
+// nothing else. It comes before the providers, because calls to providers name the address
+// that payers return to.
 func (s *server) listen(context.Context) error {
 	connections, err := s.limitConnections()
 	if err != nil {
@@ -321,7 +323,7 @@ func (s *server) listen(context.Context) error {
 	return nil
 }
 
-// serveMetrics serves --metrics-listen from here on.
+// serveMetrics begins to serve --metrics-listen.
 func (s *server) serveMetrics() error {
 	if s.cfg.MetricsAddress == "" {
 		return nil
@@ -416,7 +418,7 @@ func (s *server) apiConfig() api.Config {
 	return cfg
 }
 
-// identity is what the checks say of the server.
+// identity is the part of the configuration that health checks show.
 func (s *server) identity() api.Config {
 	cfg := api.Config{Status: s.status, Version: s.version, Env: "production"}
 	if u, err := url.Parse(s.baseURL); err == nil {
@@ -428,7 +430,7 @@ func (s *server) identity() api.Config {
 	return cfg
 }
 
-// status is what the health check says.
+// status is the answer of health checks.
 func (s *server) status() api.Status {
 	status := api.Status{Core: s.core.Load().(string), DB: api.StatusOK}
 	if s.journal.LowSpace() {
@@ -437,8 +439,8 @@ func (s *server) status() api.Status {
 	return status
 }
 
-// fatal ends the process on an error of the store. Nothing is acknowledged any
-// more: what is durable is found out by the next start.
+// fatal ends the process on an error of the store. Nothing is acknowledged any more; the
+// next start finds out what is durable.
 func (s *server) fatal(err error) {
 	os.Exit(cli.ReportExit(cli.StorageFault("%v", err), s.streams.Err))
 }

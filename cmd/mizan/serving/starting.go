@@ -19,18 +19,18 @@ const (
 	handoverBound = time.Second // for answers under way when the product takes over
 )
 
-// starting answers on a listener until the product does, and leaves it open.
+// starting answers on a listener until the API takes over, and leaves it open.
 type starting struct {
 	net.Listener
-	socket interface{ SetDeadline(time.Time) error } // what the listener accepts from
+	socket interface{ SetDeadline(time.Time) error } // the socket under the listener
 	http   *http.Server
 	places chan struct{}
 	over   atomic.Bool
-	ended  chan struct{} // closed when nothing is accepted any more
+	ended  chan struct{} // closed when accepting has ended
 	once   sync.Once
 }
 
-// answerStarting begins to answer on the listener that socket is under.
+// answerStarting begins to answer on the listener, which accepts from socket.
 func answerStarting(listener net.Listener, socket *net.TCPListener, handler http.Handler) *starting {
 	s := &starting{
 		Listener: listener, socket: socket, places: make(chan struct{}, maxStarting), ended: make(chan struct{}),
@@ -61,15 +61,16 @@ func (s *starting) Accept() (net.Conn, error) {
 	return &startingConn{Conn: c, places: s.places}, nil
 }
 
-// Close implements net.Listener: the listener is the product's.
+// Close implements net.Listener. It leaves the listener open, because the API takes it
+// over.
 func (s *starting) Close() error { return nil }
 
-// stop ends the answering; the listener accepts for others then. It may be called
-// more than once.
+// stop ends the answers, so that the listener is free for the API. It may be called more
+// than once.
 func (s *starting) stop() {
 	s.once.Do(func() {
 		s.over.Store(true)
-		_ = s.socket.SetDeadline(time.Unix(1, 0)) // wakes up who accepts; a closed listener has nobody
+		_ = s.socket.SetDeadline(time.Unix(1, 0)) // ends a pending Accept; a closed listener has none
 		ctx, cancel := context.WithTimeout(context.Background(), handoverBound)
 		defer cancel()
 		if s.http.Shutdown(ctx) != nil {
@@ -80,7 +81,7 @@ func (s *starting) stop() {
 	})
 }
 
-// startingConn gives its place back.
+// startingConn returns its place when it is closed.
 type startingConn struct {
 	net.Conn
 	places chan struct{}
@@ -93,7 +94,7 @@ func (c *startingConn) Close() error {
 	return c.Conn.Close()
 }
 
-// answerWhileStarting has the checks answered from now on.
+// answerWhileStarting begins to answer health checks.
 func (s *server) answerWhileStarting(socket net.Listener) {
 	tcp, ok := socket.(*net.TCPListener)
 	if !ok {

@@ -59,8 +59,8 @@ func (s *server) openStore(context.Context) error {
 	return nil
 }
 
-// requireRealClock refuses the real clock for a store that is ahead of it: its manual
-// clock's file was lost. The margin is for a machine whose clock was set back.
+// requireRealClock refuses the real clock for a store that is ahead of it: then the file
+// of its manual clock was lost. The margin is for a machine whose clock was set back.
 func (s *server) requireRealClock() error {
 	last, err := lastBooked(s.journal)
 	if err != nil {
@@ -73,8 +73,7 @@ func (s *server) requireRealClock() error {
 		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
 }
 
-// beginManual gives a store its manual clock: not behind anything that a real
-// clock has booked before.
+// beginManual gives a store a manual clock, which starts at or after the last booking.
 func (s *server) beginManual() error {
 	last, err := lastBooked(s.journal)
 	if err != nil {
@@ -91,7 +90,7 @@ func (s *server) beginManual() error {
 	return nil
 }
 
-// lastBooked is the latest instant that any organization has booked.
+// lastBooked is the time of the latest event of any organization.
 func lastBooked(j *posting.Journal) (time.Time, error) {
 	view := j.View()
 	defer view.Close()
@@ -105,10 +104,9 @@ func lastBooked(j *posting.Journal) (time.Time, error) {
 	return last.Time(), err
 }
 
-// openKeyring loads the keys. In the sandbox they are made with the store: keys
-// missing beside a store that holds something are lost, not new, but for the
-// sealing key, which nothing can have been sealed by. The operator's keyring is
-// never written.
+// openKeyring loads the keys. In the sandbox they are created with the store: keys that
+// are missing beside a store with events are lost and not new, except a missing sealing
+// key, which has sealed nothing yet. The operator's keyring is never written.
 func (s *server) openKeyring(context.Context) (err error) {
 	if s.cfg.Keyring != "" {
 		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.Keyring); err != nil {
@@ -138,14 +136,14 @@ func (s *server) openKeyring(context.Context) (err error) {
 	return nil
 }
 
-// openTransport prepares TLS. It comes after the lock: two servers must not
-// make the same directory's authority.
+// openTransport prepares TLS. It comes after the lock, because two servers must not create
+// the authority of one directory.
 func (s *server) openTransport(context.Context) (err error) {
 	s.transport, err = newTransport(s.cfg)
 	return err
 }
 
-// absolute is path for people and programs that run elsewhere.
+// absolute is the path for people and programs with another working directory.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full

@@ -13,8 +13,8 @@ import (
 	"mizan/cmd/mizan/config"
 )
 
-// transport is how requests reach the server: the TLS configuration (nil with
-// --tls off) and the file that a client has to trust (empty: nothing special).
+// transport is the TLS configuration (nil with --tls off) and the certificate file that a
+// client has to trust (empty: the system's authorities).
 type transport struct {
 	config *tls.Config
 	caFile string
@@ -58,7 +58,7 @@ func newTransport(cfg *config.Config) (*transport, error) {
 	return t, nil
 }
 
-// tlsConfig is what every listener speaks: TLS 1.2 or newer, HTTP/1.1.
+// tlsConfig is the base of every listener's configuration: TLS 1.2 or newer, HTTP/1.1.
 func tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 }
@@ -75,14 +75,14 @@ func certificateHosts(cfg *config.Config) []string {
 	return hosts
 }
 
-// isUnspecified tells whether a host stands for all of the machine's addresses.
+// isUnspecified tells whether a host means all addresses of the machine.
 func isUnspecified(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "" || (ip != nil && ip.IsUnspecified())
 }
 
-// reachedAt is where this machine reaches the server: the address that it
-// listens on, with the port that it really got.
+// reachedAt is the address at which this machine reaches the server: the listen address
+// with the actual port.
 func reachedAt(cfg *config.Config, listener net.Listener) string {
 	scheme := "https"
 	if cfg.TLS == "off" {
@@ -96,8 +96,8 @@ func reachedAt(cfg *config.Config, listener net.Listener) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// publicURL is what links for payers begin with, which hold a token: outside the sandbox
-// https, also where a proxy in front has the certificate.
+// publicURL is the base of links for payers, which hold a token. Outside the sandbox it is
+// https, also if a proxy in front has the certificate.
 func publicURL(cfg *config.Config, address string) string {
 	switch host, plain := strings.CutPrefix(address, "http://"); {
 	case cfg.BaseURL != "":

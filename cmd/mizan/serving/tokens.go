@@ -48,7 +48,7 @@ func (s *server) rotateAll(ctx context.Context, sealer directory.Sealer) (secret
 		box := s.storedSandbox()
 		box.AdminToken = string(token)
 		if err := s.writeSandbox(box); err != nil {
-			// The next start mends it; the token must not be lost for that.
+			// The next start repairs it; the token must not get lost over that.
 			s.log.Warn("sandbox.json can't be written; the next start makes another token for it", "error", err)
 		}
 	}
