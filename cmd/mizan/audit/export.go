@@ -17,10 +17,10 @@ import (
 	"mizan/internal/durable"
 )
 
-// exportMode is that of an export's file: it holds what the ledger holds.
+// exportMode is the mode of an export's file, which holds the ledger's entries.
 const exportMode = 0o600
 
-// progressEvery is how often a terminal is told how far an export is.
+// progressEvery is how often the progress line on a terminal is updated.
 const progressEvery = time.Second / 2
 
 // exportCommand is `mizan audit export`.
@@ -34,7 +34,7 @@ type exportCommand struct {
 	Out     *string `name:"out" placeholder:"FILE" help:"New file for the export; without it, or with -, stdout."`
 }
 
-// Run implements the command. A file is there when it is whole, and not before.
+// Run implements the command. The file gets its name when it is complete.
 func (c *exportCommand) Run(s *cli.Streams) error {
 	const name = "audit export"
 	ledger, err := c.Open(name, s)
@@ -78,8 +78,8 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	return p.end()
 }
 
-// query is what is asked for. What was given and is empty is refused: a script's
-// variable that nobody has set must not mean everything.
+// query makes the request's parameters. It refuses empty flags: an unset variable of a
+// script must not select everything.
 func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	query := url.Values{"format": {c.Format}}
 	for _, said := range []struct {
@@ -90,7 +90,7 @@ func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 		case said.value == nil:
 		case *said.value == "":
 			return nil, l.Misused("--%s: is empty", said.flag)
-		case strings.ContainsRune(*said.value, utf8.RuneError): // kong puts it in place of what is none
+		case strings.ContainsRune(*said.value, utf8.RuneError): // kong replaces invalid bytes by it
 			return nil, l.Misused("--%s: is not UTF-8", said.flag)
 		default:
 			query.Set(said.name, *said.value)
@@ -99,7 +99,7 @@ func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	return query, nil
 }
 
-// destination is the file that the export goes to; empty: to stdout.
+// destination is the file of the export; empty: stdout.
 func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	if c.Out == nil || *c.Out == "-" {
 		return "", nil
@@ -116,7 +116,7 @@ func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	return *c.Out, nil
 }
 
-// writeFile writes the export into a file beside its own, which gets the name at the end.
+// writeFile writes the export into a temporary file, which gets the name at the end.
 func writeFile(out string, p *progress, from io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.tmp")
 	if err != nil {
@@ -139,7 +139,7 @@ func writeFile(out string, p *progress, from io.Reader) error {
 	return nil
 }
 
-// writeFault is the fault of where the export goes to, and not of where it is from.
+// writeFault is an error of writing the export, as opposed to receiving it.
 type writeFault struct{ err error }
 
 // Error implements error.
@@ -148,11 +148,11 @@ func (f *writeFault) Error() string { return f.err.Error() }
 // Unwrap gives errors.Is the reason.
 func (f *writeFault) Unwrap() error { return f.err }
 
-// progress is the line that says how far an export is.
+// progress shows how many bytes of an export have come.
 type progress struct {
 	out      io.Writer
 	name     string
-	terminal bool // a line there can be written over
+	terminal bool // out is a terminal, where a line can be overwritten
 	began    time.Time
 	told     time.Time
 	bytes    int64
@@ -167,8 +167,7 @@ func newProgress(out io.Writer, name string) *progress {
 	return p
 }
 
-// copy copies all that comes. The error is a *writeFault where it could not be
-// written.
+// copy copies until the end. An error of writing is a *writeFault.
 func (p *progress) copy(to io.Writer, from io.Reader) error {
 	buf := make([]byte, 256<<10)
 	for {
@@ -189,8 +188,8 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 	}
 }
 
-// update writes the line over the one before it, on a terminal only: a file would get
-// a thousand of them.
+// update overwrites the line with the current figure, on a terminal only: a file would get
+// thousands of lines.
 func (p *progress) update() {
 	now := time.Now()
 	if !p.terminal || now.Sub(p.told) < progressEvery {

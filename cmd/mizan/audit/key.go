@@ -47,7 +47,7 @@ func (c *keyCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// sameID tells whether a text is the id, in whatever case it was written.
+// sameID tells whether a text is the id, in upper or lower case.
 func sameID(id uuid.UUID, text string) bool {
 	other, err := uuid.Parse(text)
 	return err == nil && other == id

@@ -29,7 +29,7 @@ type periodCommands struct {
 
 const periodsPath = "/ledger/periods"
 
-// closedMonth is a closed month as the server shows it.
+// closedMonth is a closed month in the server's JSON.
 type closedMonth struct {
 	Month    string `json:"month"`
 	ClosedAt string `json:"closed_at"`
@@ -50,7 +50,7 @@ type pageOf[T any] struct {
 	} `json:"cursor"`
 }
 
-// maxPeriodPages bounds the pages of a list: a server that never ends is a fault.
+// maxPeriodPages bounds the pages of a list, in case a server's list never ends.
 const maxPeriodPages = 1 << 20
 
 // eachRow calls fn with the rows of all pages of a list.
@@ -139,12 +139,12 @@ type checkPeriodsCommand struct {
 	Key    *string  `name:"key" placeholder:"KEY" help:"Key of the heads; without it the one that the server names."`
 }
 
-// periodsVerify is how the errors of the command begin.
+// periodsVerify is the name that the errors of the command begin with.
 const periodsVerify = "audit periods verify"
 
-// Run implements the command. It makes the text of a trial balance by the words of
-// docs/api.md, and shares nothing with the server but these. That the month was closed
-// with that hash is proven under the head that the server signs.
+// Run implements the command. It builds the text of a trial balance as docs/api.md
+// describes it, and shares no code with the server. A proof under the head that the server
+// signs shows that the month was closed with that hash.
 func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	given, err := givenKey(periodsVerify, c.Key)
 	if err != nil {
@@ -196,8 +196,8 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// closed are the months that were asked for, the last one first. Months are closed
-// without a gap: a list with one leaves something out.
+// closed lists the requested months, the last one first. Months are closed without gaps,
+// so a list with a gap is incomplete and refused.
 func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, err error) {
 	for _, said := range c.Months {
 		if _, ok := period.Parse(said); !ok {
@@ -230,7 +230,8 @@ func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, e
 	return closed, nil
 }
 
-// verdict says whether a month is what the server says of it.
+// verdict is "ok" if the month's figures, and its closing event, prove what the server
+// says of it; otherwise it says what differs.
 func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
 	own, rows, err := trialHash(server.ledger, m.Month)
 	switch {
@@ -258,7 +259,7 @@ func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string,
 	return "ok", nil
 }
 
-// trialBalanceRow is a row of the trial balance as the server shows it.
+// trialBalanceRow is a row of the trial balance in the server's JSON.
 type trialBalanceRow struct {
 	Account string `json:"account"`
 	Asset   struct {
@@ -271,11 +272,10 @@ type trialBalanceRow struct {
 	CreditsPending string `json:"credits_pending"`
 }
 
-// canonicalID is how an organization's id is written in the text.
+// canonicalID is the form of an organization's id in the text.
 var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// trialHash is the hash of the trial balance at a month's end, and how many rows are
-// in it.
+// trialHash computes the hash of the trial balance at a month's end, and counts its rows.
 func trialHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
 	of, ok := period.Parse(month)
 	organization, err := l.Organization()
@@ -305,5 +305,5 @@ func trialHash(l *client.Ledger, month string) (hashed string, rows uint64, err 
 	return hex.EncodeToString(text.Sum(nil)), rows, nil
 }
 
-// writeText hashes a text; a hash takes everything.
+// writeText hashes a text; a hash never fails.
 func writeText(h hash.Hash, text string) { _, _ = h.Write([]byte(text)) }

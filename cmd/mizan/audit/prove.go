@@ -14,7 +14,7 @@ import (
 	"mizan/internal/durable"
 )
 
-// proofMode is that of a proof's file: it is for others, and they check it.
+// proofMode is the mode of a proof's file, which is made for others to check.
 const proofMode = 0o644
 
 // proveCommand is `mizan audit prove`.
@@ -25,8 +25,8 @@ type proveCommand struct {
 	Key *string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
 }
 
-// Run implements the command. Nothing is written that a check with the same key
-// would refuse.
+// Run implements the command. It writes no file that a check with the same key would
+// refuse.
 func (c *proveCommand) Run(s *cli.Streams) error {
 	const name = "audit prove"
 	given, err := givenKey(name, c.Key)
@@ -133,13 +133,13 @@ func (c *checkCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// misused is the fault of whoever called a command.
+// misused reports a wrong use of a command.
 func misused(name, format string, args ...any) *cli.Fault {
 	return &cli.Fault{Code: cli.ExitConfiguration, Lines: []string{"mizan: " + name + ": " + cli.OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// givenKey is the --key of a command; empty: there is none. One that was given and is
-// no key is refused: what should have printed it may have failed.
+// givenKey reads the --key of a command; empty: the flag is absent. A value that is no key
+// is refused: the command that should have printed it may have failed.
 func givenKey(name string, key *string) (string, error) {
 	if key == nil {
 		return "", nil
@@ -153,7 +153,7 @@ func givenKey(name string, key *string) (string, error) {
 	return *key, nil
 }
 
-// innermost is an error of the file system without the names of files that only pass.
+// innermost is an error of the file system without the names of temporary files.
 func innermost(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -17,11 +17,11 @@ import (
 	"mizan/snapshots/check"
 )
 
-// maxRecordFile bounds the file of a record in bytes: what is stored before the payload
-// takes a few hundred at the most.
+// maxRecordFile bounds the file of a record in bytes: the header before the payload takes
+// a few hundred at most.
 const maxRecordFile = posting.MaxRecord + 4<<10
 
-// recordMode is that of a record's file: it may hold what only the store should.
+// recordMode is the mode of a record's file, which may hold confidential fields.
 const recordMode = 0o600
 
 // recordCommand is `mizan audit record`.
@@ -32,8 +32,8 @@ type recordCommand struct {
 	Out          string `name:"out" required:"" placeholder:"FILE" help:"New file for the record's bytes."`
 }
 
-// Run implements the command. A record is stored as its last event has left it, so that
-// it is the proof of that one that proves the bytes.
+// Run implements the command. A record is stored as its last event left it, so the proof
+// of that event proves the bytes.
 func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	const name = "audit record"
 	org, err := uuid.Parse(c.Organization)

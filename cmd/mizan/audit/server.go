@@ -12,15 +12,15 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// exitRefused is how the auditor's commands end when what they were shown is not
-// believed. No other failure has this code.
+// exitRefused is the exit code of the auditor's commands when a server's answer or a file
+// is not proven. No other failure has this code.
 const exitRefused = 4
 
-// auditServer is a server as an auditor asks it. Nothing that it says is believed
-// without a proof.
+// auditServer asks a server on behalf of an auditor, who believes no answer without a
+// proof.
 type auditServer struct{ ledger *client.Ledger }
 
-// openAudit resolves the flags for a command of this name.
+// openAudit resolves the flags of the command with this name.
 func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer, error) {
 	l, err := f.Open(name, s)
 	if err != nil {
@@ -29,7 +29,7 @@ func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer
 	return &auditServer{ledger: l}, nil
 }
 
-// get reads the data of an answer.
+// get requests a path and decodes the answer's data.
 func (a *auditServer) get(path string, query url.Values, data any) error {
 	body, err := a.ledger.Get(path, query)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *auditServer) get(path string, query url.Values, data any) error {
 	return nil
 }
 
-// key is the verifier key that the server says is its own.
+// key is the verifier key that the server names.
 func (a *auditServer) key() (string, error) {
 	var said struct {
 		Key string `json:"key"`
@@ -52,7 +52,7 @@ func (a *auditServer) key() (string, error) {
 	return said.Key, a.get("/ledger/key", nil, &said)
 }
 
-// head is the signed note.
+// head is the server's signed head, a note.
 func (a *auditServer) head() ([]byte, error) {
 	var said struct {
 		Signature []byte `json:"signature"`
@@ -61,8 +61,7 @@ func (a *auditServer) head() ([]byte, error) {
 	return said.Signature, err
 }
 
-// inclusion is an event's canonical bytes, and its path in the tree of so many
-// events.
+// inclusion is an event's canonical bytes, and its path in the tree of size events.
 func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
 	var said struct {
 		Leaf  []byte      `json:"leaf"`
@@ -85,7 +84,7 @@ func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
 	return said.Proof, err
 }
 
-// keyOr is the key that was given, else the one that the server says is its own.
+// keyOr is the given key, or without one the key that the server names.
 func (a *auditServer) keyOr(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -93,13 +92,12 @@ func (a *auditServer) keyOr(given string) (string, error) {
 	return a.key()
 }
 
-// refused ends a command that does not believe what it was shown.
+// refused reports evidence that is not believed.
 func refused(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }
 
-// ownHead is the server's head, with its signature checked, of the organization
-// that was asked about.
+// ownHead is the server's head of the requested organization, with its signature checked.
 func (a *auditServer) ownHead(key string) (*evidence.Head, error) {
 	verifier, err := evidence.ParseKey(key)
 	if err != nil {

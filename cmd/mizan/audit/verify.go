@@ -25,8 +25,8 @@ type verifyCommand struct {
 	Organization *string `name:"organization" placeholder:"ID" help:"One that the store has to hold. The whole store is checked, with it or without."`
 }
 
-// Run implements the command. The checker prints what it found, or why it could
-// not look, and nothing beside that: whoever runs it compares what it prints.
+// Run implements the command. The output is the checker's findings, or why it could not
+// run, and nothing else, because scripts compare it.
 func (c *verifyCommand) Run(s *cli.Streams) error {
 	var organization ledger.ID
 	if c.Organization != nil {
@@ -50,8 +50,8 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// open loads the keyring. Of one that is named nothing may be missing; where none is,
-// and none lies in the directory, what is sealed is compared with the journal only.
+// open loads the keyring. A keyring that a flag names has to exist; without the flag and
+// without one in the data directory, sealed fields are compared with the journal only.
 func (c *verifyCommand) open(cfg *check.VerifyConfig) error {
 	path := c.Keyring
 	if path == "" {

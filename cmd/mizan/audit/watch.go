@@ -20,11 +20,11 @@ import (
 	"mizan/internal/filelock"
 )
 
-// stateMode is that of a watch's state: whoever can write it can make the watch
-// forget.
+// stateMode is the mode of a watch's state: a user who could write it could make the watch
+// forget a head.
 const stateMode = 0o600
 
-// minEvery is how often a watch may look.
+// minEvery is the shortest interval of --every.
 const minEvery = time.Second
 
 // watchCommand is `mizan audit watch`.
@@ -35,19 +35,19 @@ type watchCommand struct {
 	Every time.Duration `name:"every" placeholder:"DURATION" help:"Look again and again, so far apart; without it once."`
 }
 
-// watchRun is the command under way.
+// watchRun is one run of the command.
 type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
-	key     string          // that was given; empty: none was
-	state   *evidence.Watch // nil before the first look
+	key     string          // of the flag; empty: none was given
+	state   *evidence.Watch // nil before the first head
 }
 
 const watchName = "audit watch"
 
-// Run implements the command. With --every a server that gives no answer is asked
-// again; whatever else is wrong ends it.
+// Run implements the command. With --every, a server that does not answer is asked again;
+// any other fault ends the command.
 func (c *watchCommand) Run(s *cli.Streams) error {
 	if c.Every != 0 && c.Every < minEvery {
 		return misused(watchName, "--every: want %v or more", minEvery)
@@ -77,7 +77,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 			return err
 		}
 		if err != nil {
-			_ = cli.ReportExit(err, s.Err) // for the line that it prints
+			_ = cli.ReportExit(err, s.Err) // only to print the line
 		}
 		if !pause(ctx, c.Every) {
 			return nil
@@ -97,9 +97,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lock keeps other watches off the state: the later of two looks would be overwritten
-// by the earlier, and what it has seen forgotten. What a killed watch was writing is
-// removed. A state that is a link stays one.
+// lock locks the state against other watches: of two polls at once, the earlier could
+// overwrite the later, and its head would be forgotten. It removes the temporary files of
+// a killed watch. A state that is a link stays one.
 func (w *watchRun) lock() (release func(), err error) {
 	if w.State == "" {
 		return nil, misused(watchName, "--state: is empty")
@@ -122,7 +122,7 @@ func (w *watchRun) lock() (release func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// load reads the state, if there is one, and holds it against the flags.
+// load reads the state, if there is one, and compares it with the flags.
 func (w *watchRun) load() error {
 	content, err := cli.ReadFile(w.State, evidence.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +147,7 @@ func (w *watchRun) load() error {
 	return nil
 }
 
-// poll asks the server once.
+// poll checks the server's head once.
 func (w *watchRun) poll() error {
 	if w.state == nil {
 		return w.begin()
@@ -171,7 +171,7 @@ func (w *watchRun) poll() error {
 	return w.report("extends the %d that were seen before", last)
 }
 
-// report writes what was seen, with the time if there are many such lines.
+// report prints the head, with the time if --every prints many.
 func (w *watchRun) report(format string, args ...any) error {
 	at := ""
 	if w.Every != 0 {
@@ -183,8 +183,8 @@ func (w *watchRun) report(format string, args ...any) error {
 	return err
 }
 
-// extension implements evidence.Extension. A server that signs a head and will not
-// prove it is refused, unless it turns the session away as a whole.
+// extension implements evidence.Extension. A server that signs a head and does not prove
+// it is refused, unless it rejects the session as a whole.
 func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistency(from, to)
 	var f *client.Fault
@@ -197,8 +197,8 @@ func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	return nil, &evidence.Refusal{Why: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// begin takes the first head. A key that the server names is worth something from
-// the second look on: the first trusts it.
+// begin stores the first head. A key that the server names protects from the second poll
+// on: the first one trusts it.
 func (w *watchRun) begin() error {
 	key, err := w.server.keyOr(w.key)
 	if err != nil {
@@ -229,9 +229,9 @@ func (w *watchRun) save() error {
 	return nil
 }
 
-// keepRefused keeps a head that was refused beside the state: heads by one key that do not
-// fit together are what whoever runs the server has to explain, and only the auditor
-// has both. What that key has not signed is evidence of nothing.
+// keepRefused stores a refused head beside the state: two heads by one key that contradict
+// each other are evidence against the server's operator, and only the auditor has both. A
+// head that the key did not sign proves nothing and is not stored.
 func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
 	f := refused(watchName, refusal)
 	say := func(format string, args ...any) *cli.Fault {
@@ -255,8 +255,8 @@ func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
 // maxKept bounds how many refused heads are kept beside a state.
 const maxKept = 1000
 
-// keepBeside puts a refused head into a file of its own, unless there is one with it:
-// the first that a server was caught with may be worth more than the last.
+// keepBeside stores a refused head in a new file, unless a file has it already. It
+// overwrites none, because the first contradiction may matter more than the last.
 func keepBeside(first string, signed []byte) (path string, err error) {
 	path = first
 	for n := 2; n <= maxKept; n++ {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// BackupFlags say which server, and as whom, for a command that takes a backup.
-// What they name, and where it comes from without them, is as of all that administers; a
-// backup is of all organizations.
+// BackupFlags name the server and the caller of a command that takes a backup. They have
+// the meanings and defaults of AdminFlags, but no organization: a backup holds all of
+// them.
 type BackupFlags struct {
 	URL       *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -20,18 +20,18 @@ type BackupFlags struct {
 	Sandbox   string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
-// Bounds of a backup that is on its way.
+// Bounds of a backup's transfer.
 const (
 	backupStall   = 2 * time.Minute // without a byte
-	maxBackupFail = 64 << 10        // bytes of an answer that is none
+	maxBackupFail = 64 << 10        // bytes of an answer that is no backup
 )
 
-// Take asks for a backup with this body and copies it to out as it comes. The name
-// is the command's. The error is a *Fault; what has come by then is no backup.
+// Take requests a backup with this body and copies it to out as it arrives. The name is
+// the command's. After an error, which is a *Fault, out holds no complete backup.
 func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
 	e := Command{Name: name, Streams: s}
 	way, nobody := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
-	way.Organization = &nobody // whatever the environment says
+	way.Organization = &nobody // the environment's organization does not apply
 	d, err := way.Open()
 	if err != nil {
 		return e.Misused("%v", err)
@@ -53,7 +53,7 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	}
 	request.Header.Set("Authorization", "Bearer "+d.token)
 	request.Header.Set("Content-Type", "application/json")
-	d.http.Timeout = 0 // a backup takes as long as it does
+	d.http.Timeout = 0 // a backup may take any time
 	response, err := d.http.Do(request)
 	if err != nil {
 		return because(inner(err))
@@ -83,7 +83,7 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	return nil
 }
 
-// stallReader puts the end off with every piece that comes.
+// stallReader resets the stall timer whenever bytes arrive.
 type stallReader struct {
 	io.Reader
 	end *time.Timer
@@ -98,7 +98,7 @@ func (w *stallReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// outputWriter remembers that it was writing that failed.
+// outputWriter remembers errors of writing, to tell them from errors of receiving.
 type outputWriter struct {
 	to     io.Writer
 	failed error

@@ -23,10 +23,10 @@ const (
 
 var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 
-// basePath is what all paths of the administration begin with.
+// basePath is the prefix of all paths of the API.
 const basePath = "/api/v1"
 
-// Client is the way to one server as one caller.
+// Client talks to one server as one caller.
 type Client struct {
 	Base         string // scheme and host
 	token        string
@@ -34,8 +34,8 @@ type Client struct {
 	http         *http.Client
 }
 
-// Request is what is asked: a path below basePath. A body is JSON; nil: none. A
-// key makes it a write that may be sent twice.
+// Request is a request for a path below basePath. Body is JSON; nil: no body. A write with
+// a Key may be sent twice.
 type Request struct {
 	Method, Path string
 	Query        url.Values
@@ -43,16 +43,17 @@ type Request struct {
 	Key          string
 }
 
-// Reply is an answer, read to its end.
+// Reply is an answer that was read to its end.
 type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Resent bool // the first attempt had no answer
+	Resent bool // the first attempt got no answer
 }
 
-// Send sends a request, and once more if the connection broke: a read changes
-// nothing, and a write is known by its key. The error is why no whole answer came.
+// Send sends a request, and sends it once more if the connection broke: a read changes
+// nothing, and the server recognizes a write by its key. An error means that no complete
+// answer came.
 func (c *Client) Send(r Request) (*Reply, error) {
 	a, err := c.sendOnce(r)
 	if err == nil || !broken(err) {
@@ -105,7 +106,7 @@ func (c *Client) sendOnce(r Request) (*Reply, error) {
 	return a, nil
 }
 
-// inner leaves out what net/http repeats of the request.
+// inner removes the method and URL that net/http puts before an error.
 func inner(err error) error {
 	var wrapped *url.Error
 	if !errors.As(err, &wrapped) {
@@ -117,8 +118,8 @@ func inner(err error) error {
 	return wrapped.Err
 }
 
-// broken tells whether the same request may do better on another connection: a
-// server that was not believed, was silent for so long or says so much will not.
+// broken tells whether the request may succeed on another connection: not after a bad
+// certificate, a time-out or an answer that is too large.
 func broken(err error) bool {
 	var distrust *tls.CertificateVerificationError
 	var slow net.Error
@@ -128,10 +129,10 @@ func broken(err error) bool {
 // WriteKey is the Idempotency-Key of a command's write.
 type WriteKey struct {
 	text  string
-	given bool // by the caller, who is repeating a write
+	given bool // by the caller, who repeats a write
 }
 
-// NewWriteKey is the key that the caller gave, or a fresh one.
+// NewWriteKey returns the caller's key, or a random one.
 func NewWriteKey(flag *string) (WriteKey, error) {
 	if flag == nil {
 		fresh, err := uuid.NewRandom()

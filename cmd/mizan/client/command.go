@@ -10,26 +10,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Streams are where a command prints: the server's data to Out, all other words
-// to Err. Both stay the caller's.
+// Streams are where a command prints: the server's data to Out, everything else to Err.
+// The caller closes them.
 type Streams struct {
 	Out io.Writer
 	Err io.Writer
 }
 
-// Command is one command under way.
+// Command is one run of a command.
 type Command struct {
-	Name    string // for example "partners create": what its errors begin with
+	Name    string // for example "partners create"; its errors begin with it
 	Client  *Client
 	Streams *Streams
 	JSON    bool
 	Key     WriteKey
 }
 
-// Show asks for one thing and shows it.
+// Show requests one object and prints it.
 func (c *Command) Show(path string) error { return c.ShowWith(path, nil) }
 
-// ShowWith is read with parameters.
+// ShowWith is Show with query parameters.
 func (c *Command) ShowWith(path string, query url.Values) error {
 	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
@@ -38,14 +38,14 @@ func (c *Command) ShowWith(path string, query url.Values) error {
 	return c.ShowReply(a)
 }
 
-// Write changes something and shows what the server says of it. A body is
-// anything that encodes as a JSON object; nil: none.
+// Write sends a change and prints the answer. A body is anything that encodes as a JSON
+// object; nil: no body.
 func (c *Command) Write(method, path string, body any) error {
 	r := Request{Method: method, Path: path, Key: c.Key.text}
 	if body != nil {
 		var err error
 		if r.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
-			return c.Misused("a file is not UTF-8") // the encoder's own words would quote it
+			return c.Misused("a file is not UTF-8") // the encoder's own error would quote it
 		}
 	}
 	a, err := c.Send(r)
@@ -58,7 +58,7 @@ func (c *Command) Write(method, path string, body any) error {
 	return c.ShowReply(a)
 }
 
-// Send sends a request; an answer that is no success is a fault.
+// Send sends a request; an answer with an error status becomes a *Fault.
 func (c *Command) Send(r Request) (*Reply, error) {
 	a, err := c.Client.Send(r)
 	switch {
@@ -70,8 +70,8 @@ func (c *Command) Send(r Request) (*Reply, error) {
 	return c.Check(a)
 }
 
-// ShowReply prints the thing that an answer holds: its data, or all of it where
-// the protocol shows it bare. No content: nothing.
+// ShowReply prints the object in an answer: its data member, or the whole body if there is
+// none. An answer without content prints nothing.
 func (c *Command) ShowReply(a *Reply) error {
 	if a.Status == http.StatusNoContent {
 		return nil
@@ -101,17 +101,17 @@ type Paging struct {
 // Bounds of --all.
 const (
 	wholePage = 100     // rows of a page, which every list grants
-	MaxPages  = 1 << 24 // a server that never ends is a fault
+	MaxPages  = 1 << 24 // a list that never ends is a fault
 )
 
-// Listing is what a list is asked for and which members its table shows.
+// Listing is the request of a list, and the members that its table shows.
 type Listing struct {
 	Path    string
 	Query   url.Values
 	Columns []string
 }
 
-// List shows a page, or all of them.
+// List prints one page, or all pages.
 func (c *Command) List(l Listing, p Paging) error {
 	query := l.Query
 	if query == nil {
@@ -130,7 +130,7 @@ func (c *Command) List(l Listing, p Paging) error {
 	for range MaxPages {
 		next, err := c.listPage(l.Path, query, out)
 		if err != nil {
-			_ = out.end() // what came before the fault is true
+			_ = out.end() // the rows before the fault are valid
 			return err
 		}
 		if next != "" && !p.All {
@@ -150,7 +150,7 @@ func (c *Command) List(l Listing, p Paging) error {
 	return c.Failed("the list does not end: the server gives the same page again")
 }
 
-// listPage prints one page and is the cursor of the next one; empty: there is none.
+// listPage prints one page and returns the cursor of the next one; empty: it was the last.
 func (c *Command) listPage(path string, query url.Values, out *printer) (next string, err error) {
 	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {

@@ -16,8 +16,7 @@ type ContractFlags struct {
 	Data         string  `name:"data" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
-// Open resolves the flags as those of the administration are resolved; only the token
-// is another one.
+// Open resolves the flags in the order of AdminFlags. The token is a session's.
 func (c *ContractFlags) Open() (*Client, error) {
 	box, err := readSandbox(c.Data)
 	if err != nil {
@@ -43,7 +42,7 @@ func (c *ContractFlags) Open() (*Client, error) {
 	return d, nil
 }
 
-// token is a session's token. No error ever quotes it.
+// token reads the session's token. No error quotes it.
 func (c *ContractFlags) token(sandbox string) (string, error) {
 	said, origin := os.Getenv("MIZAN_SESSION_TOKEN"), "MIZAN_SESSION_TOKEN"
 	switch {

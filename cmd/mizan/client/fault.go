@@ -9,12 +9,12 @@ import (
 
 // Exit codes, beside 0.
 const (
-	exitFailed  = 1 // no answer, or one that can't be used; the server failed
+	exitFailed  = 1 // no usable answer came
 	exitMisused = 2 // the request was wrong
 )
 
-// Fault ends the process with a code, 1 or 2, and a line for each thing that is
-// wrong. Lines begin with "mizan: " and have no line break.
+// Fault ends the process with an exit code and a line for each fault. Lines begin with
+// "mizan: " and have no line break.
 type Fault struct {
 	Code  int
 	Lines []string
@@ -23,25 +23,25 @@ type Fault struct {
 // Error implements error.
 func (f *Fault) Error() string { return strings.Join(f.Lines, "\n") }
 
-// Misused is the fault of whoever called.
+// Misused reports a fault of the caller.
 func (c *Command) Misused(format string, args ...any) *Fault {
 	return &Fault{Code: exitMisused, Lines: []string{c.message(fmt.Sprintf(format, args...))}}
 }
 
-// Failed is the fault of the server or of the way to it.
+// Failed reports a fault of the server or of the connection.
 func (c *Command) Failed(format string, args ...any) *Fault {
 	return &Fault{Code: exitFailed, Lines: []string{c.message(fmt.Sprintf(format, args...))}}
 }
 
 func (c *Command) message(text string) string { return "mizan: " + c.Name + ": " + Printable(text) }
 
-// Note tells people something that is no error.
+// Note prints a remark that is no error to stderr.
 func (c *Command) Note(format string, args ...any) {
 	_, _ = fmt.Fprintln(c.Streams.Err, c.message(fmt.Sprintf(format, args...)))
 }
 
-// Printable is text that a terminal shows as it is: whatever else a character could
-// make it do is spelled out, line breaks too.
+// Printable escapes all control characters of a text, line breaks too, so that it can't
+// control a terminal.
 func Printable(text string) string {
 	if strings.IndexFunc(text, unprintable) < 0 {
 		return text

@@ -17,19 +17,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// standardURL is where `mizan serve` listens if nobody says otherwise.
+// standardURL is where `mizan serve` listens by default.
 const standardURL = "https://127.0.0.1:8443"
 
-// Bounds of the files that say how to connect.
+// Bounds of the files that flags name.
 const (
 	maxSmallFile = 64 << 10 // a token, sandbox.json
 	maxAuthority = 1 << 20
 	maxToken     = 4096
 )
 
-// AdminFlags are the flags that say which server, and as whom. A flag wins over
-// the sandbox's file, which was named for this very command, and that over the
-// environment. The environment is read in setting: kong would quote a bad value.
+// AdminFlags name the server and the administration token. A flag wins over the sandbox's
+// file, which is named for this command, and that over the environment. firstOf reads the
+// environment, because kong would quote a bad value.
 type AdminFlags struct {
 	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile    *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -38,7 +38,7 @@ type AdminFlags struct {
 	Sandbox      string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
-// sandboxFile is what the commands need of sandbox.json.
+// sandboxFile has the members of sandbox.json that commands need.
 type sandboxFile struct {
 	BaseURL        string `json:"base_url"`
 	CAFile         string `json:"ca_file"`
@@ -48,7 +48,7 @@ type sandboxFile struct {
 	OrganizationID string `json:"organization_id"`
 }
 
-// Open resolves the flags. Nothing is connected yet; errors are the caller's.
+// Open resolves the flags, without connecting. Errors are faults of the caller.
 func (c *AdminFlags) Open() (*Client, error) {
 	box, err := readSandbox(c.Sandbox)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *AdminFlags) Open() (*Client, error) {
 	return d, nil
 }
 
-// newHTTPClient connects: it follows no redirect, which could lead a token elsewhere.
+// newHTTPClient follows no redirect, which could take a token to another host.
 func newHTTPClient(trust *tls.Config) *http.Client {
 	return &http.Client{
 		Timeout:       answerBound,
@@ -83,7 +83,7 @@ func newHTTPClient(trust *tls.Config) *http.Client {
 	}
 }
 
-// firstOf is the first that somebody gave: flag, sandbox's file, environment.
+// firstOf is the first value that is set: flag, sandbox's file, environment, default.
 func firstOf(flag *string, sandbox, variable, standard string) string {
 	if flag != nil {
 		return *flag
@@ -97,7 +97,7 @@ func firstOf(flag *string, sandbox, variable, standard string) string {
 	return standard
 }
 
-// token is the administration's token. No error ever quotes it.
+// token reads the administration token. No error quotes it.
 func (c *AdminFlags) token(sandbox string) (string, error) {
 	said, origin := os.Getenv("MIZAN_ADMIN_TOKEN"), "MIZAN_ADMIN_TOKEN"
 	switch {
@@ -115,7 +115,7 @@ func (c *AdminFlags) token(sandbox string) (string, error) {
 	return tokenIn(said, origin)
 }
 
-// tokenIn is the token that a text is, without the white space around it.
+// tokenIn trims and checks the text of a token.
 func tokenIn(said, origin string) (string, error) {
 	said = strings.TrimSpace(said)
 	if said == "" || len(said) > maxToken || strings.ContainsFunc(said, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -124,8 +124,8 @@ func tokenIn(said, origin string) (string, error) {
 	return said, nil
 }
 
-// readSandbox reads sandbox.json, which may be named by its folder. Without a
-// name there is none.
+// readSandbox reads sandbox.json; path may also name its folder. An empty path gives an
+// empty result.
 func readSandbox(path string) (box sandboxFile, err error) {
 	if path == "" {
 		return box, nil
@@ -144,8 +144,7 @@ func readSandbox(path string) (box sandboxFile, err error) {
 	return box, nil
 }
 
-// baseOf checks an address: the token is only sent where nobody on the way can
-// read it.
+// baseOf checks a server's URL: the token is only sent encrypted, or on this machine.
 func baseOf(said string) (string, error) {
 	u, err := url.Parse(said)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != "" {
@@ -162,7 +161,8 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// trusted is whom to believe; without a file the system's authorities.
+// trusted makes a TLS configuration that trusts the authorities in the file; without a
+// file, the system's.
 func trusted(path string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if path == "" {

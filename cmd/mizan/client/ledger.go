@@ -10,9 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// LedgerFlags say which server, and as whom, for commands of others that read an
-// organization's ledger. They come with a session's token, of role auditor or
-// admin.
+// LedgerFlags name the server and the session of a command that reads an organization's
+// ledger. The session needs role auditor or admin.
 type LedgerFlags struct {
 	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile    *string `name:"session-token-file" placeholder:"FILE" help:"File with a session's token; - is stdin ($MIZAN_SESSION_TOKEN has the token itself)."`
@@ -21,11 +20,11 @@ type LedgerFlags struct {
 	Sandbox      string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
-// Ledger is the way to one organization's ledger on one server.
+// Ledger reads one organization's ledger on one server.
 type Ledger struct{ Command }
 
-// Open resolves the flags; nothing is connected yet. The name is the command's:
-// its errors begin with it. The error is a *Fault.
+// Open resolves the flags, without connecting. The name is the command's; its errors begin
+// with it. The error is a *Fault.
 func (f *LedgerFlags) Open(name string, s *Streams) (*Ledger, error) {
 	l := &Ledger{Command{Name: name, Streams: s}}
 	var err error
@@ -59,7 +58,7 @@ func (f *LedgerFlags) client() (*Client, error) {
 	return d, nil
 }
 
-// token is a session's token. No error ever quotes it.
+// token reads the session's token. No error quotes it.
 func (f *LedgerFlags) token(sandbox string) (string, error) {
 	switch {
 	case f.TokenFile != nil:
@@ -78,14 +77,15 @@ func (f *LedgerFlags) token(sandbox string) (string, error) {
 	return tokenIn(said, "MIZAN_SESSION_TOKEN")
 }
 
-// NamedOrganization is the organization's id as it was given; empty: it was not.
+// NamedOrganization is the organization's id if a flag, the sandbox or the environment
+// names it; otherwise empty.
 func (l *Ledger) NamedOrganization() string { return l.Client.organization }
 
 // SetOrganization names the organization where the flags did not.
 func (l *Ledger) SetOrganization(organization string) { l.Client.organization = organization }
 
-// Organization is the organization's id: as it was given, else the session's on a
-// server that has no other one. The error is a *Fault, as Get's.
+// Organization is the named organization's id, or the session's on a server with only one
+// organization. The error is a *Fault, as Get's.
 func (l *Ledger) Organization() (string, error) {
 	if l.Client.organization != "" {
 		return l.Client.organization, nil
@@ -112,8 +112,8 @@ func (l *Ledger) Organization() (string, error) {
 	return l.Client.organization, nil
 }
 
-// Get reads the answer of a path below /api/v1. The error is a *Fault: of code 1
-// where no usable answer came, of code 2 where the server refused.
+// Get requests a path below /api/v1. The error is a *Fault: with code 1 if no usable
+// answer came, with code 2 if the server refused.
 func (l *Ledger) Get(path string, query url.Values) ([]byte, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// OpenWriter is Open for a command that writes: with --sandbox it comes with the token
-// of role admin.
+// OpenWriter is Open for a command that writes: with --sandbox it uses the session of role
+// admin.
 func (f *LedgerFlags) OpenWriter(name string, s *Streams) (*Ledger, error) {
 	l, err := f.Open(name, s)
 	if err != nil || f.Sandbox == "" || f.TokenFile != nil {
@@ -23,8 +23,9 @@ func (f *LedgerFlags) OpenWriter(name string, s *Streams) (*Ledger, error) {
 	return l, nil
 }
 
-// Post writes without a body, and is given the answer. Where the connection breaks it
-// is sent once more: the server knows it by its key. The error is a *Fault, as Get's.
+// Post sends a write without a body and returns the answer. If the connection breaks, it
+// sends it once more: the server recognizes it by its key. The error is a *Fault, as
+// Get's.
 func (l *Ledger) Post(path string) ([]byte, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err

@@ -57,10 +57,10 @@ func (r *Object) Value(name string) (jsontext.Value, bool) {
 	return nil, false
 }
 
-// Nothing is how a table shows what is absent, null or empty.
+// Nothing stands in a table for a value that is absent, null or empty.
 const Nothing = "-"
 
-// Text is a value as people read it.
+// Text is a JSON value in a form for people.
 func Text(value jsontext.Value) string {
 	text := value.String()
 	switch value.Kind() {
@@ -83,7 +83,8 @@ func Text(value jsontext.Value) string {
 	return Printable(text)
 }
 
-// Scalars are the elements of a list that holds no list and no object.
+// Scalars are the elements of a list; simple is false if one of them is a list or an
+// object.
 func Scalars(list jsontext.Value) (elements []string, simple bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := d.ReadToken(); err != nil {
@@ -99,11 +100,10 @@ func Scalars(list jsontext.Value) (elements []string, simple bool) {
 	return elements, true
 }
 
-// tableBlock is after how many rows a table's columns are measured anew: what it
-// prints is not kept in memory for ever.
+// tableBlock is the number of rows that a table keeps in memory to align its columns.
 const tableBlock = 10_000
 
-// printer prints things to stdout: a JSON object a line, or a table.
+// printer prints objects to stdout: as JSON, one a line, or as a table.
 type printer struct {
 	json    bool
 	columns []string
@@ -117,7 +117,7 @@ func (c *Command) newPrinter(columns []string) *printer {
 	return &printer{json: c.JSON, columns: columns, out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
 }
 
-// one prints a thing alone: a line for each of its members.
+// one prints a single object, a line for each member.
 func (p *printer) one(r Object) {
 	if p.json {
 		p.line(r)
@@ -128,8 +128,8 @@ func (p *printer) one(r Object) {
 	}
 }
 
-// row prints a thing of a list: the members that the list shows. Errors of the
-// stream are kept for end.
+// row prints an object of a list, with the members that the table shows. Errors of the
+// stream are returned by end.
 func (p *printer) row(r Object) {
 	if p.json {
 		p.line(r)
@@ -158,7 +158,7 @@ func (p *printer) cells(cells ...string) {
 	_, _ = p.table.Write([]byte(strings.Join(cells, "\t") + "\n"))
 }
 
-// end prints what is left; the error is the first of the stream.
+// end flushes the output; the error is the stream's first one.
 func (p *printer) end() error {
 	if err := p.table.Flush(); err != nil {
 		return err

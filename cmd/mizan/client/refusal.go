@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// refusal is all three of the server's error bodies: {errors:[{code,detail,field}]},
+// refusal decodes all three forms of the server's errors: {errors:[{code,detail,field}]},
 // {error,message} and {error}.
 type refusal struct {
 	Errors []struct {
@@ -19,7 +19,7 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// words are what the refusal says, a line each; none if it is no refusal.
+// words are the messages of the refusal, a line each; none if the body is no refusal.
 func (r *refusal) words() (lines []string) {
 	for _, p := range r.Errors {
 		detail := strings.TrimPrefix(p.Detail, p.Field+" ") // "login is required" names its field already
@@ -38,7 +38,7 @@ func (r *refusal) words() (lines []string) {
 	return lines
 }
 
-// Check is the answer if it is a success, else the fault that it is.
+// Check returns an answer with a status of success, and turns any other into a *Fault.
 func (c *Command) Check(a *Reply) (*Reply, error) {
 	if a.Status >= 200 && a.Status < 300 {
 		return a, nil
@@ -60,7 +60,7 @@ func (c *Command) Check(a *Reply) (*Reply, error) {
 			line += " (answered with " + status + ")"
 		}
 		if id := a.Header.Get("X-Request-Id"); f.Code == exitFailed && id != "" {
-			line += " (request " + id + ")" // what to look for in the server's log
+			line += " (request " + id + ")" // to find it in the server's log
 		}
 		f.Lines = append(f.Lines, c.message(line))
 	}

@@ -13,17 +13,17 @@ import (
 // streamBound is how long a stream may be silent.
 const streamBound = 5 * time.Minute
 
-// stream is an answer that is read as it comes.
+// stream is an answer that is read as it arrives.
 type stream struct {
 	io.ReadCloser
 	silence *time.Timer
 	cancel  context.CancelCauseFunc
 	ctx     context.Context
-	request string // what to look for in the server's log; empty: it was not said
+	request string // its id, to find it in the server's log; empty: the server sent none
 }
 
-// Read implements io.Reader. A stream that the server breaks off ends with an error
-// that is io.ErrUnexpectedEOF, and not with io.EOF.
+// Read implements io.Reader. A stream that the server cuts off ends with an error that
+// wraps io.ErrUnexpectedEOF, and not with io.EOF.
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.silence.Reset(streamBound)
@@ -43,8 +43,8 @@ func (s *stream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// Stream reads the answer of a path below /api/v1 as it comes, however long it is;
-// whoever calls closes it. It ends with ctx. The error is a *Fault, as Get's.
+// Stream requests a path below /api/v1 and returns the body as it arrives, whatever its
+// length. The caller closes it. It ends with ctx. The error is a *Fault, as Get's.
 func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 	return nil, l.Failed("the answer is not the server's")
 }
 
-// stream asks without a bound on the whole answer.
+// stream sends a request without a time-out for the whole answer.
 func (c *Client) stream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+basePath+path+"?"+query.Encode(), nil)
 	if err != nil {

@@ -38,8 +38,8 @@ func (n PartnerNumber) Validate() error {
 	return nil
 }
 
-// URL is a URL on the command line, or the word null, which takes one away: an
-// empty value may be a variable of the shell that is not set, and the server refuses it.
+// URL is a URL on the command line, or the word null, which removes one. An empty value
+// does not: it may be an unset variable of the shell, and the server refuses it.
 type URL string
 
 // MarshalJSON implements json.Marshaler.
@@ -50,10 +50,10 @@ func (a URL) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(a))
 }
 
-// StringList is a flag that may be repeated; one empty value alone makes an empty list.
+// StringList is a flag that may be repeated; a single empty value makes an empty list.
 type StringList []string
 
-// Strings is the list as the server takes it; nil: it was not given.
+// Strings is the list for the server; nil: the flag was not given.
 func (l StringList) Strings() []string {
 	if len(l) == 1 && l[0] == "" {
 		return []string{}
@@ -85,7 +85,7 @@ func (s *Secret) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// MarshalJSON implements json.Marshaler: the server is to have it.
+// MarshalJSON implements json.Marshaler: the server needs the text.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
 
 // String keeps the text out of what is printed.

@@ -20,7 +20,7 @@ type TokenCommands struct {
 	Rotate rotateTokenCommand `cmd:"" help:"Retire an administration token and print another, once."`
 }
 
-// rotateTokenCommand is `mizan admin-token rotate`.
+// rotateTokenCommand is `mizan admin-token rotate`, of a running or of a stopped server.
 type rotateTokenCommand struct {
 	URL       string `name:"url" placeholder:"URL" help:"A running server: the token that the command is given is retired."`
 	TokenFile string `name:"token-file" placeholder:"FILE" help:"With --url: the token, - is stdin; without it MIZAN_ADMIN_TOKEN has it."`
@@ -29,8 +29,8 @@ type rotateTokenCommand struct {
 	Keyring   string `name:"keyring" placeholder:"FILE" help:"With --data: the server's keyring; without it the data directory's."`
 }
 
-// Run implements the command. The new token is all that it prints on stdout, so
-// that a script can keep it.
+// Run implements the command. It prints only the new token on stdout, so that a script can
+// keep it.
 func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (c *rotateTokenCommand) check() error {
 	return nil
 }
 
-// token is the one that is in force, from the file or the environment: the
-// command line would show it to everybody on the machine.
+// token reads the token in force from the file or the environment: on the command line,
+// every user of the machine could see it.
 func (c *rotateTokenCommand) token() (secret.Text, error) {
 	name, token := "MIZAN_ADMIN_TOKEN", os.Getenv("MIZAN_ADMIN_TOKEN")
 	if c.TokenFile != "" {
@@ -99,8 +99,8 @@ func (c *rotateTokenCommand) offline(s *cli.Streams) (secret.Text, error) {
 	return serving.RotateAdminTokens(c.Data, c.sealer(s), s)
 }
 
-// sealer is the server's keyring, which is only read. No token stands in need of
-// it: where there is none to be read, whatever is sealed stays as it is.
+// sealer loads the server's keyring, read only. The rotation itself does not need it:
+// without a readable keyring, sealed fields stay as they are.
 func (c *rotateTokenCommand) sealer(s *cli.Streams) directory.Sealer {
 	path := c.Keyring
 	if path == "" {

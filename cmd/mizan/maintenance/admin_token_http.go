@@ -26,8 +26,8 @@ const (
 	maxCAFile     = 1 << 20
 )
 
-// online asks a running server to rotate the token that the command is given. It
-// asks once: by the time that a second request came, its token may be retired.
+// online asks a running server to rotate the token that it presents. It sends one request:
+// when a second one arrived, its token might be retired.
 func (c *rotateTokenCommand) online(*cli.Streams) (secret.Text, error) {
 	token, err := c.token()
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *rotateTokenCommand) online(*cli.Streams) (secret.Text, error) {
 	return rotated(response.StatusCode, body)
 }
 
-// request is the rotation without its credentials, and who sends it.
+// request makes the request without its credentials, and the HTTP client for it.
 func (c *rotateTokenCommand) request() (*http.Request, *http.Client, error) {
 	base, err := url.Parse(c.URL)
 	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && (base.Scheme != "http" || !config.Loopback(hostPort(base))) {
@@ -82,7 +82,8 @@ func (c *rotateTokenCommand) request() (*http.Request, *http.Client, error) {
 	return request, &http.Client{
 		Timeout:   rotateBound,
 		Transport: &http.Transport{TLSClientConfig: trust, Proxy: http.ProxyFromEnvironment},
-		// A token is for the server that was named, not for wherever it points.
+		// A token goes to the server that the flag names, and not where that one redirects
+		// to.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
 }
@@ -94,8 +95,8 @@ func hostPort(u *url.URL) string {
 	return u.Host
 }
 
-// unsent tells whether the connection never came to carry a request: nobody was
-// there, or whoever was there is not to be trusted.
+// unsent tells whether the request was certainly not sent: no connection was made, or the
+// server's certificate was not accepted.
 func unsent(err error) bool {
 	var distrust *tls.CertificateVerificationError
 	var connecting *net.OpError
@@ -109,7 +110,7 @@ func notSent(err error) error {
 	}}
 }
 
-// unanswered is a request of which nobody knows whether it was done.
+// unanswered reports a request whose outcome is unknown.
 func unanswered(err error) error {
 	return &cli.Fault{Code: cli.ExitStorage, Lines: []string{
 		"mizan: admin-token: no answer: " + cli.OneLine(err.Error()),
@@ -117,8 +118,7 @@ func unanswered(err error) error {
 	}}
 }
 
-// rotated reads the server's answer. What the server says besides is not
-// repeated, but for the message of an error.
+// rotated reads the server's answer. Of a failure it repeats only the error's message.
 func rotated(status int, body []byte) (secret.Text, error) {
 	var answer struct {
 		Data    struct{ Token string }

@@ -18,13 +18,13 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// BackupCommands are `mizan backup …`. Without a word that names one, it takes one.
+// BackupCommands are `mizan backup …`. Without a subcommand it takes one.
 type BackupCommands struct {
 	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
 	Verify verifyBackupCommand `cmd:"" help:"Read a backup and all that it rests on to the end."`
 }
 
-// Help is shown with the list of both.
+// Help is shown above the list of both subcommands.
 func (BackupCommands) Help() string {
 	return "mizan backup --to DIR|FILE [flags] is short for mizan backup take --to DIR|FILE [flags]; mizan backup take --help lists the flags."
 }
@@ -37,7 +37,7 @@ type takeBackupCommand struct {
 	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
 }
 
-// Run implements the command. The backup gets its name when it is whole.
+// Run implements the command. The backup gets its name when it is complete.
 func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.Interruptible()
 	defer stop()
@@ -70,7 +70,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	header, path, err := c.receive(ctx, s, f, body, dir, path, keyring)
 	if err = errors.Join(err, f.Close()); err != nil {
 		if ctx.Err() != nil {
-			err = ctx.Err() // whatever it has broken
+			err = ctx.Err() // the interruption is the cause of any other error
 		}
 		return backupFault(err)
 	}
@@ -82,7 +82,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// receive receives the backup, looks at it and gives it its name.
+// receive writes the backup to the file, checks it and gives it its name.
 func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
 	if err := c.Take(ctx, "backup", s, body, f); err != nil {
 		return header, path, err
@@ -101,8 +101,8 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *back
 	return header, path, f.Keep(path)
 }
 
-// body is the request's: what the backup that it rests on says of itself. That is read
-// to its end first, for an increment is worth no more.
+// body makes the request's body: the base of an increment. The base is read to its end
+// first, because an increment on a damaged one is worth nothing.
 func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
@@ -114,7 +114,7 @@ func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]
 	return json.Marshal(map[string]any{"since": header.Base()})
 }
 
-// destination is where the backup is written, and its name if that is known.
+// destination finds the directory of the backup, and its path if --to names a file.
 func (c *takeBackupCommand) destination() (dir, path string, err error) {
 	info, err := os.Stat(c.To)
 	if _, link := os.Lstat(c.To); errors.Is(err, fs.ErrNotExist) && link == nil {
@@ -162,7 +162,7 @@ func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// backupSource reads what restoring and verifying have in common.
+// backupSource reads the flags that restore and verify have in common.
 func backupSource(at *string, keyring string) (time.Time, *secret.Keyring, error) {
 	var instant time.Time
 	if at != nil {
@@ -178,14 +178,14 @@ func backupSource(at *string, keyring string) (time.Time, *secret.Keyring, error
 	return instant, k, nil
 }
 
-// flag is what a flag was given; nil: it was not.
+// flag is a flag and its value; nil: it was not given.
 type flag struct {
 	name  string
 	value *string
 }
 
-// refuseEmpty refuses flags that were given and are empty: a script's variable was not set,
-// and what would be done without the flag is something else.
+// refuseEmpty refuses flags with an empty value: the variable of a script may be unset,
+// and without the flag the command would do something else.
 func refuseEmpty(flags ...flag) error {
 	var lines []string
 	for _, f := range flags {
@@ -199,14 +199,14 @@ func refuseEmpty(flags ...flag) error {
 	return cli.BadConfiguration(lines...)
 }
 
-// warnUnused says which backups beside those that were used are spoiled.
+// warnUnused warns of damaged backups beside those that were used.
 func warnUnused(s *cli.Streams, done *backup.Restored) {
 	for _, err := range done.Unused {
 		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is nowhere else to say it
 	}
 }
 
-// sourceFault is backupFault for what a flag names.
+// sourceFault is backupFault for a backup that a flag names.
 func sourceFault(name string, err error) error {
 	if errors.Is(err, backup.ErrChoice) {
 		return cli.BadConfiguration(name + ": " + err.Error())
@@ -214,7 +214,7 @@ func sourceFault(name string, err error) error {
 	return backupFault(err)
 }
 
-// backupFault is how the process ends when a backup can't be taken or used.
+// backupFault maps an error of taking or reading a backup to the process's exit.
 func backupFault(err error) error {
 	var known *cli.Fault
 	var target *backup.TargetError

@@ -11,15 +11,14 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// MaxHead bounds a signed head in bytes; the real ones have less than 300.
+// MaxHead bounds a signed head in bytes; real ones have less than 300.
 const MaxHead = 4 << 10
 
 // maxTree bounds the events of a head. Above it tlog's search for a power of two
 // never ends.
 const maxTree = 1 << 62
 
-// Head is a signed head of an organization's journal, with a signature that was
-// checked.
+// Head is a signed head of an organization's journal whose signature was checked.
 type Head struct {
 	Organization uuid.UUID
 	Tree         tlog.Tree // N events, and the root over them
@@ -40,8 +39,8 @@ func ParseKey(text string) (note.Verifier, error) {
 	return key, nil
 }
 
-// OpenHead checks a signed note, which must have one signature and that by the
-// key, and say of which organization's tree it is. The error is a *Refusal.
+// OpenHead checks a signed note, which must have exactly one signature, by the key, and
+// name its organization. The error is a *Refusal.
 func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	if len(signed) > MaxHead {
 		return nil, refuse("the head is larger than %d bytes", MaxHead)
@@ -72,13 +71,13 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	return h, nil
 }
 
-// textOf is the text that a server signs as this head.
+// textOf is the text of this head that a server signs.
 func textOf(h *Head) string {
 	return fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(h.Tree), h.Organization)
 }
 
-// whole is the only form of a note with one signature: base64 has others for the
-// same bytes.
+// whole is the canonical form of a note with one signature: base64 has several forms of
+// the same bytes.
 func whole(n *note.Note) string {
 	s := &n.Sigs[0]
 	signature, err := base64.StdEncoding.DecodeString(s.Base64)
@@ -88,7 +87,7 @@ func whole(n *note.Note) string {
 	return fmt.Sprintf("%s\n— %s %s\n", n.Text, s.Name, base64.StdEncoding.EncodeToString(signature))
 }
 
-// Refusal says why evidence is not believed, in a sentence for people.
+// Refusal is the reason why evidence is not believed, in a sentence for people.
 type Refusal struct{ Why string }
 
 // Error implements error.

@@ -20,7 +20,7 @@ const MaxFile = 1 << 20
 // proofForm is the first member of a proof's file.
 const proofForm = "mizan proof 1"
 
-// Proof is that an event is in an organization's journal.
+// Proof proves that an event is in an organization's journal.
 type Proof struct {
 	Event ledger.Event // decoded from Leaf
 	Leaf  []byte       // its canonical bytes
@@ -28,8 +28,8 @@ type Proof struct {
 	Head  *Head
 }
 
-// proofFile is the form of a proof's file; Organization, Seq and Event say again
-// what Leaf and Head say.
+// proofFile is the JSON of a proof's file; Organization, Seq and Event repeat for people
+// what Leaf and Head contain.
 type proofFile struct {
 	Form         string      `json:"form"`
 	Organization string      `json:"organization"`
@@ -40,8 +40,8 @@ type proofFile struct {
 	Head         string      `json:"head"`
 }
 
-// Prove checks that the leaf's event is in the head's journal and keeps what
-// shows it. The error is a *Refusal.
+// Prove checks that the leaf's event is in the head's journal and returns the proof. The
+// error is a *Refusal.
 func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 	event, err := ledger.ParseCanonical(leaf)
 	if err != nil {
@@ -56,8 +56,8 @@ func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 	return &Proof{Event: event, Leaf: leaf, Path: path, Head: head}, nil
 }
 
-// Holds believes that a record's bytes are what was stored after the event. The error is
-// a *Refusal.
+// Holds checks that a record's bytes are those that were stored after the event. The error
+// is a *Refusal.
 func (p *Proof) Holds(record []byte) error {
 	switch sum := ledger.Hash(sha256.Sum256(record)); {
 	case p.Event.Stored.Record == ledger.Hash{}:
@@ -80,8 +80,8 @@ func (p *Proof) Encode() []byte {
 	return written(f)
 }
 
-// Check believes a proof's file if the key leads from its head to its event, and
-// if it is byte for byte the file that such a proof is. The error is a *Refusal.
+// Check verifies a proof's file: the key has signed its head, the head contains its event,
+// and the file is byte for byte what Encode makes of that proof. The error is a *Refusal.
 func Check(content []byte, key note.Verifier) (*Proof, error) {
 	if len(content) > MaxFile {
 		return nil, refuse("the file is larger than %d bytes", MaxFile)
@@ -104,8 +104,7 @@ func Check(content []byte, key note.Verifier) (*Proof, error) {
 	return p, nil
 }
 
-// written is a value as JSON for people, with one form: the same value gives the
-// same bytes.
+// written is a value as indented JSON; the same value gives the same bytes.
 func written(value any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

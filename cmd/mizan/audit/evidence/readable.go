@@ -11,7 +11,7 @@ import (
 	"mizan/ledger"
 )
 
-// readable is an event for people, as it stands in a proof's file.
+// readable is the readable form of an event in a proof's file.
 type readable struct {
 	Kind     string         `json:"kind"` // the letter of ledger.Kind
 	Source   string         `json:"source"`
@@ -44,7 +44,7 @@ type readablePosting struct {
 	Env      string `json:"env"`
 }
 
-// instant is how times are written; they are UTC.
+// instant is the layout of times, which are UTC.
 const instant = "2006-01-02T15:04:05.000000Z07:00"
 
 func readableOf(e *ledger.Event) *readable {
@@ -73,7 +73,7 @@ func readableOf(e *ledger.Event) *readable {
 	return r
 }
 
-// digits are a hash's, in hexadecimal as sha256sum writes them; empty: there is none.
+// digits is a hash in hexadecimal, as sha256sum prints it; empty: there is no hash.
 func digits(h ledger.Hash) string {
 	if h == (ledger.Hash{}) {
 		return ""
@@ -81,7 +81,7 @@ func digits(h ledger.Hash) string {
 	return hex.EncodeToString(h[:])
 }
 
-// kinds are the words for the letters.
+// kinds maps the letters of ledger.Kind to words.
 var kinds = map[ledger.Kind]string{
 	ledger.Transaction: "transaction", ledger.Platform: "platform", ledger.Organization: "organization", ledger.Partner: "partner",
 	ledger.Terminal: "terminal", ledger.APIKey: "API key", ledger.Session: "session", ledger.User: "user",
@@ -91,8 +91,8 @@ var kinds = map[ledger.Kind]string{
 	ledger.Period: "closed month", ledger.Retention: "retention of deliveries", ledger.Transfer: "transfer",
 }
 
-// Describe writes for people what is proven, and what is not. All of it comes
-// from the canonical bytes and from the signed head.
+// Describe writes for people what is proven and what is not, from the canonical bytes and
+// the signed head only.
 func (p *Proof) Describe(w io.Writer) error {
 	r := readableOf(&p.Event)
 	kind, known := kinds[p.Event.Source.Kind]
@@ -151,8 +151,8 @@ func describeEntry(b *strings.Builder, e *readableEntry) {
 	}
 }
 
-// plain is text without what could move a terminal's cursor: who signed it is not
-// trusted with that.
+// plain is text without control characters, which could move a terminal's cursor: the
+// signer of the text is not trusted with that.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -10,8 +10,8 @@ import (
 // watchForm is the first member of a watch's state.
 const watchForm = "mizan watch 1"
 
-// Watch is what an auditor remembers of an organization's journal: the last head
-// that was proven to extend all earlier ones.
+// Watch is an auditor's memory of an organization's journal: the last head that was proven
+// to extend all earlier ones.
 type Watch struct {
 	Key  string // the verifier key, as ParseKey takes it
 	Head *Head
@@ -29,8 +29,8 @@ func (w *Watch) Encode() []byte {
 	return written(watchFile{Form: watchForm, Key: w.Key, Head: string(w.Head.Signed)})
 }
 
-// ParseWatch reads a watch's state. A state that was changed by other hands is
-// refused: it may have been made to forget something. The error is a *Refusal.
+// ParseWatch reads a watch's state. A state that was edited is refused: the edit may have
+// removed a head. The error is a *Refusal.
 func ParseWatch(content []byte) (*Watch, error) {
 	if len(content) > MaxFile {
 		return nil, refuse("the state is larger than %d bytes", MaxFile)
@@ -53,8 +53,8 @@ func ParseWatch(content []byte) (*Watch, error) {
 	return w, nil
 }
 
-// Extension asks for the proof that the journal of from events is the beginning
-// of the one of to events.
+// Extension requests the proof that the journal of from events is the beginning of the
+// journal of to events.
 type Extension func(from, to int64) (tlog.TreeProof, error)
 
 // Advance moves the watch to a head that the server shows now, after proving that
@@ -79,7 +79,7 @@ func (w *Watch) Advance(signed []byte, prove Extension) error {
 		if next.Tree.Hash != last.Tree.Hash {
 			return refuse("there are two journals of %d events: one with the root %v, one with %v", last.Tree.N, last.Tree.Hash, next.Tree.Hash)
 		}
-	case last.Tree.N > 0: // what is empty is the beginning of everything
+	case last.Tree.N > 0: // an empty journal is the beginning of any other
 		proof, err := prove(last.Tree.N, next.Tree.N)
 		if err != nil {
 			return err

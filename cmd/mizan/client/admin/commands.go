@@ -30,11 +30,11 @@ type Commands struct {
 	Deliveries    deliveryCommands     `cmd:"" help:"Notifications: what became of them, and once more."`
 }
 
-// ProvideCommand gives kong what a command's Run takes.
+// ProvideCommand makes the argument of a command's Run for kong.
 func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*client.Command, error) {
 	chosen := k.Selected()
 	e := &client.Command{Name: chosen.Parent.Name + " " + chosen.Name, Streams: s, JSON: c.JSON}
-	// Kong has put other characters in place of what is not UTF-8.
+	// Kong has replaced bytes that are not UTF-8.
 	if slices.ContainsFunc(k.Args, func(said string) bool { return !utf8.ValidString(said) }) {
 		return nil, e.Misused("an argument is not UTF-8")
 	}

@@ -17,8 +17,8 @@ type settlementCommands struct {
 
 const settlementsPath = "/settlements"
 
-// settled says whose settlements are meant: a partner's, with its bank, or a
-// terminal's, with its provider.
+// settled selects the settlements of a partner with its bank, or of a terminal with its
+// provider.
 type settled struct {
 	Partner  *client.PartnerNumber `name:"partner" xor:"of" required:"" placeholder:"N" json:"-" help:"With this partner's bank."`
 	Terminal *client.ID            `name:"terminal" xor:"of" required:"" placeholder:"ID" json:"-" help:"With this terminal's provider."`

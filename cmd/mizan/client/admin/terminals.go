@@ -17,7 +17,7 @@ type terminalCommands struct {
 	Delete deleteTerminal `cmd:"" help:"Switch one off; its history stays."`
 }
 
-// The collection and one of it have different names.
+// The paths of the collection and of one terminal differ.
 const (
 	terminalsPath = "/terminals"
 	terminalPath  = "/terminal"
@@ -35,7 +35,7 @@ func (c *listTerminals) Run(e *client.Command) error {
 	}}, c.Paging)
 }
 
-// ofPartner is the query that many lists take.
+// ofPartner is a query that many lists accept.
 func ofPartner(n *client.PartnerNumber) url.Values {
 	query := url.Values{}
 	if n != nil {

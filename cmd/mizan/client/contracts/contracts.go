@@ -27,7 +27,7 @@ type Commands struct {
 // ContractCommand is a command of contracts under way; kong hands it to Run.
 type ContractCommand struct{ client.Command }
 
-// ProvideCommand gives kong what a command's Run takes.
+// ProvideCommand makes the argument of a command's Run for kong.
 func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*ContractCommand, error) {
 	e := &ContractCommand{client.Command{Name: "contracts " + k.Selected().Name, Streams: s}}
 	if slices.ContainsFunc(k.Args, func(said string) bool { return !utf8.ValidString(said) }) {
@@ -44,7 +44,7 @@ type showContract struct {
 	ID client.ID `arg:"" help:"The contract, of either reading."`
 }
 
-// addresses are the addresses that a contract may have. Its id says nothing of them.
+// addresses are the collections in which a contract may be; its id does not say which.
 var addresses = []string{
 	"/pfp/certificate-issues/", "/pfp/managed-investments/", "/pfp/leases/", "/pfp/partnerships/", "/pfp/investment-deposits/",
 	"/pfp/instalment-sales/", "/pfp/safekeeping-deposits/",
@@ -70,8 +70,8 @@ func (c *showContract) Run(e *ContractCommand) error {
 	return err
 }
 
-// find looks for the contract at each address. Where the organization has no module,
-// or the session may not look, there may be others.
+// find looks for the contract in each collection. If one is not enabled for the
+// organization, or not visible to the session, it tries the others.
 func (e *ContractCommand) find(id string) (place string, contract client.Object, err error) {
 	var refusal error
 	for _, base := range addresses {
@@ -142,7 +142,7 @@ func (e *ContractCommand) entries(path string) (all []entry, err error) {
 	return nil, e.Failed("the list does not end: the server gives the same page again")
 }
 
-// entry is what a statement needs of an entry.
+// entry has the members of an entry that a statement shows.
 type entry struct {
 	Seq      jsontext.Value `json:"seq"`
 	Event    string         `json:"event"`

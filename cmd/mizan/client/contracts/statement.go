@@ -12,7 +12,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// textTable is a table under way: cells, and which of its columns are on the right.
+// textTable is a table of text: its cells, and the columns that are aligned to the right.
 type textTable struct {
 	right map[int]bool
 	rows  [][]string
@@ -46,12 +46,11 @@ func (s *textTable) write(out *bytes.Buffer, indent string) {
 	}
 }
 
-// shownInHead are the members that the statement's head has shown.
+// shownInHead are the members that stand in the statement's head.
 var shownInHead = set("id product_type organization_id contract_number status env currency")
 
-// writeStatement prints a contract for people: what it is, its record, what was
-// reported and what is to be paid as tables, and what it has moved. The error is about
-// an answer that is not the server's.
+// writeStatement prints a contract for people: its head, its record, reports and schedule
+// as tables, and its entries. An error means that the answer is malformed.
 func writeStatement(out *bytes.Buffer, place string, contract client.Object, entries []entry) error {
 	currency := textOf(&contract, "currency")
 	name := strings.Split(strings.Trim(place, "/"), "/")
@@ -109,7 +108,8 @@ func text(value jsontext.Value) string {
 	return value.String()
 }
 
-// appendMember adds a member to the record; lists of rows come back, to be tables.
+// appendMember adds a member to the record's table; it returns lists of rows, which become
+// tables of their own.
 func appendMember(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	switch kind := m.Value.Kind(); {
 	case kind == '[':
@@ -141,11 +141,11 @@ func appendMember(s *textTable, m client.Member, currency string) (tables []clie
 	return tables, nil
 }
 
-// report are the keys of metadata that the service writes of a product, each with the
-// members of what it holds; none: a text.
+// report lists the keys of metadata that the service writes for a product, each with the
+// members of its value; none: the value is a text.
 type report map[string]map[string]bool
 
-// reports are those of the products, by their names in addresses.
+// reports maps the products, by their names in addresses, to their reports.
 var reports = func() map[string]report {
 	issue := report{"default_reason": nil}
 	investment := report{
@@ -160,8 +160,8 @@ var reports = func() map[string]report {
 	}
 }()
 
-// appendMetadata adds what the service has put into metadata as it adds all else, and
-// what somebody has sent as the JSON that it is: nobody but they knows what it means.
+// appendMetadata adds the service's own keys of metadata like other members, and keys that
+// clients sent as plain JSON, because only the client knows their meaning.
 func (own report) appendMetadata(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	inner, err := client.ParseObject(m.Value)
 	if err != nil {
@@ -182,8 +182,8 @@ func (own report) appendMetadata(s *textTable, m client.Member, currency string)
 	return tables, nil
 }
 
-// holds tells whether a member of metadata is one of the service's, by its name and
-// its form: until there is something to report, what was sent may have the name.
+// holds tells by name and form whether a member of metadata is the service's own: before
+// the service writes it, a client's member may have the same name.
 func (own report) holds(part client.Member) bool {
 	known, named := own[part.Name]
 	if !named || known == nil {
@@ -213,7 +213,7 @@ func (own report) holds(part client.Member) bool {
 	return err == nil
 }
 
-// asSent are the members that hold whatever somebody sent, beside metadata.
+// asSent are the members, beside metadata, that hold any JSON that a client sent.
 var asSent = set("ownership_documents asset_specifications")
 
 // holdsAmounts tells whether members of the name inside another one may be amounts of
@@ -253,8 +253,8 @@ func writeRecord(out *bytes.Buffer, s *textTable) {
 }
 
 // writeRows prints a list as a table. Each amount has a column in major units and one in
-// minor units. What is empty may be left out of a row, so the columns are those of all
-// rows; an element that is no object stands in the first one.
+// minor units. A row may omit empty members, so the columns are those of all rows
+// together; an element that is no object stands in the first column.
 func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	rows, err := rowsOf(list.Value)
 	if err != nil {
@@ -303,7 +303,7 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	return nil
 }
 
-// rowsOf are the elements of a list; those that are no objects have no members.
+// rowsOf are the elements of a list; an element that is no object has no members.
 func rowsOf(list jsontext.Value) (rows []client.Object, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := d.ReadToken(); err != nil {
@@ -325,7 +325,7 @@ func rowsOf(list jsontext.Value) (rows []client.Object, err error) {
 	return rows, nil
 }
 
-// writeEntries prints what the contract has moved, a line a posting.
+// writeEntries prints the contract's entries, a line for each posting.
 func writeEntries(out *bytes.Buffer, entries []entry) {
 	out.WriteString("\nENTRIES\n")
 	if len(entries) == 0 {
