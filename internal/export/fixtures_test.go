@@ -42,8 +42,8 @@ type journal []ledger.Event
 // books appends an entry: a name, then postings as "Dr account amount".
 func (j *journal) books(name string, phase ledger.Phase, asset money.Asset, postings ...string) *ledger.Entry {
 	entry := &ledger.Entry{Phase: phase, Effective: 20_000}
-	for _, said := range postings {
-		parts := strings.Fields(said)
+	for _, text := range postings {
+		parts := strings.Fields(text)
 		side := ledger.Debit
 		if parts[0] == "Cr" {
 			side = ledger.Credit

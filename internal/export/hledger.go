@@ -57,11 +57,11 @@ func heading(out io.Writer, b *Book) error {
 	return err
 }
 
-func orWord(said, word string) string {
-	if said == "" {
+func orWord(text, word string) string {
+	if text == "" {
 		return word
 	}
-	return said
+	return text
 }
 
 // preamble declares accounts and commodities, so that hledger's strict checks pass.

@@ -175,12 +175,12 @@ func TestXLSXAmountsAreExact(t *testing.T) {
 	_, rows, f := sheets(t, written(t, export.XLSX, j.book(nil)))
 	for i, want := range []struct {
 		text bool
-		said string
+		shown string
 	}{{false, "1234567890123.45"}, {true, "12345678901234.56"}, {true, "1000000000000000000.00"}, {false, "0.05"}} {
 		kind, err := f.GetCellType("Entries 1", fmt.Sprintf("S%d", 2*i+2))
 		must(t, err)
-		if got := rows["Entries 1"][2*i+1][18]; got != want.said || (kind == excelize.CellTypeInlineString) != want.text {
-			t.Errorf("%s is %s of type %v, want %s", amounts[i], got, kind, want.said)
+		if got := rows["Entries 1"][2*i+1][18]; got != want.shown || (kind == excelize.CellTypeInlineString) != want.text {
+			t.Errorf("%s is %s of type %v, want %s", amounts[i], got, kind, want.shown)
 		}
 	}
 }

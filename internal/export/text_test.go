@@ -74,8 +74,8 @@ func TestBeancountFindsTheBalances(t *testing.T) {
 		claims += "2030-01-01 balance " + export.BeancountAccount(ledger.Path(path), pending) + " " + amount + " ~ 0 " + names.Replace(commodity) + "\n"
 	}
 	claim(t, path, claims)
-	if said := run(t, "bean-check", path); said != "" {
-		t.Errorf("bean-check says %s", said)
+	if output := run(t, "bean-check", path); output != "" {
+		t.Errorf("bean-check says %s", output)
 	}
 	claim(t, path, "2030-01-01 balance Assets:Bank 0.000000000000000002 ~ 0 USDT.BSC\n")
 	if out, err := exec.Command("bean-check", path).CombinedOutput(); err == nil || !strings.Contains(string(out), "Balance failed for 'Assets:Bank'") {
@@ -118,14 +118,14 @@ func TestCommoditiesNeverMeet(t *testing.T) {
 	for form, name := range map[string]func(money.Asset) (string, error){"hledger": export.HLedgerName, "beancount": export.BeancountName} {
 		seen := map[string]money.Asset{}
 		for _, a := range assets {
-			said, err := name(a)
+			spelled, err := name(a)
 			must(t, err)
-			if other, taken := seen[said]; taken {
-				t.Errorf("%s: %v and %v are both %s", form, a, other, said)
+			if other, taken := seen[spelled]; taken {
+				t.Errorf("%s: %v and %v are both %s", form, a, other, spelled)
 			}
-			seen[said] = a
-			if form == "beancount" && !takenByBeancount.MatchString(said) {
-				t.Errorf("%v is %s", a, said)
+			seen[spelled] = a
+			if form == "beancount" && !takenByBeancount.MatchString(spelled) {
+				t.Errorf("%v is %s", a, spelled)
 			}
 		}
 	}

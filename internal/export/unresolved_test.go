@@ -61,14 +61,14 @@ func TestBeancountReadsMoneyOfNoKnownScale(t *testing.T) {
 	judge(t, "bean-check")
 	path := file(t, export.Beancount, unresolved().book(nil))
 	var claims strings.Builder
-	for _, said := range []string{
+	for _, text := range []string{
 		"10.00 ~ 0 USD", "1234567 ~ 0 USDT", "1234568 ~ 0 USDT.FOO", "1234569 ~ 0 USDT_PL4IHSYKS5T2VABYUFE", "1234571 ~ 0 USDT.1INCH", "1234572 ~ 0 USDT_Z7KO22NJXDB6YOEK2ML", "1234573 ~ 0 USDT_QGNFG6RVR5AIQTJRQTJ",
 	} {
-		claims.WriteString("2030-01-01 balance Assets:Bank " + said + "\n")
+		claims.WriteString("2030-01-01 balance Assets:Bank " + text + "\n")
 	}
 	claim(t, path, claims.String())
-	if said := run(t, "bean-check", path); said != "" {
-		t.Errorf("bean-check says %s", said)
+	if text := run(t, "bean-check", path); text != "" {
+		t.Errorf("bean-check says %s", text)
 	}
 }
 

@@ -156,12 +156,12 @@ func (w *workbook) numberCell(dst []byte, n uint64) []byte {
 // amountCell is a number, or text where a spreadsheet would round it.
 func (w *workbook) amountCell(dst []byte, a money.Amount, scale int) []byte {
 	var digits [2 * money.MaxDigits]byte
-	said := decimal(digits[:0], a, scale)
-	whole, part, _ := strings.Cut(string(said), ".")
+	text := decimal(digits[:0], a, scale)
+	whole, part, _ := strings.Cut(string(text), ".")
 	if len(whole) > exactDigits || len(strings.Trim(whole+part, "0")) > exactDigits {
-		return w.textCell(dst, string(said))
+		return w.textCell(dst, string(text))
 	}
-	return append(append(append(w.beginCell(dst), "><v>"...), said...), "</v></c>"...)
+	return append(append(append(w.beginCell(dst), "><v>"...), text...), "</v></c>"...)
 }
 
 // textCell is text as it is: what XML can't hold at all is left out of it.

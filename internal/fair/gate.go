@@ -62,7 +62,7 @@ type member[K comparable] struct {
 
 // waiter is a caller that waits: it is told nil once it has a place, or why it gets none.
 type waiter struct {
-	told  chan error // buffered: one
+	result  chan error // buffered: one
 	again bool       // it has had a place before: it is never refused
 }
 
@@ -104,7 +104,7 @@ func (g *Gate[K]) Enter(ctx context.Context, groupKey, memberKey K) (*Place[K], 
 // wait waits until a caller is told.
 func (g *Gate[K]) wait(ctx context.Context, m *member[K], w *waiter) (*Place[K], error) {
 	select {
-	case err := <-w.told:
+	case err := <-w.result:
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (g *Gate[K]) wait(ctx context.Context, m *member[K], w *waiter) (*Place[K],
 	}
 	g.mu.Unlock()
 	if at < 0 { // told meanwhile
-		if err := <-w.told; err == nil {
+		if err := <-w.result; err == nil {
 			g.place(m).Leave()
 		}
 	}
@@ -193,7 +193,7 @@ func (g *Gate[K]) admit(m *member[K]) error {
 		for at := len(most.queue) - 1; at >= 0; at-- {
 			if w := most.queue[at]; !w.again {
 				g.dequeue(most, at)
-				w.told <- ErrCrowded
+				w.result <- ErrCrowded
 				g.forget(most)
 				return nil
 			}
@@ -230,7 +230,7 @@ func (g *Gate[K]) grant() {
 		for _, s := range [...]*share{&m.share, &of.share} {
 			s.inside, s.served = s.inside+1, g.served
 		}
-		w.told <- nil
+		w.result <- nil
 	}
 }
 
@@ -241,7 +241,7 @@ func (g *Gate[K]) release(m *member[K]) {
 }
 
 func (g *Gate[K]) enqueue(m *member[K], again bool) *waiter {
-	w := &waiter{told: make(chan error, 1), again: again}
+	w := &waiter{result: make(chan error, 1), again: again}
 	m.queue = append(m.queue, w)
 	m.waiting++
 	m.group.waiting++

@@ -154,8 +154,8 @@ func Text(value []byte) ([]byte, bool) {
 		return value[1 : len(value)-1], true
 	}
 	steps.Took(len(value))
-	said, err := jsontext.AppendUnquote(make([]byte, 0, len(value)), value)
-	return said, err == nil
+	text, err := jsontext.AppendUnquote(make([]byte, 0, len(value)), value)
+	return text, err == nil
 }
 
 // Has tells whether an object has a member of that exact name, null included.

@@ -99,8 +99,8 @@ func TestSealedTextTellsNothing(t *testing.T) {
 
 func TestATextWithoutAPlaceIsNotSealed(t *testing.T) {
 	defer func() {
-		if said := recover(); said == nil || leaks(said.(string), canary) {
-			t.Errorf("sealing without a context said %v", said)
+		if text := recover(); text == nil || leaks(text.(string), canary) {
+			t.Errorf("sealing without a context said %v", text)
 		}
 	}()
 	_, _ = create(t).Seal([]byte(canary), nil)

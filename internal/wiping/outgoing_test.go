@@ -166,10 +166,10 @@ func TestBodiesArriveWholeByATransport(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					said, err := io.ReadAll(answer.Body)
+					received, err := io.ReadAll(answer.Body)
 					_ = answer.Body.Close()
-					if err != nil || string(said) != want {
-						t.Errorf("%q, %v, want %q", said, err, want)
+					if err != nil || string(received) != want {
+						t.Errorf("%q, %v, want %q", received, err, want)
 					}
 					if body != nil && body.left() > 0 {
 						t.Error("it is not written")

@@ -82,18 +82,18 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 // script must not select everything.
 func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	query := url.Values{"format": {c.Format}}
-	for _, said := range []struct {
+	for _, option := range []struct {
 		flag, name string
 		value      *string
 	}{{"format", "format", &c.Format}, {"env", "env", c.Env}, {"from", "from", c.From}, {"to", "to", c.To}, {"account", "prefix", c.Account}} {
 		switch {
-		case said.value == nil:
-		case *said.value == "":
-			return nil, l.Misused("--%s: is empty", said.flag)
-		case strings.ContainsRune(*said.value, utf8.RuneError): // kong replaces invalid bytes by it
-			return nil, l.Misused("--%s: is not UTF-8", said.flag)
+		case option.value == nil:
+		case *option.value == "":
+			return nil, l.Misused("--%s: is empty", option.flag)
+		case strings.ContainsRune(*option.value, utf8.RuneError): // kong replaces invalid bytes by it
+			return nil, l.Misused("--%s: is not UTF-8", option.flag)
 		default:
-			query.Set(said.name, *said.value)
+			query.Set(option.name, *option.value)
 		}
 	}
 	return query, nil
@@ -154,7 +154,7 @@ type progress struct {
 	name     string
 	terminal bool // out is a terminal, where a line can be overwritten
 	began    time.Time
-	told     time.Time
+	updated     time.Time
 	bytes    int64
 }
 
@@ -192,17 +192,17 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 // thousands of lines.
 func (p *progress) update() {
 	now := time.Now()
-	if !p.terminal || now.Sub(p.told) < progressEvery {
+	if !p.terminal || now.Sub(p.updated) < progressEvery {
 		return
 	}
-	p.told = now
+	p.updated = now
 	_, _ = fmt.Fprintf(p.out, "\r%s%.1f MB", p.name, float64(p.bytes)/1e6)
 }
 
 // end writes the last line.
 func (p *progress) end() error {
 	over := ""
-	if !p.told.IsZero() {
+	if !p.updated.IsZero() {
 		over = "\r"
 	}
 	_, err := fmt.Fprintf(p.out, "%s%s%d bytes in %.1f s\n", over, p.name, p.bytes, time.Since(p.began).Seconds())

@@ -30,13 +30,13 @@ func made(t *testing.T, by *testkit.Client, path, body string) thing {
 	if err != nil || answer.Status != 201 {
 		t.Fatalf("%s: %v: %d %s", path, err, answer.Status, answer.Body)
 	}
-	var said struct {
+	var created struct {
 		Data thing `json:"data"`
 	}
-	if err := answer.JSON(&said); err != nil {
+	if err := answer.JSON(&created); err != nil {
 		t.Fatal(err)
 	}
-	return said.Data
+	return created.Data
 }
 
 // Every subcommand of audit takes an organization, and may be asked without where the

@@ -199,9 +199,9 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 // closed lists the requested months, the last one first. Months are closed without gaps,
 // so a list with a gap is incomplete and refused.
 func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, err error) {
-	for _, said := range c.Months {
-		if _, ok := period.Parse(said); !ok {
-			return nil, l.Misused("%q is not a month, YYYY-MM", said)
+	for _, text := range c.Months {
+		if _, ok := period.Parse(text); !ok {
+			return nil, l.Misused("%q is not a month, YYYY-MM", text)
 		}
 	}
 	var before period.Month
@@ -222,9 +222,9 @@ func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, e
 	if err != nil {
 		return nil, err
 	}
-	for _, said := range c.Months {
-		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == said }) {
-			return nil, l.Misused("%s is not closed", said)
+	for _, text := range c.Months {
+		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == text }) {
+			return nil, l.Misused("%s is not closed", text)
 		}
 	}
 	return closed, nil

@@ -18,11 +18,11 @@ import (
 	"mizan/ledger/period"
 )
 
-func month(t *testing.T, said string) period.Month {
+func month(t *testing.T, text string) period.Month {
 	t.Helper()
-	m, ok := period.Parse(said)
+	m, ok := period.Parse(text)
 	if !ok {
-		t.Fatalf("%q is no month", said)
+		t.Fatalf("%q is no month", text)
 	}
 	return m
 }

@@ -46,42 +46,42 @@ func (a *auditServer) get(path string, query url.Values, data any) error {
 
 // key is the verifier key that the server names.
 func (a *auditServer) key() (string, error) {
-	var said struct {
+	var data struct {
 		Key string `json:"key"`
 	}
-	return said.Key, a.get("/ledger/key", nil, &said)
+	return data.Key, a.get("/ledger/key", nil, &data)
 }
 
 // head is the server's signed head, a note.
 func (a *auditServer) head() ([]byte, error) {
-	var said struct {
+	var data struct {
 		Signature []byte `json:"signature"`
 	}
-	err := a.get("/ledger/head", nil, &said)
-	return said.Signature, err
+	err := a.get("/ledger/head", nil, &data)
+	return data.Signature, err
 }
 
 // inclusion is an event's canonical bytes, and its path in the tree of size events.
 func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
-	var said struct {
+	var data struct {
 		Leaf  []byte      `json:"leaf"`
 		Proof []tlog.Hash `json:"proof"`
 	}
 	err := a.get("/ledger/proofs/inclusion", url.Values{
 		"seq": {strconv.FormatUint(seq, 10)}, "size": {strconv.FormatInt(size, 10)},
-	}, &said)
-	return said.Leaf, said.Proof, err
+	}, &data)
+	return data.Leaf, data.Proof, err
 }
 
 // consistency implements evidence.Extension.
 func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
-	var said struct {
+	var data struct {
 		Proof []tlog.Hash `json:"proof"`
 	}
 	err := a.get("/ledger/proofs/consistency", url.Values{
 		"from": {strconv.FormatInt(from, 10)}, "to": {strconv.FormatInt(to, 10)},
-	}, &said)
-	return said.Proof, err
+	}, &data)
+	return data.Proof, err
 }
 
 // keyOr is the given key, or without one the key that the server names.

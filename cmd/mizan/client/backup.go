@@ -30,9 +30,9 @@ const (
 // the command's. After an error, which is a *Fault, out holds no complete backup.
 func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
 	e := Command{Name: name, Streams: s}
-	way, nobody := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
-	way.Organization = &nobody // the environment's organization does not apply
-	d, err := way.Open()
+	flags, none := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
+	flags.Organization = &none // the environment's organization does not apply
+	d, err := flags.Open()
 	if err != nil {
 		return e.Misused("%v", err)
 	}
@@ -41,7 +41,7 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	defer cancel(nil)
 	watch := time.AfterFunc(backupStall, func() { cancel(stalled) })
 	defer watch.Stop()
-	because := func(err error) error {
+	failure := func(err error) error {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
@@ -56,13 +56,13 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	d.http.Timeout = 0 // a backup may take any time
 	response, err := d.http.Do(request)
 	if err != nil {
-		return because(inner(err))
+		return failure(inner(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		a := &Reply{Status: response.StatusCode, Header: response.Header}
 		if a.Body, err = io.ReadAll(io.LimitReader(response.Body, maxBackupFail)); err != nil {
-			return because(err)
+			return failure(err)
 		}
 		_, err := e.Check(a)
 		if err == nil {
@@ -76,9 +76,9 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 			return e.Failed("%v", to.failed)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return because(errors.New("the server broke off the backup"))
+			return failure(errors.New("the server broke off the backup"))
 		}
-		return because(fmt.Errorf("the backup broke off: %w", err))
+		return failure(fmt.Errorf("the backup broke off: %w", err))
 	}
 	return nil
 }

@@ -44,18 +44,18 @@ func (c *ContractFlags) Open() (*Client, error) {
 
 // token reads the session's token. No error quotes it.
 func (c *ContractFlags) token(sandbox string) (string, error) {
-	said, origin := os.Getenv("MIZAN_SESSION_TOKEN"), "MIZAN_SESSION_TOKEN"
+	text, origin := os.Getenv("MIZAN_SESSION_TOKEN"), "MIZAN_SESSION_TOKEN"
 	switch {
 	case c.TokenFile != nil:
 		content, err := readFile(*c.TokenFile, maxSmallFile)
 		if err != nil {
 			return "", fmt.Errorf("--session-token-file: %w", err)
 		}
-		said, origin = string(content), "--session-token-file"
+		text, origin = string(content), "--session-token-file"
 	case c.Data != "":
-		said, origin = sandbox, "--data"
-	case said == "":
+		text, origin = sandbox, "--data"
+	case text == "":
 		return "", fmt.Errorf("there is no session token: give --session-token-file, MIZAN_SESSION_TOKEN or --data")
 	}
-	return tokenIn(said, origin)
+	return tokenIn(text, origin)
 }

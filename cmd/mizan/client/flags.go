@@ -91,37 +91,37 @@ func firstOf(flag *string, sandbox, variable, standard string) string {
 	if sandbox != "" {
 		return sandbox
 	}
-	if said := os.Getenv(variable); said != "" {
-		return said
+	if text := os.Getenv(variable); text != "" {
+		return text
 	}
 	return standard
 }
 
 // token reads the administration token. No error quotes it.
 func (c *AdminFlags) token(sandbox string) (string, error) {
-	said, origin := os.Getenv("MIZAN_ADMIN_TOKEN"), "MIZAN_ADMIN_TOKEN"
+	text, origin := os.Getenv("MIZAN_ADMIN_TOKEN"), "MIZAN_ADMIN_TOKEN"
 	switch {
 	case c.TokenFile != nil:
 		content, err := readFile(*c.TokenFile, maxSmallFile)
 		if err != nil {
 			return "", fmt.Errorf("--token-file: %w", err)
 		}
-		said, origin = string(content), "--token-file"
+		text, origin = string(content), "--token-file"
 	case c.Sandbox != "":
-		said, origin = sandbox, "--sandbox"
-	case said == "":
+		text, origin = sandbox, "--sandbox"
+	case text == "":
 		return "", errors.New("there is no admin token: give --token-file, MIZAN_ADMIN_TOKEN or --sandbox")
 	}
-	return tokenIn(said, origin)
+	return tokenIn(text, origin)
 }
 
 // tokenIn trims and checks the text of a token.
-func tokenIn(said, origin string) (string, error) {
-	said = strings.TrimSpace(said)
-	if said == "" || len(said) > maxToken || strings.ContainsFunc(said, func(r rune) bool { return r <= ' ' || r > '~' }) {
+func tokenIn(text, origin string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fmt.Errorf("%s: holds no token", origin)
 	}
-	return said, nil
+	return text, nil
 }
 
 // readSandbox reads sandbox.json; path may also name its folder. An empty path gives an
@@ -145,8 +145,8 @@ func readSandbox(path string) (box sandboxFile, err error) {
 }
 
 // baseOf checks a server's URL: the token is only sent encrypted, or on this machine.
-func baseOf(said string) (string, error) {
-	u, err := url.Parse(said)
+func baseOf(text string) (string, error) {
+	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != "" {
 		return "", errors.New("--url: want https://HOST[:PORT], without a path")
 	}

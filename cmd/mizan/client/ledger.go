@@ -70,11 +70,11 @@ func (f *LedgerFlags) token(sandbox string) (string, error) {
 	case f.Sandbox != "":
 		return tokenIn(sandbox, "--sandbox")
 	}
-	said := os.Getenv("MIZAN_SESSION_TOKEN")
-	if said == "" {
+	token := os.Getenv("MIZAN_SESSION_TOKEN")
+	if token == "" {
 		return "", errors.New("there is no session token: give --session-token-file, MIZAN_SESSION_TOKEN or --sandbox")
 	}
-	return tokenIn(said, "MIZAN_SESSION_TOKEN")
+	return tokenIn(token, "MIZAN_SESSION_TOKEN")
 }
 
 // NamedOrganization is the organization's id if a flag, the sandbox or the environment
@@ -100,15 +100,15 @@ func (l *Ledger) Organization() (string, error) {
 	if a, err = l.Check(a); err != nil {
 		return "", err
 	}
-	var said struct {
+	var session struct {
 		Data struct {
 			Organization string `json:"organization_id"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(a.Body, &said); err != nil || !isID(said.Data.Organization) {
+	if err := json.Unmarshal(a.Body, &session); err != nil || !isID(session.Data.Organization) {
 		return "", l.Failed("/sessions/current: the answer is not the server's")
 	}
-	l.Client.organization = said.Data.Organization
+	l.Client.organization = session.Data.Organization
 	return l.Client.organization, nil
 }
 

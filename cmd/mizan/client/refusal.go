@@ -43,10 +43,10 @@ func (c *Command) Check(a *Reply) (*Reply, error) {
 	if a.Status >= 200 && a.Status < 300 {
 		return a, nil
 	}
-	var said refusal
+	var answer refusal
 	var lines []string
-	if json.Unmarshal(a.Body, &said) == nil {
-		lines = said.words()
+	if json.Unmarshal(a.Body, &answer) == nil {
+		lines = answer.words()
 	}
 	if len(lines) == 0 {
 		lines = []string{strings.TrimSpace("the server answered " + strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))}

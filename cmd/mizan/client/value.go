@@ -98,12 +98,12 @@ type Document struct{ value jsontext.Value }
 // Decode implements kong.MapperValue. Errors don't quote the value: it may hold
 // a provider's credentials.
 func (d *Document) Decode(ctx *kong.DecodeContext) error {
-	var said string
-	if err := ctx.Scan.PopValueInto("JSON", &said); err != nil {
+	var text string
+	if err := ctx.Scan.PopValueInto("JSON", &text); err != nil {
 		return err
 	}
-	content := []byte(said)
-	if path, named := strings.CutPrefix(said, "@"); named {
+	content := []byte(text)
+	if path, named := strings.CutPrefix(text, "@"); named {
 		var err error
 		if content, err = readFile(path, maxDocument); err != nil {
 			return err

@@ -67,6 +67,6 @@ func isWithin(dir, other string) bool {
 	if err != nil {
 		return false // the start creates it, so nothing lies in it yet
 	}
-	way, err := filepath.Rel(outer, inner)
-	return err == nil && filepath.IsLocal(way)
+	relative, err := filepath.Rel(outer, inner)
+	return err == nil && filepath.IsLocal(relative)
 }

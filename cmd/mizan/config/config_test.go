@@ -140,16 +140,16 @@ func TestEveryBadKeyIsReportedAtOnce(t *testing.T) {
 }
 
 func TestDeliveriesAreKeptForADayAtLeastAndTenYearsAtMost(t *testing.T) {
-	for said, want := range map[string]time.Duration{"24h": 24 * time.Hour, "86400": 24 * time.Hour, "87600h": 87600 * time.Hour} {
-		if cfg, err := parse(t, "--sandbox", "--delivery-retention="+said); err != nil || cfg.Retention != want {
-			t.Errorf("%s: %+v, %v", said, cfg, err)
+	for value, want := range map[string]time.Duration{"24h": 24 * time.Hour, "86400": 24 * time.Hour, "87600h": 87600 * time.Hour} {
+		if cfg, err := parse(t, "--sandbox", "--delivery-retention="+value); err != nil || cfg.Retention != want {
+			t.Errorf("%s: %+v, %v", value, cfg, err)
 		}
 	}
-	for _, said := range []string{"23h59m59s", "86399", "87600h1s", "0", "-24h", "30d"} {
-		_, err := parse(t, "--sandbox", "--delivery-retention="+said)
-		want := `mizan: configuration: delivery-retention: "` + said + `" is not a duration such as 720h, at least 24h0m0s and up to 87600h0m0s`
+	for _, value := range []string{"23h59m59s", "86399", "87600h1s", "0", "-24h", "30d"} {
+		_, err := parse(t, "--sandbox", "--delivery-retention="+value)
+		want := `mizan: configuration: delivery-retention: "` + value + `" is not a duration such as 720h, at least 24h0m0s and up to 87600h0m0s`
 		if got := lines(err); len(got) != 1 || !strings.HasPrefix(got[0], want) {
-			t.Errorf("%s: %v", said, got)
+			t.Errorf("%s: %v", value, got)
 		}
 	}
 	_, err := parse(t, "--sandbox", "--action-ttl", "24h1s")

@@ -91,10 +91,10 @@ func TestASpoiledBackupThatIsNotNeededIsAWarning(t *testing.T) {
 
 // The short form is what people type, so the help shows it.
 func TestTheHelpOfBackupsShowsTheShortForm(t *testing.T) {
-	if said := testkit.Succeed(t, "backup", "--help"); !strings.Contains(said, "mizan backup --to DIR|FILE") {
-		t.Errorf("the help says %s", said)
+	if help := testkit.Succeed(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {
+		t.Errorf("the help says %s", help)
 	}
-	if said := testkit.Succeed(t, "backup", "take", "--help"); strings.Contains(said, "--organization") {
-		t.Errorf("the help offers an organization: %s", said)
+	if help := testkit.Succeed(t, "backup", "take", "--help"); strings.Contains(help, "--organization") {
+		t.Errorf("the help offers an organization: %s", help)
 	}
 }

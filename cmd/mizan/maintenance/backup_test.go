@@ -18,13 +18,13 @@ import (
 // command is the binary at work beside the test.
 type command struct {
 	cmd  *exec.Cmd
-	said bytes.Buffer
+	output bytes.Buffer
 }
 
 func starts(t *testing.T, args ...string) *command {
 	t.Helper()
 	c := &command{cmd: exec.Command(testkit.Binary(t), args...)}
-	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said
+	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -95,17 +95,17 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 	increment := filepath.Join(backups, "increment.backup")
 	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--since", backups, "--to", increment)
 	testkit.Pay(t, s.Partner(), "never backed up")
-	if said := testkit.Succeed(t, "backup", "verify", "--from", backups, "--keyring", keyring); !strings.Contains(said, "incremental") || !strings.Contains(said, "from 2 backups: whole") {
-		t.Errorf("the verification says %s", said)
+	if output := testkit.Succeed(t, "backup", "verify", "--from", backups, "--keyring", keyring); !strings.Contains(output, "incremental") || !strings.Contains(output, "from 2 backups: whole") {
+		t.Errorf("the verification says %s", output)
 	}
 	if s.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}
 	for i, from := range [][]string{{"--from", backups, "--at", between}, {"--from", increment}} {
 		dir := filepath.Join(place, fmt.Sprint("data", i))
-		said := testkit.Succeed(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
-		if !strings.Contains(said, "mizan: restored "+dir+" to 2") || !strings.Contains(said, "rule 5 ok ") {
-			t.Errorf("the restore says %s", said)
+		output := testkit.Succeed(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
+		if !strings.Contains(output, "mizan: restored "+dir+" to 2") || !strings.Contains(output, "rule 5 ok ") {
+			t.Errorf("the restore says %s", output)
 		}
 		testkit.Succeed(t, "audit", "verify", "--data", dir)
 		again := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--keyring", keyring, "--check"}})
@@ -136,8 +136,8 @@ func TestAServerThatIsKilledLeavesNoBackup(t *testing.T) {
 	dir := t.TempDir()
 	c := begun(t, s, dir)
 	s.Kill()
-	if code := c.exit(); code != 1 || !strings.Contains(c.said.String(), "the server broke off") {
-		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+	if code := c.exit(); code != 1 || !strings.Contains(c.output.String(), "the server broke off") {
+		t.Errorf("the backup ended with %d: %s", code, c.output.String())
 	}
 	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
 		t.Error("something is left of the backup")
@@ -164,8 +164,8 @@ func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
 		for {
 			select {
 			case code := <-gone:
-				if code != 2 || !strings.Contains(c.said.String(), "another backup is under way") {
-					t.Fatalf("exit %d: %s", code, c.said.String())
+				if code != 2 || !strings.Contains(c.output.String(), "another backup is under way") {
+					t.Fatalf("exit %d: %s", code, c.output.String())
 				}
 				return false
 			case <-time.After(time.Millisecond):
@@ -191,8 +191,8 @@ func TestABackupThatIsInterruptedSaysSo(t *testing.T) {
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := c.exit(); code != 1 || !strings.HasSuffix(c.said.String(), "it was interrupted; nothing is left of it\n") || strings.Count(c.said.String(), "\n") != 1 {
-		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+	if code := c.exit(); code != 1 || !strings.HasSuffix(c.output.String(), "it was interrupted; nothing is left of it\n") || strings.Count(c.output.String(), "\n") != 1 {
+		t.Errorf("the backup ended with %d: %s", code, c.output.String())
 	}
 	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
 		t.Error("something is left of the backup")
@@ -207,7 +207,7 @@ func TestAStopEndsABackup(t *testing.T) {
 		t.Errorf("the server ended with %d: %s", code, s.Stderr())
 	}
 	if code := c.exit(); code != 1 || finished(t, dir) != nil {
-		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+		t.Errorf("the backup ended with %d: %s", code, c.output.String())
 	}
 }
 

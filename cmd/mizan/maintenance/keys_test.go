@@ -78,12 +78,12 @@ func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
-	said += testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
+	output := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
+	output += testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
 	want := regexp.MustCompile(`^mizan: ` + regexp.QuoteMeta(path) + `: key \d+ seals from .* sealed: 1\n` +
 		`mizan: a running server keeps .*\n.* sealed: 2\n.*\n$`)
-	if !want.MatchString(said) {
-		t.Errorf("two rotations said\n%s", said)
+	if !want.MatchString(output) {
+		t.Errorf("two rotations said\n%s", output)
 	}
 	list := testkit.Quiet(t, testkit.Run(t, nil, "keys", "list", "--keyring", path))
 	if lines, n := listed(t, path); list != lines || n != 3 || !regexp.MustCompile(`^\d+ enabled\n\d+ enabled\n\d+ enabled primary\n$`).MatchString(list) {
@@ -104,7 +104,7 @@ func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	for _, word := range regexp.MustCompile(`[A-Za-z0-9+/=]{20,}`).FindAllString(said+list, -1) {
+	for _, word := range regexp.MustCompile(`[A-Za-z0-9+/=]{20,}`).FindAllString(output+list, -1) {
 		for name, value := range keyringFields(t, path) {
 			if bytes.Contains(value, []byte(word)) {
 				t.Errorf("%s of %s was printed", word, name)
@@ -176,8 +176,8 @@ func TestKeysOfAKeyringThatSealsNothing(t *testing.T) {
 	if testkit.WantOneLine(t, r.Stderr, "mizan: "+path+" holds no sealing key; "); r.Exit != 0 || r.Stdout != "" {
 		t.Errorf("exit %d: %s", r.Exit, r.Stdout)
 	}
-	if said := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path)); !strings.Contains(said, " sealed: 0\n") {
-		t.Errorf("rotate said %s", said)
+	if output := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path)); !strings.Contains(output, " sealed: 0\n") {
+		t.Errorf("rotate said %s", output)
 	}
 	if _, n := listed(t, path); n != 1 {
 		t.Errorf("there are %d keys", n)

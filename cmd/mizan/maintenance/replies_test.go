@@ -16,7 +16,7 @@ type repeated struct {
 	t      *testing.T
 	server *testkit.Server
 	paid   string // the transaction that the subscription renews
-	said   map[string]string
+	replies   map[string]string
 }
 
 func (r *repeated) requests() map[string]func() (*testkit.Answer, error) {
@@ -42,7 +42,7 @@ func (r *repeated) requests() map[string]func() (*testkit.Answer, error) {
 // again repeats all requests; each has to be answered with the status.
 func (r *repeated) again(when string, status map[string]int) map[string]string {
 	r.t.Helper()
-	said := make(map[string]string)
+	replies := make(map[string]string)
 	for name, ask := range r.requests() {
 		a, err := ask()
 		if err != nil {
@@ -51,9 +51,9 @@ func (r *repeated) again(when string, status map[string]int) map[string]string {
 		if a.Status != status[name] {
 			r.t.Errorf("%s: %s: %d %s, want %d", when, name, a.Status, a.Body, status[name])
 		}
-		said[name] = string(a.Body)
+		replies[name] = string(a.Body)
 	}
-	return said
+	return replies
 }
 
 var everyCreated = map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 201}
@@ -78,7 +78,7 @@ func (r *repeated) moves() {
 				ID string `json:"id"`
 			} `json:"data"`
 		}
-		if err := json.Unmarshal([]byte(r.said[name]), &made); err != nil {
+		if err := json.Unmarshal([]byte(r.replies[name]), &made); err != nil {
 			r.t.Fatal(err)
 		}
 		if a, err := change(made.ID + made.Data.ID); err != nil || a.Status != 200 {
@@ -99,16 +99,16 @@ func startRepeated(t *testing.T) *repeated {
 		t.Fatal(err)
 	}
 	r.paid = made.ID
-	r.said = r.again("first", everyCreated)
+	r.replies = r.again("first", everyCreated)
 	r.moves()
 	return r
 }
 
-func (r *repeated) same(when string, said map[string]string) {
+func (r *repeated) same(when string, replies map[string]string) {
 	r.t.Helper()
-	for name, text := range said {
-		if text != r.said[name] {
-			r.t.Errorf("%s: %s is repeated as\n%s, and was\n%s", when, name, text, r.said[name])
+	for name, text := range replies {
+		if text != r.replies[name] {
+			r.t.Errorf("%s: %s is repeated as\n%s, and was\n%s", when, name, text, r.replies[name])
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 			"payment": `"refunded_amount":"100"`, "subscription": `"status":"paused"`, "contract": `"status":"active"`,
 			"API key": `"error":"conflict"`,
 		}[name]
-		if text == r.said[name] || !strings.Contains(text, want) {
+		if text == r.replies[name] || !strings.Contains(text, want) {
 			t.Errorf("lost: %s is answered %s, want %s", name, text, want)
 		}
 	}

@@ -47,23 +47,23 @@ func (s *server) onStatusChange(org ledger.ID, from transaction.Status, r *trans
 // notifyOperators makes one attempt to send a message to a terminal's operators: to all
 // who are on the terminal's list now, except those whom an earlier attempt has reached. It
 // returns who has been reached so far.
-func (s *server) notifyOperators(org, to ledger.ID, body, told []byte) (notifier.Attempt, []byte, time.Duration) {
+func (s *server) notifyOperators(org, to ledger.ID, body, reached []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
 	m, err := alerts.ReadMessage(body)
 	if err != nil {
 		s.log.Error("a message to operators cannot be read", "terminal", to.String(), "error", err)
-		return notifier.Attempt{At: at, Failure: "the message cannot be read"}, told, 0
+		return notifier.Attempt{At: at, Failure: "the message cannot be read"}, reached, 0
 	}
-	were, err := operators.ReadContacts(told)
+	before, err := operators.ReadContacts(reached)
 	if err != nil {
 		s.log.Error("who was told already cannot be read", "terminal", to.String(), "error", err)
-		return notifier.Attempt{At: at, Failure: "who was told already cannot be read"}, told, 0
+		return notifier.Attempt{At: at, Failure: "who was told already cannot be read"}, reached, 0
 	}
 	var listed operators.Contacts
 	if t, found := s.directory.Terminal(org, to); found {
 		listed = operators.ContactsOf(&t.Notification)
 	}
-	a := s.operators.Send(s.runtime.Context(), listed, were, m)
+	a := s.operators.Send(s.runtime.Context(), listed, before, m)
 	made := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
 	if a.Told.None() {
 		return made, nil, a.Wait

@@ -282,9 +282,9 @@ func TestOperatorsAreTold(t *testing.T) {
 // A server that was told of no way says so at start, and tells nobody.
 func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
-	for _, way := range []string{"nothing by Telegram", "nothing by e-mail"} {
-		if n := strings.Count(s.Stderr(), way); n != 1 {
-			t.Errorf("%d lines of the log say %q", n, way)
+	for _, channel := range []string{"nothing by Telegram", "nothing by e-mail"} {
+		if n := strings.Count(s.Stderr(), channel); n != 1 {
+			t.Errorf("%d lines of the log say %q", n, channel)
 		}
 	}
 }

@@ -107,8 +107,8 @@ func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
 	}
 	reader := exec.Command("cat", fmt.Sprintf("/proc/%d/environ", server.Process.Pid))
 	reader.SysProcAttr = as
-	if said, err := reader.CombinedOutput(); err == nil || !strings.Contains(string(said), "Permission denied") {
-		t.Errorf("a process of the same user reads it: %v, %.80q", err, said)
+	if output, err := reader.CombinedOutput(); err == nil || !strings.Contains(string(output), "Permission denied") {
+		t.Errorf("a process of the same user reads it: %v, %.80q", err, output)
 	}
 }
 

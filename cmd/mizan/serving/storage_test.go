@@ -42,11 +42,11 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 	clock := func() time.Time {
 		t.Helper()
 		answer, err := s.Admin().Get("/api/v1/sandbox/clock")
-		var said struct{ Now time.Time }
-		if err := testkit.WantStatus(t, answer, err, 200).JSON(&said); err != nil {
+		var body struct{ Now time.Time }
+		if err := testkit.WantStatus(t, answer, err, 200).JSON(&body); err != nil {
 			t.Fatal(err)
 		}
-		return said.Now
+		return body.Now
 	}
 	first := clock()
 	testkit.Pay(t, s.Partner(), "before")
@@ -275,31 +275,31 @@ func injected(t *testing.T, s *testkit.Server, path, fault string) {
 	}
 	call, _, _ := strings.Cut(fault, ":")
 	cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-p", strconv.Itoa(s.PID()), "-P", path, "-e", "trace="+call, "-e", "inject="+fault)
-	said, err := cmd.StderrPipe()
+	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(said)
+	lines := bufio.NewScanner(stderr)
 	attached := false
-	told := ""
+	trace := ""
 	for !attached && lines.Scan() {
-		told += lines.Text() + "\n"
+		trace += lines.Text() + "\n"
 		attached = strings.Contains(lines.Text(), "attached")
 	}
 	if !attached {
 		_ = cmd.Wait()
-		if !strings.Contains(told, "Operation not permitted") && !strings.Contains(told, "ptrace") {
-			t.Fatal("strace: ", told)
+		if !strings.Contains(trace, "Operation not permitted") && !strings.Contains(trace, "ptrace") {
+			t.Fatal("strace: ", trace)
 		}
-		t.Skip("NOT TRIED: strace may not look into other processes here: ", told)
+		t.Skip("NOT TRIED: strace may not look into other processes here: ", trace)
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = io.Copy(io.Discard, said)
+		_, _ = io.Copy(io.Discard, stderr)
 		_ = cmd.Wait()
 	}()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })

@@ -64,8 +64,8 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 		return nil, refuse("the head is of %d events, more than there can be", h.Tree.N)
 	}
 	rest := strings.TrimPrefix(n.Text, string(tlog.FormatTree(h.Tree)))
-	said := strings.TrimSuffix(strings.TrimPrefix(rest, "organization "), "\n")
-	if h.Organization, err = uuid.Parse(said); err != nil || n.Text != textOf(h) {
+	id := strings.TrimSuffix(strings.TrimPrefix(rest, "organization "), "\n")
+	if h.Organization, err = uuid.Parse(id); err != nil || n.Text != textOf(h) {
 		return nil, refuse("the head does not say of which organization it is, in the form that is known here")
 	}
 	return h, nil

@@ -35,7 +35,7 @@ func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*client.C
 	chosen := k.Selected()
 	e := &client.Command{Name: chosen.Parent.Name + " " + chosen.Name, Streams: s, JSON: c.JSON}
 	// Kong has replaced bytes that are not UTF-8.
-	if slices.ContainsFunc(k.Args, func(said string) bool { return !utf8.ValidString(said) }) {
+	if slices.ContainsFunc(k.Args, func(argument string) bool { return !utf8.ValidString(argument) }) {
 		return nil, e.Misused("an argument is not UTF-8")
 	}
 	var err error

@@ -32,11 +32,11 @@ type listDeliveries struct {
 // Run is called by kong.
 func (c *listDeliveries) Run(e *client.Command) error {
 	query := url.Values{}
-	for name, said := range map[string]*string{
+	for name, value := range map[string]*string{
 		"transaction_id": (*string)(c.Transaction), "terminal_id": (*string)(c.Terminal), "state": c.State, "from": c.From, "to": c.To,
 	} {
-		if said != nil {
-			query.Set(name, *said)
+		if value != nil {
+			query.Set(name, *value)
 		}
 	}
 	return e.List(client.Listing{Path: deliveriesPath, Query: query, Columns: []string{

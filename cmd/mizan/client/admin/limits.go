@@ -50,9 +50,9 @@ type limitUsage struct {
 // Run is called by kong.
 func (c *limitUsage) Run(e *client.Command) error {
 	query := url.Values{}
-	for name, said := range map[string]*string{"transaction_id": (*string)(c.Transaction), "card": c.Card, "email": c.Email, "ip": c.IP} {
-		if said != nil {
-			query.Set(name, *said)
+	for name, value := range map[string]*string{"transaction_id": (*string)(c.Transaction), "card": c.Card, "email": c.Email, "ip": c.IP} {
+		if value != nil {
+			query.Set(name, *value)
 		}
 	}
 	return e.ShowWith(limitsPath+"/"+string(c.ID)+"/usage", query)

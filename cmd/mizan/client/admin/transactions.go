@@ -23,9 +23,9 @@ type listTransactions struct {
 // Run is called by kong.
 func (c *listTransactions) Run(e *client.Command) error {
 	query := ofPartner(&c.Partner)
-	for name, said := range map[string]*string{"status": c.Status, "type": c.Type, "env": c.Env, "from": c.From} {
-		if said != nil {
-			query.Set(name, *said)
+	for name, value := range map[string]*string{"status": c.Status, "type": c.Type, "env": c.Env, "from": c.From} {
+		if value != nil {
+			query.Set(name, *value)
 		}
 	}
 	return e.List(client.Listing{Path: transactionsPath, Query: query, Columns: []string{

@@ -147,13 +147,13 @@ func TestRefusalsAreALineAField(t *testing.T) {
 			_, _ = fmt.Fprint(w, c.body)
 		})
 		want := "mizan: " + show + strings.Join(c.lines, "\nmizan: "+show) + "\n"
-		if r := s.admin(t, c.exit, want, "organizations", "show", nobody); r.Stdout != "" {
+		if r := s.admin(t, c.exit, want, "organizations", "show", unknownID); r.Stdout != "" {
 			t.Errorf("%d printed %q", c.status, r.Stdout)
 		}
 	}
 }
 
-const nobody = "00000000-0000-4000-8000-000000000000"
+const unknownID = "00000000-0000-4000-8000-000000000000"
 
 func TestTheTokenGoesNowhereElse(t *testing.T) {
 	t.Parallel()
@@ -211,14 +211,14 @@ func TestWhatTheServerHoldsCannotMoveTheCursor(t *testing.T) {
 	const spelled = `a\tb\nc\x1b[31m\u009b2J\u202e`
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		thing := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}`
-		if strings.HasSuffix(r.URL.Path, nobody) {
+		if strings.HasSuffix(r.URL.Path, unknownID) {
 			thing = `{"data":` + thing + `}`
 		} else {
 			thing = `{"data":[` + thing + `]}`
 		}
 		_, _ = fmt.Fprint(w, thing)
 	})
-	r := s.admin(t, 0, "", "organizations", "show", nobody)
+	r := s.admin(t, 0, "", "organizations", "show", unknownID)
 	if want := "id       1\nname     " + spelled + "\nmodules  " + spelled + "\ntype     -\n"; r.Stdout != want {
 		t.Errorf("show printed %q, want %q", r.Stdout, want)
 	}
@@ -227,7 +227,7 @@ func TestWhatTheServerHoldsCannotMoveTheCursor(t *testing.T) {
 		t.Errorf("list printed %q", r.Stdout)
 	}
 	// Scripts get what the server said, on a line.
-	r = s.admin(t, 0, "", "--json", "organizations", "show", nobody)
+	r = s.admin(t, 0, "", "--json", "organizations", "show", unknownID)
 	if want := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}` + "\n"; r.Stdout != want {
 		t.Errorf("--json printed %q, want %q", r.Stdout, want)
 	}
@@ -238,7 +238,7 @@ func TestJSONIsALineHoweverTheServerWritesIt(t *testing.T) {
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		_, _ = fmt.Fprint(w, "{\n \"data\": {\n  \"z\": 100000000000000000000000001,\n  \"a\": [ 1.0, {} ]\n }\n}\n")
 	})
-	if r := s.admin(t, 0, "", "--json", "organizations", "show", nobody); r.Stdout != "{\"z\":100000000000000000000000001,\"a\":[1.0,{}]}\n" {
+	if r := s.admin(t, 0, "", "--json", "organizations", "show", unknownID); r.Stdout != "{\"z\":100000000000000000000000001,\"a\":[1.0,{}]}\n" {
 		t.Errorf("printed %q", r.Stdout)
 	}
 }
@@ -262,10 +262,10 @@ func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
 func TestNoContentPrintsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusNoContent) })
-	if r := s.admin(t, 0, "", "blocklist", "delete", nobody); r.Stdout != "" {
+	if r := s.admin(t, 0, "", "blocklist", "delete", unknownID); r.Stdout != "" {
 		t.Errorf("printed %q", r.Stdout)
 	}
-	if seen := s.requests()[0]; seen.Method != http.MethodDelete || seen.URL.Path != "/api/v1/blocklist/"+nobody {
+	if seen := s.requests()[0]; seen.Method != http.MethodDelete || seen.URL.Path != "/api/v1/blocklist/"+unknownID {
 		t.Errorf("asked %s %s", seen.Method, seen.URL.Path)
 	}
 }

@@ -20,7 +20,7 @@ func TestTheStatementKnowsEveryAmount(t *testing.T) {
 				continue
 			}
 			amount := c.Kind == schema.KindAmount || c.Kind == schema.KindSigned
-			if known, told := seen[c.Name]; told && known != amount {
+			if known, found := seen[c.Name]; found && known != amount {
 				t.Errorf("%s is an amount in one place and none in another", c.Name)
 			}
 			seen[c.Name] = amount

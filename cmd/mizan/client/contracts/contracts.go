@@ -30,7 +30,7 @@ type ContractCommand struct{ client.Command }
 // ProvideCommand makes the argument of a command's Run for kong.
 func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*ContractCommand, error) {
 	e := &ContractCommand{client.Command{Name: "contracts " + k.Selected().Name, Streams: s}}
-	if slices.ContainsFunc(k.Args, func(said string) bool { return !utf8.ValidString(said) }) {
+	if slices.ContainsFunc(k.Args, func(argument string) bool { return !utf8.ValidString(argument) }) {
 		return nil, e.Misused("an argument is not UTF-8")
 	}
 	var err error
