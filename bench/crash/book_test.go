@@ -15,20 +15,20 @@ type book struct {
 	organization string
 	path         string // of the answers
 
-	mu       sync.Mutex
-	orders   []*order
-	byTxid   map[string]*order
-	file     *os.File
-	answers  *bufio.Writer
-	answered int             // requests with an answer
-	unheard  int             // requests without
-	bells    map[int]bell    // by the count of answers at which they ring
-	wrong    []error         // what must not be
-	statuses map[outcome]int // how transactions have ended, for the log
+	mu         sync.Mutex
+	orders     []*order
+	byTxid     map[string]*order
+	file       *os.File
+	answers    *bufio.Writer
+	answered   int             // requests with an answer
+	unanswered int             // requests without
+	bells      map[int]signal  // by the count of answers at which they ring
+	wrong      []error         // what must not be
+	statuses   map[outcome]int // how transactions have ended, for the log
 }
 
-// bell is closed when it rings.
-type bell chan struct{}
+// signal is a channel that is closed once.
+type signal chan struct{}
 
 func openBook(path string) (*book, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -37,7 +37,7 @@ func openBook(path string) (*book, error) {
 	}
 	return &book{
 		path: path, file: f, answers: bufio.NewWriterSize(f, 1<<20),
-		byTxid: make(map[string]*order), bells: make(map[int]bell), statuses: make(map[outcome]int),
+		byTxid: make(map[string]*order), bells: make(map[int]signal), statuses: make(map[outcome]int),
 	}, nil
 }
 
@@ -62,7 +62,7 @@ func (b *book) note(o *order, before reading, line answerLine) {
 		_, err = b.answers.Write(append(text, '\n'))
 	}
 	if err == nil && line.Status == 0 {
-		b.unheard++
+		b.unanswered++
 		return
 	}
 	if err == nil {
@@ -153,7 +153,7 @@ func (b *book) after(n int) <-chan struct{} {
 	at := b.answered + n
 	ring, set := b.bells[at]
 	if !set {
-		ring = make(bell)
+		ring = make(signal)
 		b.bells[at] = ring
 	}
 	return ring

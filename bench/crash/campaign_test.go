@@ -98,7 +98,7 @@ func (c *campaign) run() {
 	c.finish()
 	b := c.book
 	c.t.Logf("%d kills, %d orders, %d answers, %d requests without one, ended as %v, ready after %v to %v",
-		c.kills, len(b.orders), b.answered, b.unheard, b.statuses,
+		c.kills, len(b.orders), b.answered, b.unanswered, b.statuses,
 		c.fastest.Round(time.Millisecond), c.slowest.Round(time.Millisecond))
 }
 
@@ -270,10 +270,10 @@ func (c *campaign) finish() {
 		}
 		crowd.each(left, func(o *order) { crowd.read(ctx, o) })
 	})
-	heard := b.unheard
+	heard := b.unanswered
 	crowd.each(b.where(func(*reading) bool { return true }), func(o *order) { crowd.read(ctx, o) })
-	if b.unheard != heard {
-		c.t.Errorf("%d of the last reads had no answer", b.unheard-heard)
+	if b.unanswered != heard {
+		c.t.Errorf("%d of the last reads had no answer", b.unanswered-heard)
 	}
 	c.compareTotals(c.totals(s))
 	c.stop(s)

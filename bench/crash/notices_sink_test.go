@@ -18,8 +18,8 @@ const sinkSecret = "whsec-crash"
 // patient is how often an event may have to come before the sink takes it.
 const patient = 3
 
-// told is what has arrived of one event.
-type told struct {
+// delivered is what has arrived of one event.
+type delivered struct {
 	transaction, status string
 	data                string // the same at each attempt
 	attempts            int
@@ -33,14 +33,14 @@ type sink struct {
 	t testing.TB
 
 	mu     sync.Mutex
-	events map[string]*told     // guarded by mu: by event_id
-	ids    map[[2]string]string // guarded by mu: the event_id of a transaction's status
-	came   int                  // guarded by mu
-	hangs  chan struct{}        // guarded by mu: closed when those that hang are to be let go; nil: none hangs
+	events map[string]*delivered // guarded by mu: by event_id
+	ids    map[[2]string]string  // guarded by mu: the event_id of a transaction's status
+	came   int                   // guarded by mu
+	hangs  chan struct{}         // guarded by mu: closed when those that hang are to be let go; nil: none hangs
 }
 
 func newSink(t testing.TB) *sink {
-	s := &sink{t: t, events: make(map[string]*told), ids: make(map[[2]string]string)}
+	s := &sink{t: t, events: make(map[string]*delivered), ids: make(map[[2]string]string)}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.receive))
 	t.Cleanup(func() {
 		s.mayHang(false)
@@ -106,7 +106,7 @@ func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan st
 	s.ids[of] = n.EventID
 	e := s.events[n.EventID]
 	if e == nil {
-		e = &told{transaction: data.ID, status: data.Status, data: string(n.Data)}
+		e = &delivered{transaction: data.ID, status: data.Status, data: string(n.Data)}
 		s.events[n.EventID] = e
 	}
 	if e.data != string(n.Data) {

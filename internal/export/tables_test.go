@@ -174,7 +174,7 @@ func TestXLSXAmountsAreExact(t *testing.T) {
 	}
 	_, rows, f := sheets(t, written(t, export.XLSX, j.book(nil)))
 	for i, want := range []struct {
-		text bool
+		text  bool
 		shown string
 	}{{false, "1234567890123.45"}, {true, "12345678901234.56"}, {true, "1000000000000000000.00"}, {false, "0.05"}} {
 		kind, err := f.GetCellType("Entries 1", fmt.Sprintf("S%d", 2*i+2))

@@ -60,10 +60,11 @@ type member[K comparable] struct {
 	queue []*waiter // the one that has waited longest first
 }
 
-// waiter is a caller that waits: it is told nil once it has a place, or why it gets none.
+// waiter is a caller that waits. Its result is nil once it has a place, or the reason why
+// it gets none.
 type waiter struct {
-	result  chan error // buffered: one
-	again bool       // it has had a place before: it is never refused
+	result chan error // buffered: one
+	again  bool       // it had a place before, so it is never refused
 }
 
 // New makes a gate.

@@ -75,8 +75,8 @@ func (c recorder) signs(path, body string, steps ...[2]string) string {
 	return at
 }
 
-// aDay are the answers of a day's work at a bank, beside the store that they came from.
-type aDay struct {
+// workload is the answers to a bank's requests of one day, and the store that they came from.
+type workload struct {
 	journal *posting.Journal
 	keyring *secret.Keyring
 	lines   []map[string]any
@@ -84,10 +84,10 @@ type aDay struct {
 
 const ruling = `{"approved_by":"the board","fatwa_reference":"F-7"}`
 
-func workADay(t *testing.T) *aDay {
+func workADay(t *testing.T) *workload {
 	t.Helper()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	d := new(aDay)
+	d := new(workload)
 	bank := recorder{t: t, client: s.Session(), organization: s.Sandbox.OrganizationID, lines: &d.lines}
 	secularDay(bank, s.Sandbox.OrganizationID)
 	religiousDay(bank, s.Sandbox.OrganizationID)
@@ -187,7 +187,7 @@ func shopDay(c recorder) {
 }
 
 // check runs the rules over the store with some answers.
-func (d *aDay) check(t *testing.T, lines ...map[string]any) *findings.Report {
+func (d *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
 	var all bytes.Buffer
 	for _, line := range lines {

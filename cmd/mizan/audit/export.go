@@ -154,7 +154,7 @@ type progress struct {
 	name     string
 	terminal bool // out is a terminal, where a line can be overwritten
 	began    time.Time
-	updated     time.Time
+	updated  time.Time
 	bytes    int64
 }
 

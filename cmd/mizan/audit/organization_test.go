@@ -18,20 +18,20 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// thing is what the server says of what it made.
-type thing struct {
+// created is the answer to a creation.
+type created struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
 }
 
-func made(t *testing.T, by *testkit.Client, path, body string) thing {
+func create(t *testing.T, by *testkit.Client, path, body string) created {
 	t.Helper()
 	answer, err := by.Post(path, body)
 	if err != nil || answer.Status != 201 {
 		t.Fatalf("%s: %v: %d %s", path, err, answer.Status, answer.Body)
 	}
 	var created struct {
-		Data thing `json:"data"`
+		Data created `json:"data"`
 	}
 	if err := answer.JSON(&created); err != nil {
 		t.Fatal(err)
@@ -51,12 +51,12 @@ func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
 	testkit.Quiet(t, testkit.Run(t, nil, "keyring", keys))
 	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--admin-token-file", token, "--tls", "off", "--keyring", keys}})
 	operator := server.Anyone().With("Authorization", "Bearer "+admin)
-	id := made(t, operator, "/api/v1/organizations", `{"name":"The only one","type":"merchant"}`).ID
+	id := create(t, operator, "/api/v1/organizations", `{"name":"The only one","type":"merchant"}`).ID
 	if answer, err := operator.Do("PATCH", "/api/v1/organizations/"+id, `{"status":"active"}`); err != nil || answer.Status != 200 {
 		t.Fatalf("%v: %d %s", err, answer.Status, answer.Body)
 	}
-	made(t, operator, "/api/v1/users", `{"name":"An auditor","login":"auditor","pass":"correct horse battery staple 9","roles":["auditor"]}`)
-	session := made(t, server.Anyone().With("X-Organization-Id", id), "/api/v1/sessions", `{"login":"auditor","pass":"correct horse battery staple 9"}`)
+	create(t, operator, "/api/v1/users", `{"name":"An auditor","login":"auditor","pass":"correct horse battery staple 9","roles":["auditor"]}`)
+	session := create(t, server.Anyone().With("X-Organization-Id", id), "/api/v1/sessions", `{"login":"auditor","pass":"correct horse battery staple 9"}`)
 	write(t, token, session.Token)
 
 	const seq = "1"
@@ -83,7 +83,7 @@ func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
 		ends(t, 0, "", in("one", args)...)
 		ends(t, 0, "", append(in("named", args), "--organization", strings.ToUpper(id))...)
 	}
-	made(t, operator, "/api/v1/organizations", `{"name":"Another","type":"merchant"}`)
+	create(t, operator, "/api/v1/organizations", `{"name":"Another","type":"merchant"}`)
 	for _, args := range asked {
 		switch {
 		case args[1] == "watch": // it knows from its state

@@ -55,7 +55,7 @@ func nonsense(value any) any {
 
 // unnoticed are the names of what can be changed in an answer without rule 1 finding
 // it. only are those that are tried; nil: all but those that were before.
-func (d *aDay) unnoticed(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
+func (d *workload) unnoticed(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
 	for _, l := range leavesOf("", line["response"].(map[string]any)["data"], nil) {

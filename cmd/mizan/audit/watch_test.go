@@ -121,7 +121,7 @@ func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
 // A server keeps its key (its store knows it), but whoever stands in its place may not.
 func TestAWatchRefusesAHeadThatAnotherKeyHasSigned(t *testing.T) {
 	t.Parallel()
-	l := &liar{t: t, hash: emptyOctober}
+	l := &falseServer{t: t, hash: emptyOctober}
 	signs := func() {
 		secret, key, err := note.GenerateKey(rand.Reader, "mizan")
 		if err != nil {
@@ -140,7 +140,7 @@ func TestAWatchRefusesAHeadThatAnotherKeyHasSigned(t *testing.T) {
 	write(t, token, "mzs_x\n")
 	looks := func(exit int, words string) {
 		t.Helper()
-		ends(t, exit, words, "audit", "watch", "--state", state, "--url", server.URL, "--organization", liarsOrganization, "--session-token-file", token)
+		ends(t, exit, words, "audit", "watch", "--state", state, "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token)
 	}
 	looks(0, "")
 	before, err := os.ReadFile(state)

@@ -15,15 +15,15 @@ import (
 	"mizan/internal/testkit"
 )
 
-// command is the binary at work beside the test.
-type command struct {
-	cmd  *exec.Cmd
+// process is the binary, running beside the test.
+type process struct {
+	cmd    *exec.Cmd
 	output bytes.Buffer
 }
 
-func starts(t *testing.T, args ...string) *command {
+func starts(t *testing.T, args ...string) *process {
 	t.Helper()
-	c := &command{cmd: exec.Command(testkit.Binary(t), args...)}
+	c := &process{cmd: exec.Command(testkit.Binary(t), args...)}
 	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func starts(t *testing.T, args ...string) *command {
 }
 
 // exit waits for the end and is its code; -1: by a signal.
-func (c *command) exit() int {
+func (c *process) exit() int {
 	_ = c.cmd.Wait()
 	return c.cmd.ProcessState.ExitCode()
 }
@@ -124,7 +124,7 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 var slow = []string{"--backup-rate", "1000"}
 
 // begun is a backup that has begun to be written.
-func begun(t *testing.T, s *testkit.Server, dir string) *command {
+func begun(t *testing.T, s *testkit.Server, dir string) *process {
 	t.Helper()
 	c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
 	testkit.Until(t, "a backup that begins", func() bool { return unfinished(t, dir) > 0 })

@@ -11,15 +11,15 @@ import (
 	"mizan/internal/testkit"
 )
 
-// repeated are requests with keys, one of each kind whose reply is stored.
-type repeated struct {
-	t      *testing.T
-	server *testkit.Server
-	paid   string // the transaction that the subscription renews
-	replies   map[string]string
+// replayWorld has requests with idempotency keys, one of each kind whose reply is stored.
+type replayWorld struct {
+	t       *testing.T
+	server  *testkit.Server
+	paid    string // the transaction that the subscription renews
+	replies map[string]string
 }
 
-func (r *repeated) requests() map[string]func() (*testkit.Answer, error) {
+func (r *replayWorld) requests() map[string]func() (*testkit.Answer, error) {
 	s := r.server
 	keyed := func(c *testkit.Client) *testkit.Client { return c.With("idempotency-key", "k") }
 	return map[string]func() (*testkit.Answer, error){
@@ -40,7 +40,7 @@ func (r *repeated) requests() map[string]func() (*testkit.Answer, error) {
 }
 
 // again repeats all requests; each has to be answered with the status.
-func (r *repeated) again(when string, status map[string]int) map[string]string {
+func (r *replayWorld) again(when string, status map[string]int) map[string]string {
 	r.t.Helper()
 	replies := make(map[string]string)
 	for name, ask := range r.requests() {
@@ -59,7 +59,7 @@ func (r *repeated) again(when string, status map[string]int) map[string]string {
 var everyCreated = map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 201}
 
 // moves lets what the requests made move on, so that it is not what they were answered with.
-func (r *repeated) moves() {
+func (r *replayWorld) moves() {
 	r.t.Helper()
 	for name, change := range map[string]func(id string) (*testkit.Answer, error){
 		"payment": func(id string) (*testkit.Answer, error) {
@@ -87,9 +87,9 @@ func (r *repeated) moves() {
 	}
 }
 
-func startRepeated(t *testing.T) *repeated {
+func startRepeated(t *testing.T) *replayWorld {
 	t.Helper()
-	r := &repeated{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
+	r := &replayWorld{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
 	paid, err := r.server.Partner().Post("/api/v1/transactions", paymentFrom(`{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`))
 	if err != nil || paid.Status != 201 {
 		t.Fatalf("%v %+v", err, paid)
@@ -104,7 +104,7 @@ func startRepeated(t *testing.T) *repeated {
 	return r
 }
 
-func (r *repeated) same(when string, replies map[string]string) {
+func (r *replayWorld) same(when string, replies map[string]string) {
 	r.t.Helper()
 	for name, text := range replies {
 		if text != r.replies[name] {
@@ -113,7 +113,7 @@ func (r *repeated) same(when string, replies map[string]string) {
 	}
 }
 
-func (r *repeated) stop() {
+func (r *replayWorld) stop() {
 	r.t.Helper()
 	if code := r.server.Stop(); code != 0 {
 		r.t.Fatalf("it stopped with %d\n%s", code, r.server.Stderr())
@@ -203,7 +203,7 @@ func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 }
 
 // verify runs the checker with the directory's keyring, and wants its exit code.
-func (r *repeated) verify(exit int) string {
+func (r *replayWorld) verify(exit int) string {
 	r.t.Helper()
 	run := testkit.Run(r.t, nil, "audit", "verify", "--data", r.server.Dir)
 	if run.Exit != exit {

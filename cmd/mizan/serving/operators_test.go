@@ -25,41 +25,41 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// room is where a terminal's operators read what they are told.
-type room struct {
+// inbox receives the messages to a terminal's operators, on both channels.
+type inbox struct {
 	t *testing.T
 
-	mu      sync.Mutex
-	blocked map[string]bool // guarded by mu: chats that refuse
-	told    []string        // guarded by mu: contact and subject
-	texts   []string        // guarded by mu: all that was ever sent
+	mu       sync.Mutex
+	blocked  map[string]bool // guarded by mu: chats that refuse
+	messages []string        // guarded by mu: contact and subject, since the last take
+	texts    []string        // guarded by mu: all messages ever sent
 }
 
-func (r *room) hear(contact, text string) {
+func (r *inbox) receive(contact, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	subject, _, _ := strings.Cut(text, "\n")
-	r.told, r.texts = append(r.told, contact+": "+subject), append(r.texts, text)
+	r.messages, r.texts = append(r.messages, contact+": "+subject), append(r.texts, text)
 }
 
-// heard is what was told since it was asked last, in order of the contacts.
-func (r *room) heard() []string {
+// take returns the messages since the last call, sorted by contact.
+func (r *inbox) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told := r.told
-	r.told = nil
+	told := r.messages
+	r.messages = nil
 	slices.Sort(told)
 	return told
 }
 
-func (r *room) block(chat string, refuses bool) {
+func (r *inbox) block(chat string, refuses bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.blocked[chat] = refuses
 }
 
 // telegram stands in for the Bot API.
-func (r *room) telegram() *httptest.Server {
+func (r *inbox) telegram() *httptest.Server {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		chat := q.FormValue("chat_id")
 		r.mu.Lock()
@@ -70,7 +70,7 @@ func (r *room) telegram() *httptest.Server {
 			_, _ = io.WriteString(w, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`)
 			return
 		}
-		r.hear(chat, q.FormValue("text"))
+		r.receive(chat, q.FormValue("text"))
 		_, _ = io.WriteString(w, `{"ok":true,"result":{}}`)
 	}))
 	r.t.Cleanup(api.Close)
@@ -79,7 +79,7 @@ func (r *room) telegram() *httptest.Server {
 
 // mailbox is a session of the SMTP server.
 type mailbox struct {
-	room *room
+	room *inbox
 	to   string
 }
 
@@ -97,7 +97,7 @@ func (m *mailbox) Data(body io.Reader) error {
 	}
 	_, subject, _ := strings.Cut(string(content), "Subject: ")
 	subject, _, _ = strings.Cut(subject, "\r\nTo:")
-	m.room.hear(m.to, strings.Join(strings.Fields(subject), " ")+"\n"+string(content))
+	m.room.receive(m.to, strings.Join(strings.Fields(subject), " ")+"\n"+string(content))
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (m *mailbox) Reset() {}
 
 func (m *mailbox) Logout() error { return nil }
 
-func (r *room) mail() (address string) {
+func (r *inbox) mail() (address string) {
 	r.t.Helper()
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailbox{room: r}, nil }))
 	server.Domain, server.ErrorLog = "localhost", log.New(io.Discard, "", 0)
@@ -188,7 +188,7 @@ func payAmount(t *testing.T, s *testkit.Server, card string, amount int, want st
 	}
 }
 
-func wantHeard(t *testing.T, when string, got []string, want ...string) {
+func wantMessages(t *testing.T, when string, got []string, want ...string) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: told was %q, want %q", when, got, want)
@@ -203,7 +203,7 @@ func wantHeard(t *testing.T, when string, got []string, want ...string) {
 // All that operators are told, from the request to the chat and the mailbox, over
 // refusals and restarts.
 func TestOperatorsAreTold(t *testing.T) {
-	r := &room{t: t, blocked: map[string]bool{"-100123": true}}
+	r := &inbox{t: t, blocked: map[string]bool{"-100123": true}}
 	s := testkit.Start(t, testkit.Options{Flags: []string{
 		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
 		"--smtp-address", r.mail(), "--smtp-from", "mizan@bank.example", "--smtp-tls", "off",
@@ -221,39 +221,39 @@ func TestOperatorsAreTold(t *testing.T) {
 
 	payAmount(t, s, "4242424242424242", 499_999, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantHeard(t, "below the threshold", r.heard())
+	wantMessages(t, "below the threshold", r.take())
 
 	const large = `Large payment: 5000.00 EUR (500000 minor units) at "Euros"`
 	payAmount(t, s, "4242424242424242", 500_000, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantHeard(t, "a large one", r.heard(), "@ops: "+large, "ops@bank.example: "+large)
+	wantMessages(t, "a large one", r.take(), "@ops: "+large, "ops@bank.example: "+large)
 	r.block("-100123", false)
 	advance(t, s, `{"advance_seconds":28}`)
-	wantHeard(t, "before the retry", r.heard())
+	wantMessages(t, "before the retry", r.take())
 	advance(t, s, `{"advance_seconds":3}`)
-	wantHeard(t, "the one that was left", r.heard(), "-100123: "+large)
+	wantMessages(t, "the one that was left", r.take(), "-100123: "+large)
 
 	const negative = `Negative revenue: fee above the amount of a payment of 0.29 EUR (29 minor units) at "Euros"`
 	payAmount(t, s, "4242424242424242", 29, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantHeard(t, "a fee above the amount", r.heard(), "-100123: "+negative, "@ops: "+negative, "ops@bank.example: "+negative)
+	wantMessages(t, "a fee above the amount", r.take(), "-100123: "+negative, "@ops: "+negative, "ops@bank.example: "+negative)
 
 	for range 10 {
 		payAmount(t, s, "4000000000000002", 100, "rejected")
 	}
 	advance(t, s, `{"advance_seconds":1}`)
 	const spike = `7 of 10 transactions rejected or failed at "Euros"`
-	wantHeard(t, "a spike of failures", r.heard(), "-100123: "+spike, "@ops: "+spike, "ops@bank.example: "+spike)
+	wantMessages(t, "a spike of failures", r.take(), "-100123: "+spike, "@ops: "+spike, "ops@bank.example: "+spike)
 
 	midnight(t, s, 3, time.Second)
 	var days []string
-	for _, line := range r.heard() {
+	for _, line := range r.take() {
 		contact, subject, _ := strings.Cut(line, ": ")
 		_, day, _ := strings.Cut(subject, " at ")
 		days = append(days, contact+" "+day)
 	}
 	slices.Sort(days)
-	wantHeard(t, "of three days", days,
+	wantMessages(t, "of three days", days,
 		`-100123 "Euros": 13 transactions, 10 rejected or failed`, `-100123 "Euros": no transactions`, `-100123 "Euros": no transactions`,
 		`@ops "Euros": 13 transactions, 10 rejected or failed`, `@ops "Euros": no transactions`, `@ops "Euros": no transactions`,
 		`ops@bank.example "Euros": 13 transactions, 10 rejected or failed`, `ops@bank.example "Euros": no transactions`, `ops@bank.example "Euros": no transactions`)
@@ -261,7 +261,7 @@ func TestOperatorsAreTold(t *testing.T) {
 	s.Kill()
 	s.Restart()
 	advance(t, s, `{"advance_seconds":60}`)
-	wantHeard(t, "after a restart", r.heard())
+	wantMessages(t, "after a restart", r.take())
 	for _, text := range r.texts {
 		if strings.Contains(text, "CANARY") || strings.Contains(text, "4242") || strings.Contains(text, "4000000000000002") {
 			t.Errorf("a message holds what is nobody's business: %s", text)
@@ -309,7 +309,7 @@ func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 }
 
 // telling is a server that tells by Telegram, with one terminal, for euros.
-func telling(t *testing.T, r *room, chats ...any) (s *testkit.Server, terminal string) {
+func telling(t *testing.T, r *inbox, chats ...any) (s *testkit.Server, terminal string) {
 	t.Helper()
 	s = testkit.Start(t, testkit.Options{Flags: []string{
 		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
@@ -365,35 +365,35 @@ const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
 
 // Whoever is on the list at an attempt, and was not told yet, is told.
 func TestWhoIsListedMeanwhileIsToldWhatNobodyGot(t *testing.T) {
-	r := &room{t: t, blocked: map[string]bool{"1": true}}
+	r := &inbox{t: t, blocked: map[string]bool{"1": true}}
 	s, terminal := telling(t, r, 1)
 	payAmount(t, s, "4242424242424242", 1000, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantHeard(t, "while it refuses", r.heard())
+	wantMessages(t, "while it refuses", r.take())
 	wantDelivery(t, s, terminal, "pending", 1)
 	lists(t, s, terminal)
 	advance(t, s, `{"advance_seconds":60}`)
 	wantDelivery(t, s, terminal, "pending", 2) // and not delivered: nobody was told
 	lists(t, s, terminal, 2, "2", 3)
 	advance(t, s, `{"advance_seconds":200}`)
-	wantHeard(t, "who is listed by then", r.heard(), "2: "+largeEuros, "3: "+largeEuros)
+	wantMessages(t, "who is listed by then", r.take(), "2: "+largeEuros, "3: "+largeEuros)
 	wantDelivery(t, s, terminal, "delivered", 3)
 }
 
 // What was given up, and is asked for again, is for whom it has not reached; what was
 // delivered, for all.
 func TestAReplayIsForWhomItHasNotReachedOrForAll(t *testing.T) {
-	r := &room{t: t, blocked: map[string]bool{"2": true}}
+	r := &inbox{t: t, blocked: map[string]bool{"2": true}}
 	s, terminal := telling(t, r, 1, 2)
 	payAmount(t, s, "4242424242424242", 1000, "charged")
 	advance(t, s, `{"advance_seconds":36000}`)
-	r.heard()
+	r.take()
 	id := wantDelivery(t, s, terminal, "parked", 6)
 	r.block("2", false)
 	for _, want := range [][]string{{"2: " + largeEuros}, {"1: " + largeEuros, "2: " + largeEuros}} {
 		answer, err := s.Admin().Post("/api/v1/deliveries/"+id+"/replay", nil)
 		testkit.WantStatus(t, answer, err, 200)
 		advance(t, s, `{"advance_seconds":1}`)
-		wantHeard(t, "a replay of what was parked, then of what was delivered", r.heard(), want...)
+		wantMessages(t, "a replay of what was parked, then of what was delivered", r.take(), want...)
 	}
 }

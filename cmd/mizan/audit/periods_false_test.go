@@ -27,8 +27,8 @@ func month(t *testing.T, text string) period.Month {
 	return m
 }
 
-// liar is a server that says of its closed months whatever it is told to say.
-type liar struct {
+// falseServer is a server whose answers about closed months a test sets.
+type falseServer struct {
 	balance string // rows of the trial balance
 	months  string // rows of the list
 	hash    string // with which the event says that October is closed
@@ -38,17 +38,17 @@ type liar struct {
 	t      *testing.T
 }
 
-const liarsOrganization = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
+const falseServerOrganization = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
 
 // leaf is the only event of the journal.
-func (l *liar) leaf() []byte {
+func (l *falseServer) leaf() []byte {
 	e := (&period.Record{Month: month(l.t, "2026-10")}).Event()
 	e.Seq, e.Version = 1, 1
 	e.To = e.To[:len(e.To)-len(l.hash)] + l.hash
 	return e.AppendCanonical(nil)
 }
 
-func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *falseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	say := func(data any) {
 		if err := json.NewEncoder(w).Encode(map[string]any{"data": data}); err != nil {
 			l.t.Error(err)
@@ -59,7 +59,7 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "key":
 		say(map[string]any{"key": l.key})
 	case "head":
-		text := string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + "organization " + liarsOrganization + "\n"
+		text := string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + "organization " + falseServerOrganization + "\n"
 		signed, err := note.Sign(&note.Note{Text: text}, l.signer)
 		if err != nil {
 			l.t.Error(err)
@@ -92,7 +92,7 @@ func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &liar{t: t, key: key}
+	l := &falseServer{t: t, key: key}
 	if l.signer, err = note.NewSigner(secret); err != nil {
 		t.Fatal(err)
 	}
@@ -125,13 +125,13 @@ func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
 	} {
 		l.balance, l.months, l.hash = c.balance, c.months, c.hash
 		var out, problems strings.Builder
-		exit := run([]string{"audit", "periods", "verify", "--url", server.URL, "--organization", liarsOrganization, "--session-token-file", token}, &out, &problems)
+		exit := run([]string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token}, &out, &problems)
 		if exit != c.exit || !strings.Contains(out.String()+problems.String(), c.says) {
 			t.Errorf("%s: exit %d: %s%s", name, exit, out.String(), problems.String())
 		}
 	}
 	l.months, l.hash = october, emptyOctober
-	r := []string{"audit", "periods", "verify", "--url", server.URL, "--organization", liarsOrganization, "--session-token-file", token, "--key"}
+	r := []string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token, "--key"}
 	var out, problems strings.Builder
 	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
 		t.Errorf("exit %d: %s%s", exit, out.String(), problems.String())
