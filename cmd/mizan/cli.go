@@ -27,7 +27,7 @@ type commands struct {
 	Admin     admin.Commands             `cmd:"" help:"Administer a running server."`
 	Contracts contracts.Commands         `cmd:"" help:"Read an organization's contracts."`
 	Token     maintenance.TokenCommands  `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
-	Audit     audit.Commands             `cmd:"" help:"Check what the store holds."`
+	Audit     audit.Commands             `cmd:"" help:"Check the store, and tools for auditors."`
 	Backup    maintenance.BackupCommands `cmd:"" help:"Take a backup of a running server, or verify one."`
 	Restore   maintenance.RestoreCommand `cmd:"" help:"Make a data directory of a backup."`
 	Bench     benchCommands              `cmd:"" help:"Measure throughput and latency."`

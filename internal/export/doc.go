@@ -2,38 +2,36 @@
 // plain text accounting (hledger, beancount), tables (CSV, Parquet) and spreadsheets
 // (XLSX).
 //
-// An export is of whole entries: those of one environment whose events are in the
-// range that the Book yields, and, if there is a prefix, that touch an account below
-// it. A half entry balances in no program.
+// An export has whole entries, because half an entry balances in no program: those of
+// one environment in the Book's range that, if there is a prefix, touch an account
+// below it.
 //
-// What is pending. A hold moves no posted total, so it may not move a balance of the
-// export. hledger and beancount get it on accounts of its own, "pending:" and the
-// account's path (Equity:Pending in beancount), which a capture or a void clears. So
-// in both the balances of the accounts are the posted ones of the trial balance, and
-// those of the pending accounts its pending ones, debits positive. Tables show the
-// phase, and seq and closes, and leave the rest to the reader.
+// A hold changes no posted balance. hledger and beancount get holds on accounts of
+// their own, "pending:" and the account's path (Equity:Pending in beancount), which a
+// capture or a void clears. So in both, the balances equal the posted ones of the trial
+// balance, and those of pending accounts its pending ones, debits positive. Tables show
+// the phase, and seq and closes.
 //
 // Invariants:
-//  1. Memory does not grow with the entries: nothing is kept but a bounded number of
-//     holds, of rows of one row group, and the set of assets.
+//  1. Memory does not grow with the entries: it holds a bounded number of holds and of
+//     rows of one row group, and the set of assets.
 //  2. Amounts are exact decimal text, never a float. A spreadsheet's number has 15
-//     digits, so what has more is text there.
+//     digits, so a longer amount is text there.
 //  3. Different assets have different commodities, different accounts different
-//     names, whatever the form: nothing mixes networks or environments. A name depends
-//     on its asset only, so that it is the same in every export.
-//  4. A text cell never begins with a character that makes a spreadsheet compute it;
-//     amounts are never touched for that.
-//  5. What has no end mark is not whole: the error of a Book or a Writer ends an
-//     export, and the caller must not end the stream as if it were complete.
-//  6. What is in the ledger can be exported: an asset whose decimals nobody knows is
-//     in minor units and says so, and never stands in the way of the others.
+//     names in every format. A name depends on its asset only, so it is the same in
+//     every export.
+//  4. A text cell never begins with a character that makes a spreadsheet compute it.
+//     Amounts stay unchanged.
+//  5. An export without its end mark is incomplete: after an error of a Book or a
+//     Writer the caller must not end the stream as if it were complete.
+//  6. Everything in the ledger can be exported: an asset with unknown decimals is in
+//     minor units and marked, and does not prevent the export of others.
 //
 // Callers: api, which streams over HTTP.
 //
 // Rejected: excelize for XLSX. Its StreamWriter keeps every sheet as XML in temporary
-// files, about a gigabyte a million rows, before the first byte of the workbook can be
-// sent, and makes the workbook in memory; a sheet of text and numbers is a few lines
-// of XML that can be sent as it is written. Tests read ours with excelize, and with
-// Gnumeric, which wants more of a row. A second pass for what is pending was rejected
-// too: the journal says what a capture closes.
+// files, about a gigabyte a million rows, before the first byte can be sent, and makes
+// the workbook in memory; a sheet of text and numbers is simple XML that can be streamed.
+// Tests read our files with excelize and with Gnumeric, which is stricter. A second pass
+// for pending amounts: the journal already says which hold a capture closes.
 package export

@@ -1,18 +1,16 @@
-// Package jsonwalk steps through JSON that was found to be strict, without taking
-// it apart, and writes texts.
+// Package jsonwalk reads members of JSON that was validated before, without decoding it
+// into values, and writes texts.
 //
 // Invariants:
-//  1. What is given is one value of strict JSON (valid UTF-8, no name twice). It is
-//     not checked again: of anything else the answers mean nothing, but nothing
-//     panics and nothing loops.
-//  2. Nothing is copied that can be pointed to: names and values alias what they
-//     were found in.
-//  3. The work of each function is linear in what it is given, and is reported to
-//     package steps, so that a test can count it.
+//  1. The input is one value of strict JSON (valid UTF-8, no name twice). It is not
+//     checked again: for any other input the results are meaningless, but no function
+//     panics or loops.
+//  2. Names and values alias the input; nothing is copied that can be pointed to.
+//  3. The work of each function is linear in its input, and is reported to package
+//     steps, so that a test can count it.
 //
-// Callers: api (requests and answers), actors/payment (what is told of a
-// transaction).
+// Callers: api (requests and answers), actors/payment (notifications).
 //
 // Rejected: encoding/json's maps and raw messages, which allocate a map for each
-// object that is only looked at once.
+// object that is read once.
 package jsonwalk

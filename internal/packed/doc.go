@@ -1,11 +1,12 @@
-// Package packed looks at stored msgpack before the library does.
+// Package packed checks stored msgpack before the library decodes it.
 //
 // Invariants:
-//  1. Bytes that pass WellFormed are one map whose every announced length is
-//     there, so no decoder can be made to allocate more than they hold.
+//  1. Bytes that pass WellFormed are one map that contains every length it announces,
+//     so no decoder can be made to allocate more than the input holds.
 //  2. It allocates nothing and does not recurse.
 //
-// Callers: whatever decodes records (actors/directory, actors/payment, snapshots).
-// Rejected: trusting the row's checksum alone. It finds a damaged disk, not a
-// row that was written wrong, and a checker must survive both.
+// Callers: packages that decode records (actors/directory, actors/payment, snapshots).
+//
+// Rejected: trusting the row's checksum alone. It reveals a damaged disk, but not a
+// row that was written wrong, and the checker must survive both.
 package packed

@@ -3,16 +3,16 @@
 // linear in the size of the input, without measuring time.
 //
 // Invariants:
-//  1. A reader reports each byte that it looks at, as often as it looks at it.
+//  1. A reader reports each byte that it examines, as often as it examines it.
 //  2. Outside tests nothing is counted: Took is a load and a branch that is never
 //     taken. It allocates nothing.
-//  3. Counting begins before any goroutine that counts does (a test binary's package
-//     initialisation), and never ends.
+//  3. Counting begins in a test binary's package initialisation, before any goroutine
+//     counts, and never ends.
 //
 // Callers: internal/jsonwalk, api; the tests of both.
 //
 // Rejected: measuring time, which flakes on a busy machine and needs megabytes to
-// show a square; coverage counters, which count a call of bytes.IndexByte as one
-// step however far it looks; a count in each reader's own state, because most readers
+// show quadratic work; coverage counters, which count a call of bytes.IndexByte as one
+// step however many bytes it reads; a count in each reader's own state, because most readers
 // are functions without any.
 package steps

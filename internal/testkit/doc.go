@@ -3,14 +3,14 @@
 // says ok, and kills, stops and restarts it.
 //
 // Invariants:
-//  1. The server under test is a process of its own, so that a kill is a kill.
-//  2. Only children started here are ever signalled, by their own process.
+//  1. The server under test is a process of its own, so a test can kill it.
+//  2. Only child processes that were started here are ever signalled.
 //  3. Nothing waits for a fixed time: a start ends when health says ok, a stop
 //     when the process has ended, and each has a bound that fails the test.
-//  4. It knows the server by its outside only: flags, exit codes, sandbox.json, HTTP.
+//  4. It knows only the server's interface: flags, exit codes, sandbox.json, HTTP.
 //
 // Callers: tests of cmd/mizan, api, bench and snapshots; never the product.
 //
-// Rejected: a server inside the test process. It can't be killed, and what it
-// keeps in memory would survive its restart.
+// Rejected: a server inside the test process. It can't be killed, and its memory
+// would survive its restart.
 package testkit

@@ -10,7 +10,7 @@ type Commands struct {
 
 	Record recordCommand `cmd:"" help:"Write the bytes that a closed store holds of a record, which the proof of its last event proves."`
 
-	Watch watchCommand `cmd:"" help:"Make sure that the ledger only grows: remember its last head, and refuse what does not extend it."`
+	Watch watchCommand `cmd:"" help:"Make sure that the ledger only grows: remember its last head, and refuse a head that does not extend it."`
 
 	Periods periodCommands `cmd:"" help:"List closed months, close one, or recompute their hashes."`
 

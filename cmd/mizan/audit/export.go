@@ -28,9 +28,9 @@ type exportCommand struct {
 	client.LedgerFlags
 	Format  string  `name:"format" required:"" placeholder:"FORMAT" help:"hledger, beancount, csv, parquet or xlsx."`
 	Env     *string `name:"env" placeholder:"ENV" help:"prod, which is the default, or test."`
-	From    *string `name:"from" placeholder:"TIME" help:"Nothing that was booked before: an RFC 3339 time, or a day."`
-	To      *string `name:"to" placeholder:"TIME" help:"Nothing that was booked after: an RFC 3339 time, or a day."`
-	Account *string `name:"account" placeholder:"PREFIX" help:"Only entries that touch an account whose path begins so."`
+	From    *string `name:"from" placeholder:"TIME" help:"Only entries booked at or after this RFC 3339 time, or day."`
+	To      *string `name:"to" placeholder:"TIME" help:"Only entries booked at or before this RFC 3339 time, or day."`
+	Account *string `name:"account" placeholder:"PREFIX" help:"Only entries that touch an account whose path begins with this."`
 	Out     *string `name:"out" placeholder:"FILE" help:"New file for the export; without it, or with -, stdout."`
 }
 

@@ -88,7 +88,7 @@ func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Pro
 // checkCommand is `mizan audit check`.
 type checkCommand struct {
 	File string `arg:"" help:"A file that audit prove has written."`
-	Key  string `name:"key" required:"" placeholder:"KEY" help:"The key to believe, as audit key prints it: from whom the file did not come."`
+	Key  string `name:"key" required:"" placeholder:"KEY" help:"The key to trust, as audit key prints it; get it from another source than the file."`
 
 	Organization *string `name:"organization" placeholder:"ID" help:"Believe a proof of this organization only; without it of any that the key signs for."`
 	Record       *string `name:"record" placeholder:"FILE" help:"Bytes that audit record has written: were they stored with the event?"`

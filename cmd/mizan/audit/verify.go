@@ -17,12 +17,12 @@ import (
 // verifyCommand is `mizan audit verify`.
 type verifyCommand struct {
 	Data     string `name:"data" env:"MIZAN_DATA" default:"./data" placeholder:"DIR" help:"Data directory; no server may be using it."`
-	Answers  string `name:"answers" placeholder:"FILE" help:"What a client was answered, a JSON object a line: is it all there?"`
+	Answers  string `name:"answers" placeholder:"FILE" help:"Answers that clients got, one JSON object a line, to compare with the store."`
 	Canaries string `name:"canaries" placeholder:"FILE" help:"Texts, one a line, that no file may hold."`
 
-	Keyring string `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The server's, to open what requests with keys were answered with. Without it the data directory's, if there is one."`
+	Keyring string `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The server's keyring, to open stored replies; without it the data directory's, if there is one."`
 
-	Organization *string `name:"organization" placeholder:"ID" help:"One that the store has to hold. The whole store is checked, with it or without."`
+	Organization *string `name:"organization" placeholder:"ID" help:"An organization that the store has to hold. The whole store is checked in any case."`
 }
 
 // Run implements the command. The output is the checker's findings, or why it could not

@@ -95,7 +95,7 @@ func (c *Command) ShowReply(a *Reply) error {
 type Paging struct {
 	All    bool    `name:"all" help:"All pages, not only one."`
 	Limit  *int    `name:"limit" placeholder:"N" help:"Rows of a page; the server has a bound for it."`
-	Cursor *string `name:"cursor" placeholder:"CURSOR" help:"Go on after the page that ended with this."`
+	Cursor *string `name:"cursor" placeholder:"CURSOR" help:"Continue after the page that ended with this cursor."`
 }
 
 // Bounds of --all.

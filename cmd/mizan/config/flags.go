@@ -45,18 +45,18 @@ type Flags struct {
 	ProviderTimeout      Setting `name:"provider-timeout" env:"MIZAN_PROVIDER_TIMEOUT" standard:"10s" placeholder:"DURATION" help:"When a provider call counts as unknown."`
 	DeliveryRetention    Setting `name:"delivery-retention" env:"MIZAN_DELIVERY_RETENTION" standard:"720h" placeholder:"DURATION" help:"How long deliveries of notifications are kept."`
 	ActionTTL            Setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take."`
-	TelegramURL          Setting `name:"telegram-url" env:"MIZAN_TELEGRAM_URL" standard:"https://api.telegram.org" placeholder:"URL" help:"Where Telegram's Bot API is."`
-	TelegramTokenFile    Setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that tells operators; without it nothing is told by Telegram."`
-	SMTPAddress          Setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that takes e-mail to operators; without it nothing is told by e-mail."`
+	TelegramURL          Setting `name:"telegram-url" env:"MIZAN_TELEGRAM_URL" standard:"https://api.telegram.org" placeholder:"URL" help:"Address of Telegram's Bot API."`
+	TelegramTokenFile    Setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that sends messages to operators; without it, none go by Telegram."`
+	SMTPAddress          Setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that sends e-mail to operators; without it, none is sent."`
 	SMTPFrom             Setting `name:"smtp-from" env:"MIZAN_SMTP_FROM" placeholder:"ADDRESS" help:"Sender of e-mail to operators."`
-	SMTPUser             Setting `name:"smtp-user" env:"MIZAN_SMTP_USER" placeholder:"NAME" help:"Whom to sign in to the SMTP server as."`
+	SMTPUser             Setting `name:"smtp-user" env:"MIZAN_SMTP_USER" placeholder:"NAME" help:"User name at the SMTP server."`
 	SMTPPassFile         Setting `name:"smtp-pass-file" env:"MIZAN_SMTP_PASS_FILE" placeholder:"FILE" help:"The user's password."`
-	SMTPTLS              Setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the way to the SMTP server is encrypted."`
+	SMTPTLS              Setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the connection to the SMTP server is encrypted."`
 	AllowPrivateWebhooks toggle  `name:"allow-private-webhooks" env:"MIZAN_ALLOW_PRIVATE_WEBHOOKS" help:"Let notifications go to private addresses; on with --sandbox."`
 	Check                toggle  `name:"check" env:"MIZAN_CHECK" help:"Verify the whole store before serving."`
 	BackupDir            Setting `name:"backup-dir" env:"MIZAN_BACKUP_DIR" placeholder:"DIR" help:"Directory into which the server takes backups of itself."`
 	BackupEvery          Setting `name:"backup-every" env:"MIZAN_BACKUP_EVERY" standard:"1h" placeholder:"DURATION" help:"How often it does."`
-	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of them are kept, and what those rest on."`
+	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of them are kept, with the backups that they build on."`
 	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Bytes a second at which any backup is taken; 0: no bound."`
 	LogLevel             Setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 	LogFormat            Setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`

@@ -21,7 +21,7 @@ import (
 // BackupCommands are `mizan backup …`. Without a subcommand it takes one.
 type BackupCommands struct {
 	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
-	Verify verifyBackupCommand `cmd:"" help:"Read a backup and all that it rests on to the end."`
+	Verify verifyBackupCommand `cmd:"" help:"Read a backup, and the backups that it builds on, to the end."`
 }
 
 // Help is shown above the list of both subcommands.
@@ -33,7 +33,7 @@ func (BackupCommands) Help() string {
 type takeBackupCommand struct {
 	client.BackupFlags
 	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name, or a new file."`
-	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup: only what has changed since; of a directory the newest."`
+	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup, or a directory with some, of which the newest is used: back up only changes since then."`
 	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
 }
 
@@ -138,7 +138,7 @@ func (c *takeBackupCommand) destination() (dir, path string, err error) {
 type verifyBackupCommand struct {
 	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
 	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
-	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that it is of."`
+	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the backup's server."`
 }
 
 // Run implements the command.

@@ -10,7 +10,7 @@ import (
 
 // blocklistCommands are `mizan admin blocklist …`.
 type blocklistCommands struct {
-	List   listBlocks  `cmd:"" help:"List what is refused, the newest first."`
+	List   listBlocks  `cmd:"" help:"List the entries, the newest first."`
 	Show   showBlock   `cmd:"" help:"Show one entry."`
 	Create createBlock `cmd:"" help:"Refuse something from now on."`
 	Delete deleteBlock `cmd:"" help:"Refuse it no more."`

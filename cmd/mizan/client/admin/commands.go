@@ -14,20 +14,20 @@ import (
 // the stream's own where the output could not be written.
 type Commands struct {
 	client.AdminFlags
-	JSON           bool    `name:"json" help:"Print what the server says, one JSON object a line, and no table."`
+	JSON           bool    `name:"json" help:"Print the server's JSON, one object a line, instead of a table."`
 	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Key of a write that is being repeated; a new one for each if absent."`
 
-	Organizations organizationCommands `cmd:"" help:"Organizations, whatever --organization says."`
+	Organizations organizationCommands `cmd:"" help:"Organizations; --organization does not apply."`
 	Partners      partnerCommands      `cmd:"" help:"Merchants."`
 	Terminals     terminalCommands     `cmd:"" help:"What transactions are routed to."`
 	Keys          keyCommands          `cmd:"" help:"API keys of partners."`
-	Limits        limitCommands        `cmd:"" help:"Bounds on what a partner may move."`
+	Limits        limitCommands        `cmd:"" help:"Limits on a partner's transactions."`
 	Blocklist     blocklistCommands    `cmd:"" help:"Cards, people and places that are refused."`
 	Users         userCommands         `cmd:"" help:"People with sessions."`
 	Settlements   settlementCommands   `cmd:"" help:"Money that came from a provider, or moved to or from a merchant's bank."`
 	Rates         rateCommands         `cmd:"" help:"Exchange rates."`
 	Transactions  transactionCommands  `cmd:"" help:"Transactions of a partner, and how they were routed."`
-	Deliveries    deliveryCommands     `cmd:"" help:"Notifications: what became of them, and once more."`
+	Deliveries    deliveryCommands     `cmd:"" help:"Deliveries of notifications, and replays."`
 }
 
 // ProvideCommand makes the argument of a command's Run for kong.

@@ -11,21 +11,21 @@ import (
 
 // deliveryCommands are `mizan admin deliveries …`.
 type deliveryCommands struct {
-	List         listDeliveries `cmd:"" help:"List what merchants and operators were told, or are to be, the newest first."`
+	List         listDeliveries `cmd:"" help:"List notifications of merchants and operators, the newest first."`
 	Show         showDelivery   `cmd:"" help:"Show one with its attempts."`
-	Replay       replayDelivery `cmd:"" help:"Have one tried once more, now."`
-	ReplayParked replayParked   `cmd:"" name:"replay-parked" help:"Have all tried once more that were given up for a terminal."`
-	Test         testDelivery   `cmd:"" help:"Send a notification that tells of nothing to a terminal's address, once."`
+	Replay       replayDelivery `cmd:"" help:"Try one again, now."`
+	ReplayParked replayParked   `cmd:"" name:"replay-parked" help:"Try all parked notifications of a terminal again."`
+	Test         testDelivery   `cmd:"" help:"Send one test notification to a terminal's address."`
 }
 
 const deliveriesPath = "/deliveries"
 
 type listDeliveries struct {
-	Transaction *client.ID `name:"transaction" placeholder:"ID" help:"Only what tells of this transaction."`
-	Terminal    *client.ID `name:"terminal" placeholder:"ID" help:"Only what goes to this terminal's address."`
+	Transaction *client.ID `name:"transaction" placeholder:"ID" help:"Only notifications of this transaction."`
+	Terminal    *client.ID `name:"terminal" placeholder:"ID" help:"Only notifications to this terminal's address."`
 	State       *string    `name:"state" placeholder:"STATE" help:"Only pending, delivered or parked."`
-	From        *string    `name:"from" placeholder:"TIME" help:"Only what happened then or later (RFC 3339)."`
-	To          *string    `name:"to" placeholder:"TIME" help:"Only what happened then or earlier (RFC 3339)."`
+	From        *string    `name:"from" placeholder:"TIME" help:"Only of this time or later (RFC 3339)."`
+	To          *string    `name:"to" placeholder:"TIME" help:"Only of this time or earlier (RFC 3339)."`
 	client.Paging
 }
 
@@ -64,8 +64,8 @@ func (c *replayDelivery) Run(e *client.Command) error {
 
 type replayParked struct {
 	Terminal client.ID `name:"terminal" required:"" placeholder:"ID" json:"terminal_id" help:"Whose."`
-	From     *string   `name:"from" placeholder:"TIME" json:"from,omitzero" help:"Only what happened then or later (RFC 3339)."`
-	To       *string   `name:"to" placeholder:"TIME" json:"to,omitzero" help:"Only what happened then or earlier (RFC 3339)."`
+	From     *string   `name:"from" placeholder:"TIME" json:"from,omitzero" help:"Only of this time or later (RFC 3339)."`
+	To       *string   `name:"to" placeholder:"TIME" json:"to,omitzero" help:"Only of this time or earlier (RFC 3339)."`
 }
 
 // Run is called by kong.

@@ -13,7 +13,7 @@ type limitCommands struct {
 	Show   showLimit   `cmd:"" help:"Show one."`
 	Usage  limitUsage  `cmd:"" help:"Show how much of one is used and reserved, and when it begins anew."`
 	Create createLimit `cmd:"" help:"Make one."`
-	Update updateLimit `cmd:"" help:"Change what is given, and nothing else."`
+	Update updateLimit `cmd:"" help:"Change the fields that flags name, and no others."`
 	Delete deleteLimit `cmd:"" help:"Switch one off."`
 }
 

@@ -11,7 +11,7 @@ type organizationCommands struct {
 	List   listOrganizations  `cmd:"" help:"List organizations, the newest first."`
 	Show   showOrganization   `cmd:"" help:"Show one."`
 	Create createOrganization `cmd:"" help:"Make one."`
-	Update updateOrganization `cmd:"" help:"Change what is given, and nothing else."`
+	Update updateOrganization `cmd:"" help:"Change the fields that flags name, and no others."`
 }
 
 const organizationsPath = "/organizations"

@@ -12,7 +12,7 @@ type partnerCommands struct {
 	List   listPartners  `cmd:"" help:"List partners, the newest first."`
 	Show   showPartner   `cmd:"" help:"Show one."`
 	Create createPartner `cmd:"" help:"Make one."`
-	Update updatePartner `cmd:"" help:"Change what is given, and nothing else."`
+	Update updatePartner `cmd:"" help:"Change the fields that flags name, and no others."`
 	Delete deletePartner `cmd:"" help:"Switch one off; its history stays."`
 }
 

@@ -13,7 +13,7 @@ type terminalCommands struct {
 	List   listTerminals  `cmd:"" help:"List terminals, the newest first."`
 	Show   showTerminal   `cmd:"" help:"Show one."`
 	Create createTerminal `cmd:"" help:"Make one."`
-	Update updateTerminal `cmd:"" help:"Change what is given, and nothing else."`
+	Update updateTerminal `cmd:"" help:"Change the fields that flags name, and no others."`
 	Delete deleteTerminal `cmd:"" help:"Switch one off; its history stays."`
 }
 

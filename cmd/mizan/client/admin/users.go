@@ -11,7 +11,7 @@ type userCommands struct {
 	List   listUsers  `cmd:"" help:"List users, the newest first."`
 	Show   showUser   `cmd:"" help:"Show one."`
 	Create createUser `cmd:"" help:"Make one."`
-	Update updateUser `cmd:"" help:"Change what is given, and nothing else."`
+	Update updateUser `cmd:"" help:"Change the fields that flags name, and no others."`
 	Delete deleteUser `cmd:"" help:"Switch one off and end its sessions."`
 }
 
