@@ -153,7 +153,7 @@ func (s *server) storedSandbox() *sandbox {
 		return box
 	}
 	if err := json.Unmarshal(content, box); err != nil {
-		s.log.Warn("sandbox.json can't be read; what it held is made anew")
+		s.log.Warn("sandbox.json can't be read; its values are issued anew")
 		return new(sandbox)
 	}
 	return box
@@ -202,7 +202,7 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 		minted, err := s.directory.Reissue(ctx, v.which)
 		var refused *ledger.Refusal
 		if errors.As(err, &refused) && refused.Code == ledger.Conflict {
-			s.log.Warn("a value of sandbox.json can't be made anew", "value", string(v.which), "error", err)
+			s.log.Warn("a value of sandbox.json can't be issued anew", "value", string(v.which), "error", err)
 			continue
 		}
 		if err != nil {

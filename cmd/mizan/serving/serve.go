@@ -282,7 +282,7 @@ func (s *server) stopActors() error {
 	ended := make(chan struct{})
 	go func() {
 		if err := s.directory.NoteUses(ctx); err != nil {
-			s.log.Warn("when keys and sessions were last used is not written down for all", "error", err)
+			s.log.Warn("the last uses of keys and sessions could not all be stored", "error", err)
 		}
 		s.notifier.Close()
 		s.runtime.Stop()
@@ -291,7 +291,7 @@ func (s *server) stopActors() error {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		s.log.Warn("work is still under way; the next start takes it up", "units", s.runtime.Outstanding())
+		s.log.Warn("work is still under way; the next start resumes it", "units", s.runtime.Outstanding())
 	}
 	return nil
 }
