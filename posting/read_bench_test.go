@@ -207,9 +207,9 @@ func payments(random *rand.Rand) *posting.Change {
 	return c
 }
 
-// BenchmarkReadDaybook asks what an API asks while as much waits in the daybook as
+// BenchmarkReadPageBuffer asks what an API asks while as much waits in the daybook as
 // may, and for comparison when nothing does: each time of a view of its own.
-func BenchmarkReadDaybook(b *testing.B) {
+func BenchmarkReadPageBuffer(b *testing.B) {
 	for _, way := range []struct {
 		name string
 		days int
