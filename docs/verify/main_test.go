@@ -76,8 +76,8 @@ func TestAServersProofsAreVerifiedWithNoCodeOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	const stranger = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
-	if said, err := verify(files[0], stranger, nil); err == nil {
+	const otherKey = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
+	if said, err := verify(files[0], otherKey, nil); err == nil {
 		t.Errorf("by another key: %s", said)
 	}
 	for _, bad := range []string{"", "{}", "[]", "null", `{"head":"x"}`} {
