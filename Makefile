@@ -4,16 +4,17 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 BIN     := bin/mizan
 GO      ?= go
 
-# What runs under the race detector: the rooms with goroutines. `make race RACE=./...` takes the rest too.
+# What runs under the race detector: packages with goroutines. `make race RACE=./...` takes the rest too.
 RACE     ?= ./actors/... ./posting/... ./api/... ./cmd/... ./internal/...
 FUZZTIME ?= 30s
 SOAK     ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race lint fuzz bench soak clean
+.PHONY: help build run test race lint ci fuzz bench soak clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, GO=go. One test: go test ./PACKAGE -run NAME"
 
 build: ## build bin/mizan
 	$(GO) build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/mizan
@@ -35,6 +36,9 @@ lint: ## formatting, tidy modules, go vet, staticcheck
 	cd tools && $(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+
+ci: ## everything that has to hold before a change is taken (.ci/run)
+	.ci/run
 
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	@set -e; for pkg in $$($(GO) list ./...); do \

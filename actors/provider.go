@@ -89,39 +89,13 @@ type Question struct {
 	Remembered
 }
 
-// Verdict is what a provider says of an operation.
-type Verdict uint8
-
-// The verdicts. The zero value is invalid.
-const (
-	VerdictCharged  Verdict = iota + 1 // done: money moved, was captured, was given up, was returned
-	VerdictPending                     // accepted, the rail is still at it
-	VerdictRefused                     // nothing moved and nothing will: declined
-	VerdictFailed                      // nothing moved: a processing error
-	VerdictUnknown                     // time-out or broken connection: inquire, never assume
-	VerdictNotFound                    // an inquiry's answer: the operation never arrived
-	VerdictHeld                        // authorised, the money is held
-	VerdictAction                      // the payer has to act: Outcome.Action says how
-	VerdictReady                       // the payer has acted: Complete is awaited
-	VerdictNotSent                     // the call never left: another terminal may be tried
-)
-
-// String names the verdict.
-func (v Verdict) String() string {
-	names := [...]string{"invalid", "charged", "pending", "refused", "failed", "unknown", "unknown_reference", "held", "action", "ready", "not_sent"}
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return names[0]
-}
-
 // Outcome is a provider's answer to a submission or an inquiry.
 type Outcome struct {
-	Verdict Verdict
+	Verdict payment.Verdict
 	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code: CardDeclined of a refusal, else ProcessingError
 	RRN     string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
 	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: when to inquire; 0: the provider time-out, or never for VerdictAction
-	Status  string          // for VerdictPending: a status of the rail's own that it passes through; empty: charging, or refunding
+	Status  payment.Status  // for VerdictPending: a status of the rail's own that it passes through; empty: charging, or refunding
 	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 
 	// Down says that the provider could not be reached or did not answer: it
@@ -132,34 +106,12 @@ type Outcome struct {
 	// is as secret as that, and at most MaxToken bytes.
 	Token secret.Text
 
-	Action   *Action // for VerdictAction; nil in an inquiry's answer: as it was
-	KeepCard bool    // for VerdictAction: Complete needs the card again
+	Action   *payment.Action // for VerdictAction; nil in an inquiry's answer: as it was
+	KeepCard bool            // for VerdictAction: Complete needs the card again
 }
 
 // MaxToken bounds a provider's token, in bytes. A longer one is not kept.
 const MaxToken = 512
-
-// Action is what a payer has to do, as the rail publishes it.
-type Action struct {
-	// Type is auth_params.type: "none", "redirect" or "auth_3ds_form". Empty:
-	// no auth_params are published and Page is the only way.
-	Type   string
-	Method string // "get" or "post"
-	URL    string
-	Params map[string]string
-
-	Page         string        // where the service's own page sends the payer; empty: to URL
-	PageUntil    time.Time     // when Page ends; zero: not before the payer's time is over
-	Code         string        // what the QR code on the service's own page says; empty: it shows none
-	Deposit      string        // the address on a chain that money is sent to, which the page shows; empty: none
-	Material     []byte        // additional_params_for_auth, a JSON object; nil: nothing is to be submitted
-	Requires     []string      // members that what is submitted has to have, each a text that is not blank
-	ExpiresAt    time.Time     // deadline for the material; zero: none
-	Destinations []Destination // receiving institutions to choose from; nil: no choice
-}
-
-// Destination is a receiving institution that a payout can go to.
-type Destination struct{ ID, Name string }
 
 // Report is what a rail says of a charge without being asked.
 type Report struct {

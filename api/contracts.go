@@ -12,6 +12,7 @@ import (
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Contracts makes, moves and reads contracts; *contract.Service of actors is one. Its
@@ -118,7 +119,7 @@ func detailed(err error) error {
 	if err == nil {
 		return nil
 	}
-	var faults *contract.Faults
+	var faults *schema.Faults
 	if errors.As(err, &faults) {
 		return err
 	}
@@ -126,16 +127,16 @@ func detailed(err error) error {
 	if refusals[0].Code != ledger.Invalid {
 		return err
 	}
-	faults = new(contract.Faults)
+	faults = new(schema.Faults)
 	for _, r := range refusals {
-		faults.List = append(faults.List, contract.Fault{Field: r.Field, Message: r.Detail})
+		faults.List = append(faults.List, schema.Fault{Field: r.Field, Message: r.Detail})
 	}
 	return faults
 }
 
 // appendFaults appends the body of a 422: the details of what was refused, each field
 // once, and of an unknown action a message besides.
-func appendFaults(dst []byte, faults *contract.Faults) []byte {
+func appendFaults(dst []byte, faults *schema.Faults) []byte {
 	e := encoder{dst}
 	e.open('{')
 	e.word("error", "unprocessable_entity")
@@ -170,9 +171,9 @@ func appendFaults(dst []byte, faults *contract.Faults) []byte {
 }
 
 // given is the request's body as an object; an absent one is empty.
-func (c *call) input() (contract.Input, error) {
+func (c *call) input() (schema.Input, error) {
 	if len(c.Request.Body()) == 0 {
-		return contract.Input{}, nil
+		return schema.Input{}, nil
 	}
 	if !isJSON(c.Request.Header.ContentType()) {
 		return nil, ledger.Refuse("api.given", unsupportedMediaType, "the body must be application/json")
@@ -181,7 +182,7 @@ func (c *call) input() (contract.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sent contract.Input
+	var sent schema.Input
 	if !isObject(value) || json.Unmarshal(value, &sent) != nil {
 		return nil, ledger.RefuseField("api.given", "body", "must be an object")
 	}
@@ -190,7 +191,7 @@ func (c *call) input() (contract.Input, error) {
 
 // written is what a person's write was sent with: its Idempotency-Key and its body. Keys
 // are the organization's: the same request by a colleague is the same request.
-func (s *Server) written(c *call) (key actors.Key, sent contract.Input, err error) {
+func (s *Server) written(c *call) (key actors.Key, sent schema.Input, err error) {
 	if key, err = s.idempotencyKey(c, actors.KeyOfStaff); err == nil {
 		sent, err = c.input()
 	}

@@ -12,6 +12,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -101,7 +102,7 @@ const dayOrInstant = "a day, YYYY-MM-DD, or an RFC 3339 time"
 // fromDay is the instant from which on is asked: an RFC 3339 time, or the beginning of
 // a day. Not sent: from the beginning.
 func (q *query) fromDay(name string) ledger.Micros {
-	if day, ok := contract.ParseDate(q.values[name]); ok {
+	if day, ok := schema.ParseDate(q.values[name]); ok {
 		return ledger.MicrosOf(day.Time())
 	}
 	return q.moment(name, 0, dayOrInstant)
@@ -110,7 +111,7 @@ func (q *query) fromDay(name string) ledger.Micros {
 // toDay is the instant up to which is asked, inclusive: an RFC 3339 time, or the end
 // of a day. Not sent: everything.
 func (q *query) toDay(name string, now time.Time) ledger.Micros {
-	if day, ok := contract.ParseDate(q.values[name]); ok {
+	if day, ok := schema.ParseDate(q.values[name]); ok {
 		return throughNow(ledger.MicrosOf((day+1).Time())-1, now)
 	}
 	return throughNow(q.moment(name, forever, dayOrInstant), now)

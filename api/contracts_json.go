@@ -5,6 +5,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // style is how a family shows contracts.
@@ -34,7 +35,7 @@ func (f style) appendContract(e *encoder, org ledger.ID, result *contractactor.R
 			if detail {
 				f.appendMetadata(e, r)
 			}
-		case c.Place == contract.Short, c.Place == contract.Detail && detail, c.Place == contract.Deep && whole:
+		case c.Place == schema.Short, c.Place == schema.Detail && detail, c.Place == schema.Deep && whole:
 			f.appendField(e, c, c.Value(r.Values))
 		}
 	}
@@ -47,7 +48,7 @@ func (f style) appendContract(e *encoder, org ledger.ID, result *contractactor.R
 func (f style) appendMetadata(e *encoder, r *contract.Record) {
 	own := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {
-		if c.Place == contract.Metadata && c.Value(r.Values) != nil {
+		if c.Place == schema.Metadata && c.Value(r.Values) != nil {
 			own[c.Name] = true
 		}
 	}
@@ -65,7 +66,7 @@ func (f style) appendMetadata(e *encoder, r *contract.Record) {
 	e.enter(contract.Sent.Name, '{')
 	e.members(orNothing(sent), func(name []byte) bool { return !own[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
-		if own[c.Name] && c.Place == contract.Metadata {
+		if own[c.Name] && c.Place == schema.Metadata {
 			f.appendField(e, c, c.Value(r.Values))
 		}
 	}
@@ -73,8 +74,8 @@ func (f style) appendMetadata(e *encoder, r *contract.Record) {
 }
 
 // appendField writes one column's value.
-func (f style) appendField(e *encoder, c *contract.Column, value any) {
-	if rows, ok := value.([]contract.Row); c.Kind == contract.Rows && !c.Single && (ok || !f.bare) {
+func (f style) appendField(e *encoder, c *schema.Column, value any) {
+	if rows, ok := value.([]schema.Row); c.Kind == schema.KindRows && !c.Single && (ok || !f.bare) {
 		if len(rows) > 0 || !f.bare {
 			f.appendRows(e, c, rows)
 		}
@@ -116,7 +117,7 @@ func (f style) appendField(e *encoder, c *contract.Column, value any) {
 		e.texts(c.Name, v)
 	case []byte:
 		e.object(c.Name, v)
-	case []contract.Row: // single
+	case []schema.Row: // single
 		e.enter(c.Name, '{')
 		f.appendRow(e, c.Of, v[0])
 		e.close('}')
@@ -130,7 +131,7 @@ func empty(value any) bool {
 		return v == ""
 	case []string:
 		return len(v) == 0
-	case []contract.Row:
+	case []schema.Row:
 		return len(v) == 0
 	case []byte:
 		return isEmptyObject(v)
@@ -150,7 +151,7 @@ func (f style) appendSigned(e *encoder, name string, s money.Signed) {
 	e.buf = s.Abs.AppendDecimal(e.buf)
 }
 
-func (f style) appendRows(e *encoder, c *contract.Column, rows []contract.Row) {
+func (f style) appendRows(e *encoder, c *schema.Column, rows []schema.Row) {
 	e.enter(c.Name, '[')
 	for _, row := range rows {
 		e.open('{')
@@ -160,9 +161,9 @@ func (f style) appendRows(e *encoder, c *contract.Column, rows []contract.Row) {
 	e.close(']')
 }
 
-func (f style) appendRow(e *encoder, t *contract.Table, row contract.Row) {
+func (f style) appendRow(e *encoder, t *schema.Table, row schema.Row) {
 	for _, c := range t.Columns {
-		if c.Place != contract.Hidden {
+		if c.Place != schema.Hidden {
 			f.appendField(e, c, c.Value(row))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -238,7 +239,7 @@ func (s *Server) contractSchedule(c *call, f *family, product *contract.Product)
 		header[i] = column.Name
 	}
 	_ = w.Write(header) // a buffer never fails
-	rows, _ := product.Schedule.Value(result.Record.Values).([]contract.Row)
+	rows, _ := product.Schedule.Value(result.Record.Values).([]schema.Row)
 	for _, row := range rows {
 		for i, column := range table.Columns {
 			header[i] = contract.Plain(column.Value(row))

@@ -7,6 +7,7 @@ import (
 
 	contractactor "mizan/actors/contract"
 	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -56,7 +57,7 @@ type registerPage struct {
 }
 
 // add adds a row; false: the page is full.
-func (p *registerPage) add(t *contract.Table, number int64, row contract.Row) bool {
+func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	if p.rows == p.limit {
 		p.more = true
 		return false

@@ -10,6 +10,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // screen is GET /screen: the rules applied to what is named in the query. It stores
@@ -24,10 +25,10 @@ func (s *Server) screen(c *call, f *family, _ *contract.Product) error {
 	if _, sent := q.values["subject"]; !sent {
 		q.problems.add("subject", "subject is required: asset or transaction")
 	}
-	if _, known := contract.Regions[given.Region]; !contract.Blank(given.Region) && !known {
+	if _, known := contract.Regions[given.Region]; !schema.Blank(given.Region) && !known {
 		q.problems.add("region", "region is not supported by the chart of accounts")
 	}
-	if !contract.Blank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
+	if !schema.Blank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
 		q.problems.add("currency", "currency is not one that contracts are made in")
 	}
 	if said, sent := q.values["amount"]; sent {

@@ -10,8 +10,8 @@ import (
 	"mizan/internal/jsonwalk"
 	"mizan/internal/steps"
 	"mizan/ledger"
-	"mizan/ledger/contract"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -136,7 +136,7 @@ func refusalsOf(err error) problems {
 
 // writeError answers with an error and returns the status for the log.
 func writeError(ctx *fasthttp.RequestCtx, err error) int {
-	var faults *contract.Faults
+	var faults *schema.Faults
 	if errors.As(err, &faults) {
 		writeJSON(ctx, fiber.StatusUnprocessableEntity, appendFaults(nil, faults))
 		return fiber.StatusUnprocessableEntity

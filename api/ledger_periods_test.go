@@ -15,6 +15,7 @@ import (
 	"mizan/api"
 	"mizan/ledger/contract"
 	"mizan/ledger/period"
+	"mizan/ledger/schema"
 )
 
 // periods begins the addresses of closed months; the house began in September 2026.
@@ -406,7 +407,7 @@ func TestEveryDateOfAnActionIsKnown(t *testing.T) {
 				continue
 			}
 			for _, column := range handler.Body.Columns {
-				if column.Kind == contract.Date && !slices.Contains(undated, column.Name) && !known[variant.Name+" "+string(handler.Name)+" "+column.Name] {
+				if column.Kind == schema.KindDate && !slices.Contains(undated, column.Name) && !known[variant.Name+" "+string(handler.Name)+" "+column.Name] {
 					t.Errorf("%s of %s takes %s, and nobody has said whether it dates an entry", handler.Name, variant.Name, column.Name)
 				}
 			}

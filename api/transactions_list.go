@@ -11,6 +11,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -80,7 +81,7 @@ func (w *walk) listed(row posting.Listed) (posting.Record, error) {
 
 // transactionOf is the transaction in a record.
 func transactionOf(stored *posting.Record) (*payment.Record, error) {
-	record, err := paymentactor.Decode(stored.Payload)
+	record, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
 		return nil, err
 	}

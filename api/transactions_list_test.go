@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/uuid"
 
-	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	core "mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -39,7 +39,7 @@ func (h *house) written(version uint64, events int, records ...*core.Record) []p
 	left.Add(len(records))
 	for i, r := range records {
 		h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
-			Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentactor.Encode(r),
+			Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
 			List: posting.List{Partner: r.Partner, Env: uint8(r.Asset.Env)}, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {

@@ -1,4 +1,4 @@
-// Tools of the house, apart from the product's own modules.
+// Tools for developers, apart from the product's own modules.
 module mizan/tools
 
 go 1.26.0

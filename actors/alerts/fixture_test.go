@@ -26,6 +26,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -131,7 +132,7 @@ func (h *fixture) start() {
 	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
 	h.directory = must(registry.Start(h.runtime, h.keyring))
 	h.monitor = must(alertactor.New(alertactor.Options{
-		Runtime: h.runtime, Directory: h.directory, Notifier: h.recorder, Decode: live.Decode,
+		Runtime: h.runtime, Directory: h.directory, Notifier: h.recorder, Decode: paymentcodec.Decode,
 		CanReach: func(n *directory.Notification) bool { return h.reaches(n) },
 	}))
 	accounts := account.New(h.runtime)

@@ -16,6 +16,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -280,7 +281,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 	if string(contract.AppendRecord(nil, again.Record)) != string(contract.AppendRecord(nil, first.Record)) {
 		t.Error("the repeated request is answered with another contract")
 	}
-	one, two := column(t, first.Record, "subscriptions").([]contract.Row), column(t, again.Record, "subscriptions").([]contract.Row)
+	one, two := column(t, first.Record, "subscriptions").([]schema.Row), column(t, again.Record, "subscriptions").([]schema.Row)
 	if len(one) != contract.ShownSubscriptions || fmt.Sprint(one) != fmt.Sprint(two) {
 		t.Errorf("%d and %d subscriptions are shown", len(one), len(two))
 	}

@@ -7,6 +7,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -129,7 +130,7 @@ func (l *live) due(c *actors.Context, m actors.Due) {
 
 // read brings the part of the register of holders that is decided on next. It agrees with
 // the record, or else the writer refuses the Change for its version.
-func (l *live) read(action contract.Action, given contract.Input) {
+func (l *live) read(action contract.Action, given schema.Input) {
 	l.record.Register = contract.Register{}
 	wanted := l.record.Reads(action, given)
 	if wanted == (contract.Extract{}) {

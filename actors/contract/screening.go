@@ -10,6 +10,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -112,7 +113,7 @@ func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, err
 }
 
 // screened refuses a contract that rests on a screening that there is not.
-func (s *Service) screened(org ledger.ID, given contract.Input) error {
+func (s *Service) screened(org ledger.ID, given schema.Input) error {
 	raw, sent := given[contract.ScreeningID.Name]
 	var id ledger.ID
 	if !sent || json.Unmarshal(raw, &id) != nil || id == (ledger.ID{}) {
@@ -122,7 +123,7 @@ func (s *Service) screened(org ledger.ID, given contract.Input) error {
 	defer view.Close()
 	_, found, err := FindScreening(view, org, id)
 	if err == nil && !found {
-		return &contract.Faults{List: []contract.Fault{{Field: contract.ScreeningID.Name, Message: "is not a screening of the organization"}}}
+		return &schema.Faults{List: []schema.Fault{{Field: contract.ScreeningID.Name, Message: "is not a screening of the organization"}}}
 	}
 	return err
 }

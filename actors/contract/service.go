@@ -12,6 +12,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -41,7 +42,7 @@ type Create struct {
 	Product *contract.Product
 	Reading *contract.Reading
 	Env     money.Env
-	Input   contract.Input
+	Input   schema.Input
 	Allowed func(region string) bool // whether the organization works there
 	Key     actors.Key
 }
@@ -53,7 +54,7 @@ type Act struct {
 	Product *contract.Product
 	Reading *contract.Reading
 	Action  contract.Action
-	Input   contract.Input
+	Input   schema.Input
 	Key     actors.Key
 }
 
@@ -106,11 +107,11 @@ func late() error {
 // refusedBy is what the writer's refusal means for whoever asked.
 func refusedBy(r posting.Receipt) error {
 	if ledger.IsRefusal(r.Err, ledger.OutOfRange) {
-		return &contract.Faults{List: []contract.Fault{{Field: "amount", Message: "takes a total out of range"}}}
+		return &schema.Faults{List: []schema.Fault{{Field: "amount", Message: "takes a total out of range"}}}
 	}
 	var refusal *ledger.Refusal
 	if errors.As(r.Err, &refusal) && refusal.Code == ledger.Invalid { // a date in a month that is closed
-		return &contract.Faults{List: []contract.Fault{{Field: refusal.Field, Message: refusal.Detail}}}
+		return &schema.Faults{List: []schema.Fault{{Field: refusal.Field, Message: refusal.Detail}}}
 	}
 	return r.Err
 }

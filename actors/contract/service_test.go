@@ -18,6 +18,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -74,10 +75,10 @@ func (o *office) start() {
 	o.runtime.Start(func(posting.Item) bool { return false })
 }
 
-func given(t *testing.T, body string) (g contract.Input) {
+func given(t *testing.T, body string) (g schema.Input) {
 	t.Helper()
 	if body == "" {
-		return contract.Input{}
+		return schema.Input{}
 	}
 	if err := json.Unmarshal([]byte(body), &g); err != nil {
 		t.Fatal(err)
@@ -155,7 +156,7 @@ func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := <-m.done
-		var faults *contract.Faults
+		var faults *schema.Faults
 		switch {
 		case c.left == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
 			t.Errorf("more than is left was taken: %v", r.err)

@@ -9,6 +9,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -41,7 +42,7 @@ func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	if err != nil || !found {
 		t.Fatal(found, err)
 	}
-	d, err := funded.Record.Act(contract.Activate, contract.Input{}, ledger.MicrosOf(o.clock.Now()))
+	d, err := funded.Record.Act(contract.Activate, schema.Input{}, ledger.MicrosOf(o.clock.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	if _, err := o.service.Act(o.venture(o.org, "AED", money.Prod)); err != nil {
 		t.Errorf("there is room for one: %v", err)
 	}
-	var faults *contract.Faults
+	var faults *schema.Faults
 	last := o.venture(o.org, "AED", money.Prod)
 	if _, err := o.service.Act(last); !errors.As(err, &faults) || faults.List[0].Field != "amount" {
 		t.Errorf("there is no room, and it is activated: %v", err)

@@ -9,6 +9,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -91,7 +92,7 @@ func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
 	gifts := 0
 	for full := false; !full; gifts++ {
 		_, err := o.ask(id, contract.GrantHibah, gift, "gift "+strconv.Itoa(gifts))
-		var faults *contract.Faults
+		var faults *schema.Faults
 		if full = errors.As(err, &faults); full && faults.List[0].Field != "hibah_history" || !full && err != nil {
 			t.Fatalf("the gift %d: %v", gifts, err)
 		}

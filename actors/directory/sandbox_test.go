@@ -132,7 +132,7 @@ func TestSeedNeedsAnEmptyStore(t *testing.T) {
 	if _, ok := h.Sandbox(); ok {
 		t.Error("a sandbox without a seed")
 	}
-	_, err = h.Remint(t.Context(), APIKey)
+	_, err = h.Reissue(t.Context(), APIKey)
 	wantCode(t, "a value of no sandbox", err, ledger.NotFound, "")
 
 	with := open(t)
@@ -151,7 +151,7 @@ func TestSeedTakesTheOperatorsToken(t *testing.T) {
 	}
 }
 
-func TestRemint(t *testing.T) {
+func TestReissue(t *testing.T) {
 	h := open(t)
 	ctx := t.Context()
 	box := must(h.Seed(ctx, SeedInput{}))
@@ -165,7 +165,7 @@ func TestRemint(t *testing.T) {
 		AuditorToken: &again.First.AuditorToken, SecondAPIKey: &again.Second.APIKey, SecondSessionToken: &again.Second.SessionToken,
 	} {
 		old := *value
-		if *value = must(h.Remint(ctx, which)); *value == old || *value == "" {
+		if *value = must(h.Reissue(ctx, which)); *value == old || *value == "" {
 			t.Errorf("%s is as before", which)
 		}
 	}
@@ -175,7 +175,7 @@ func TestRemint(t *testing.T) {
 	if !matches(t, p.PassHash, string(again.First.Pass)) || matches(t, p.PassHash, string(box.First.Pass)) {
 		t.Error("the password isn't the new one")
 	}
-	_, err := h.Remint(ctx, "base_url")
+	_, err := h.Reissue(ctx, "base_url")
 	wantCode(t, "no secret", err, ledger.NotFound, "")
 	h.restart()
 	checkSandbox(t, h, &again)
@@ -195,6 +195,6 @@ func TestThePasswordOfTheSandboxsPartnerIsKnownToBeInForce(t *testing.T) {
 	check("none", box.First, nil, false)
 	check("of a partner that has none", box.Second, text(box.First.Pass), false)
 	check("of a partner that is nowhere", Demo{Partner: 1}, text(box.First.Pass), false)
-	must(h.Remint(t.Context(), PartnerPass))
+	must(h.Reissue(t.Context(), PartnerPass))
 	check("one that was replaced", box.First, text(box.First.Pass), false)
 }

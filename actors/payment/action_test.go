@@ -20,6 +20,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 )
 
 const (
@@ -160,9 +161,9 @@ func TestMaterialWithoutWhatTheRailAskedForIsNotSent(t *testing.T) {
 }
 
 func TestMaterialAfterItsDeadlineIsRefusedAndNotSent(t *testing.T) {
-	r := scripted(actors.Pay, actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{
-		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: start.Add(time.Minute),
-	}}).says(actors.Pay, actors.Outcome{Verdict: actors.VerdictAction})
+	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
+		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
+	}}).says(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction})
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.advance(time.Minute + time.Microsecond)
@@ -254,7 +255,7 @@ func TestAPayerWhoDoesNothingForHalfAnHourIsRejectedOnceTheProviderHasVoidedIt(t
 }
 
 func TestWhatAProviderHadChargedWhenThePayersTimeWasOverIsCharged(t *testing.T) {
-	r := scripted(actors.Void, actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).says(actors.Pay, done)
+	r := scripted(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).says(actors.Pay, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	h.advance(30 * time.Minute)
@@ -264,7 +265,7 @@ func TestWhatAProviderHadChargedWhenThePayersTimeWasOverIsCharged(t *testing.T) 
 }
 
 func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) {
-	r := scripted(actors.Void, lostAnswer).says(actors.Void, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Minute}, done)
+	r := scripted(actors.Void, lostAnswer).says(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, password, 70, "").Record.ID
 	h.advance(30 * time.Minute)
@@ -279,7 +280,7 @@ func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) 
 }
 
 func TestAnExpiredActionWhoseVoidIsRefusedIsVoidedAgainByAnotherName(t *testing.T) {
-	busy := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
+	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scripted(actors.Void, busy, busy, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
@@ -289,7 +290,7 @@ func TestAnExpiredActionWhoseVoidIsRefusedIsVoidedAgainByAnotherName(t *testing.
 }
 
 func TestARailMayAskForOneActionAfterAnother(t *testing.T) {
-	second := actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
+	second := actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
 	r := scripted(actors.Complete, second, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
@@ -372,7 +373,7 @@ func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
 
 // A rail that says again and again that it is ready is not told again at once.
 func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
-	ready := actors.Outcome{Verdict: actors.VerdictReady}
+	ready := actors.Outcome{Verdict: payment.VerdictReady}
 	r := scripted(actors.Complete, ready, ready, ready, done).says(actors.Pay, ready)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
@@ -389,20 +390,20 @@ func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
 func TestWhatARailSaysIsBounded(t *testing.T) {
 	long := strings.Repeat("€", 1<<20)
 	object := []byte(`{"k":"` + long + `"}`)
-	action := &actors.Action{
+	action := &payment.Action{
 		Code: long, Deposit: long,
 		Requires: []string{long, "", "1", "2", "3", "4", "5", "6", "7", "8"},
-		Type:     long, Method: long, URL: "https://" + long, Page: "https://" + long, Material: object, Params: map[string]string{"k": long},
+		Type:     long, Method: long, URL: "https://" + long, Page: "https://" + long, Material: object, Params: payment.ActionParams(map[string]string{"k": long}),
 	}
 	for i := range 1_000 {
-		action.Destinations = append(action.Destinations, actors.Destination{ID: strings.Repeat("d", 1+i), Name: long})
+		action.Destinations = append(action.Destinations, payment.Destination{ID: strings.Repeat("d", 1+i), Name: long})
 	}
 	r := new(rail)
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Void {
 			return done
 		}
-		return actors.Outcome{Verdict: actors.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: long, Meta: object, Action: action}
+		return actors.Outcome{Verdict: payment.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: payment.Status(long), Meta: object, Action: action}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	got := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) {
@@ -433,15 +434,15 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 	quotes := `{"pan":"` + number + `"}`
 	address := "https://rail.example/?pan=" + number
 	for name, o := range map[string]actors.Outcome{
-		"refused": {Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no such card: " + number}, Meta: []byte(quotes)},
-		"charged": {Verdict: actors.VerdictCharged, RRN: number, Meta: []byte(quotes)},
-		"action": {Verdict: actors.VerdictAction, KeepCard: true, Meta: []byte(quotes), Action: &actors.Action{
-			Type: "redirect", URL: address, Page: address, Code: address, Deposit: number, Material: []byte(quotes), Params: map[string]string{"pan": number}}},
+		"refused": {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no such card: " + number}, Meta: []byte(quotes)},
+		"charged": {Verdict: payment.VerdictCharged, RRN: number, Meta: []byte(quotes)},
+		"action": {Verdict: payment.VerdictAction, KeepCard: true, Meta: []byte(quotes), Action: &payment.Action{
+			Type: "redirect", URL: address, Page: address, Code: address, Deposit: number, Material: []byte(quotes), Params: payment.ActionParams(map[string]string{"pan": number})}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openAs(t, func(h *house) { h.on(scripted(actors.Pay, o).says(actors.Pay, done)) })
 			r := h.create(payment.Payment, number, 70, "").Record
-			if payload := live.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
+			if payload := paymentcodec.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
 				t.Errorf("%s", payload)
 			}
 			if name == "action" {
@@ -457,7 +458,7 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 // Who asks often how a charge stands does not move away the instant at which it
 // is inquired anyway.
 func TestAPayerWhoKeepsComingBackDelaysNothing(t *testing.T) {
-	pending := actors.Outcome{Verdict: actors.VerdictPending, Again: time.Minute}
+	pending := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
 	answers := []actors.Outcome{pending, lostAnswer, pending, lostAnswer, pending, done}
 	h := openAs(t, func(h *house) { h.on(scripted(actors.Pay, pending).says(actors.Pay, answers...)) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID

@@ -3,47 +3,28 @@ package payment
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"strings"
 	"unicode/utf8"
 
-	"mizan/actors"
 	"mizan/internal/secret"
-	"mizan/ledger"
 	"mizan/ledger/payment"
 )
 
-var verdicts = [...]payment.Verdict{
-	actors.VerdictCharged:  payment.SaidCharged,
-	actors.VerdictPending:  payment.SaidPending,
-	actors.VerdictRefused:  payment.SaidRefused,
-	actors.VerdictFailed:   payment.SaidFailed,
-	actors.VerdictUnknown:  payment.SaidNothing,
-	actors.VerdictNotFound: payment.SaidNotKnown,
-	actors.VerdictHeld:     payment.SaidHeld,
-	actors.VerdictAction:   payment.SaidAction,
-	actors.VerdictReady:    payment.SaidReady,
-	actors.VerdictNotSent:  payment.SaidNotSent,
-}
-
-// toAnswer says in the ledger's words what a provider said. What we don't
-// understand is no answer: it is asked again, never assumed. A question that
-// never left says nothing of the call that it is about, which did.
+// toAnswer is what a provider has answered, bounded as it is stored. An invalid verdict
+// is no answer: the provider is asked again and nothing is assumed. An inquiry that was
+// never sent says nothing of the call that it is about, which was.
 func toAnswer(m *outcome) payment.Answer {
 	m.conceal()
-	verdict := payment.SaidNothing
-	if int(m.Verdict) < len(verdicts) && verdicts[m.Verdict] != 0 {
-		verdict = verdicts[m.Verdict]
-	}
-	if m.inquiry && verdict == payment.SaidNotSent {
-		verdict = payment.SaidNothing
+	verdict := m.Verdict
+	if !verdict.IsValid() || m.inquiry && verdict == payment.VerdictNotSent {
+		verdict = payment.VerdictUnknown
 	}
 	a := payment.Answer{
-		Verdict: verdict, Failure: shorten(m.Failure), RRN: text(m.RRN), Again: m.Again, Status: payment.Status(m.Status),
+		Verdict: verdict, Failure: shorten(m.Failure), RRN: text(m.RRN), Again: m.Again, Status: m.Status,
 		Meta: object(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry, Reissued: m.reissue,
 	}
 	if m.Action != nil {
-		a.Action = toAction(m.Action)
+		a.Action = boundedAction(m.Action)
 	}
 	return a
 }
@@ -66,35 +47,21 @@ func (m *outcome) conceal() {
 		return
 	}
 	a := *m.Action
-	a.URL, a.Page, a.Material = hide(a.URL), hide(a.Page), hideIn(a.Material)
+	a.URL, a.Page, a.Params, a.Material = hide(a.URL), hide(a.Page), hideIn(a.Params), hideIn(a.Material)
 	a.Code, a.Deposit = hide(a.Code), hide(a.Deposit)
-	if len(a.Params) > 0 {
-		a.Params = maps.Clone(a.Params)
-		for name, value := range a.Params {
-			a.Params[name] = hide(value)
-		}
-	}
 	m.Action = &a
 }
 
-func toAction(a *actors.Action) *payment.Action {
+// boundedAction is a rail's action as much of it as is kept.
+func boundedAction(a *payment.Action) *payment.Action {
 	action := &payment.Action{
-		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Page: address(a.Page), Code: code(a.Code), Deposit: text(a.Deposit), Material: object(a.Material),
-	}
-	if len(a.Params) > 0 {
-		params, _ := json.Marshal(a.Params) // a map of strings has a form
-		action.Params = object(params)
+		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Params: object(a.Params), Page: address(a.Page), PageUntil: a.PageUntil,
+		Code: code(a.Code), Deposit: text(a.Deposit), Material: object(a.Material), ExpiresAt: a.ExpiresAt,
 	}
 	for _, name := range a.Requires[:min(len(a.Requires), maxRequired)] {
 		if name = text(name); name != "" {
 			action.Requires = append(action.Requires, name)
 		}
-	}
-	if !a.ExpiresAt.IsZero() {
-		action.ExpiresAt = ledger.MicrosOf(a.ExpiresAt)
-	}
-	if !a.PageUntil.IsZero() {
-		action.PageUntil = ledger.MicrosOf(a.PageUntil)
 	}
 	for _, d := range a.Destinations[:min(len(a.Destinations), maxDestinations)] {
 		if len(d.ID) <= maxText && utf8.ValidString(d.ID) {

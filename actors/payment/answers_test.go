@@ -10,6 +10,7 @@ import (
 	live "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 )
 
 // A rail that quotes the card in its answer does not get it stored.
@@ -17,14 +18,14 @@ func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 	const number = "4242424242424242"
 	r := new(rail)
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
-		return actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
+		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	got := h.create(payment.Payment, number, 70, "").Record
 	if why(got.Failure) != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
 		t.Errorf("%q %s", why(got.Failure), got.RailMeta)
 	}
-	if strings.Contains(string(live.Encode(got)), number) {
+	if strings.Contains(string(paymentcodec.Encode(got)), number) {
 		t.Error("the record has the number")
 	}
 }

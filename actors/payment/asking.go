@@ -42,7 +42,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	}
 	job := func() {
 		// An adapter that panics has said nothing: its call is inquired.
-		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
+		answer := outcome{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
 		var through passage
 		defer func() {
@@ -76,7 +76,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 		q.card.Wipe()
 		return err
 	}
-	t.material = nil // the provider has it
+	t.submission.material = nil // the provider has it
 	c.Expect()
 	return nil
 }
@@ -149,7 +149,7 @@ func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: chargeOf(r), Terminal: terminal, Amount: r.WithFee, Asset: r.Asset,
-		Method: r.Method, Hold: r.TwoPhase, Browser: t.browser, Card: t.card,
+		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
 		Remembered: t.remembered(),
 	}
 	if r.Type == payment.Payout {
@@ -158,7 +158,7 @@ func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	if s := t.service; s.returnURL != nil {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, call.Reference, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
-	t.card = nil // the browser's words stay: another terminal may be tried
+	t.submission.card = nil // the browser's words stay: another terminal may be tried
 	return call
 }
 
@@ -167,7 +167,7 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 	r := t.record
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: operations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
-		Method: r.Method, Material: t.material, Choice: r.Op.Choice,
+		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
 		Remembered: t.remembered(),
 	}
 	call.Amount, call.Asset = r.Asked()
@@ -191,9 +191,9 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 
 // heard decides on a provider's answer.
 func (t *transaction) heard(c *actors.Context, m outcome) {
-	t.card = m.card // from here whatever becomes of the answer wipes it
+	t.submission.card = m.card // from here whatever becomes of the answer wipes it
 	if !t.load() {
-		t.drop()
+		t.submission.wipe()
 		return
 	}
 	if m.op != (ledger.ID{}) {
@@ -204,16 +204,16 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 		}
 		return
 	}
-	if m.Verdict == actors.VerdictReady && !m.inquiry && t.record.Op != nil {
-		m.Verdict = actors.VerdictPending // it was told to go on: to tell it again at once could go on for ever
+	if m.Verdict == payment.VerdictReady && !m.inquiry && t.record.Op != nil {
+		m.Verdict = payment.VerdictPending // it was told to go on: to tell it again at once could go on for ever
 	}
 	a := toAnswer(&m)
 	if m.early && t.record.SaysNothing(a) {
-		t.drop() // its instant is still to come: nobody who asks often may move it away
+		t.submission.wipe() // its instant is still to come: nobody who asks often may move it away
 		t.answer(c)
 		return
 	}
-	if !payment.Reroutable(t.record, a) || !t.reroute(c, m, a) {
+	if !t.failOver(c, m, a) {
 		t.settleFor(c, m)
 	}
 }
@@ -222,7 +222,7 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 // the terminals that it could have gone on to.
 func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment.Attempt) {
 	r := t.record
-	if m.Verdict == actors.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
+	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
 		if d, err := t.at(c).Complete(r, uuid.New()); err == nil {
 			d.Outcome = true // nobody is there to be refused
 			t.commit(c, d, m)
@@ -231,7 +231,7 @@ func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment
 	}
 	d, ok := t.at(c).Answered(r, t.said(&m))
 	if !ok {
-		t.drop()
+		t.submission.wipe()
 		t.answer(c)
 		return
 	}

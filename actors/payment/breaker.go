@@ -10,8 +10,8 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
 )
 
 // Breaker says when a terminal is taken for down: after so many charges in a row
@@ -103,7 +103,7 @@ func (s *circuits) enter(call *actors.Call) (p passage, let bool) {
 
 // notLet answers a charge that its circuit did not let through: it was never sent.
 func notLet() actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: reasonOpen}}
+	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: admission.ReasonCircuitOpen}}
 }
 
 // leave tells the circuit how the provider was.
@@ -119,29 +119,4 @@ func (p passage) leave(answer *actors.Outcome) {
 			done(errDown)
 		}
 	}
-}
-
-// reasonOpen is why a terminal was passed over.
-const reasonOpen = "the terminal's circuit is open"
-
-// excluded is why a terminal serves no such request by itself; empty: it does.
-func (s *Service) excluded(t *directory.Terminal, w *wanted, kind directory.TerminalType, operation actors.Operation) string {
-	if w.route != "" && w.route != t.Provider {
-		return "the payer chose another rail"
-	}
-	r := w.request
-	method := r.Method
-	if r.Renewal != nil {
-		if t.ID != r.Renewal.Terminal {
-			return "the stored credential is another terminal's"
-		}
-		method = payment.BankCard // a terminal that takes cards takes what they have left
-	}
-	if why := t.Unfit(kind, r.Asset, method, r.Amount); why != "" {
-		return why
-	}
-	if p := s.providers[t.Provider]; p == nil || !p.Accepts(operation, r.Method) {
-		return "its provider does not take the method"
-	}
-	return ""
 }

@@ -59,7 +59,7 @@ func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
 // If the provider says charged after all, the transaction is charged, and who
 // cancels hears that it could not be.
 func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
+	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	for _, card := range []string{"4000000000000077", redirect} {
@@ -75,8 +75,8 @@ func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *tes
 }
 
 func TestACancelThatTheProviderDoesNotGrantLeavesTheChargeAsItIs(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
-	r := scripted(actors.Void, refused).says(actors.Pay, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Second}, done)
+	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
+	r := scripted(actors.Void, refused).says(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging || why(r.Failure) != "" {
@@ -95,10 +95,10 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 		reason string
 	}{
 		{"granted", []actors.Outcome{done}, done, payment.Failed, "cancelled"},
-		{"refused", []actors.Outcome{{Verdict: actors.VerdictRefused}}, done, payment.Charged, ""},
+		{"refused", []actors.Outcome{{Verdict: payment.VerdictRefused}}, done, payment.Charged, ""},
 		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, done, payment.Failed, "cancelled"},
-		{"refused, and the charge too", []actors.Outcome{{Verdict: actors.VerdictRefused}},
-			actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, payment.Rejected, "card_declined"},
+		{"refused, and the charge too", []actors.Outcome{{Verdict: payment.VerdictRefused}},
+			actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, payment.Rejected, "card_declined"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := scripted(actors.Void, lostAnswer, done)
@@ -134,8 +134,8 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 		refunded  ledger.Code
 	}{
 		"charged":  {done, ledger.NotReversible, ""},
-		"declined": {actors.Outcome{Verdict: actors.VerdictRefused}, ledger.NotReversible, ledger.NotReversible},
-		"pending":  {actors.Outcome{Verdict: actors.VerdictPending, Again: time.Hour}, "", ledger.NotReversible},
+		"declined": {actors.Outcome{Verdict: payment.VerdictRefused}, ledger.NotReversible, ledger.NotReversible},
+		"pending":  {actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, "", ledger.NotReversible},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(rail)
@@ -213,7 +213,7 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 // The second "unknown reference" is sought at its instant, whoever comes back or
 // cancels meanwhile: the call may still be on its way.
 func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
-	busy := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
+	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	for name, meddle := range map[string]func(*house, ledger.ID) (live.Result, error){
 		"the payer comes back": func(h *house, id ledger.ID) (live.Result, error) { return h.Returned(org, id) },
 		"the merchant cancels": func(h *house, id ledger.ID) (live.Result, error) { return h.Cancel(of(id)) },
@@ -291,7 +291,7 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		began <- call.Reference
 		<-goOn
-		return actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{Material: []byte(`{}`)}}
+		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`)}}
 	}
 	h := openAs(t, func(h *house) { h.wait = 50 * time.Millisecond; h.on(r) })
 	go func() { _, _ = h.try(payment.Payment, "") }()

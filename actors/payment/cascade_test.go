@@ -129,7 +129,7 @@ func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
 
 // Once it was unknown it is not sent on even if the provider refuses at last.
 func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
+	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	r := scripted(actors.Pay, lostAnswer).says(actors.Pay, refused)
 	h, _ := three(t, 0, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -147,7 +147,7 @@ func TestAFailureIsNeverSentOn(t *testing.T) {
 }
 
 func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testing.T) {
-	notSent := actors.Outcome{Verdict: actors.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}}
+	notSent := actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}}
 	r := new(rail)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Terminal.Settings.Fail != "" {
@@ -176,7 +176,7 @@ func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
 		r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
 			if first {
 				first = false
-				return actors.Outcome{Verdict: actors.VerdictNotSent}
+				return actors.Outcome{Verdict: payment.VerdictNotSent}
 			}
 			return r.Provider.Inquire(ctx, q)
 		}

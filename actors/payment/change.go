@@ -4,6 +4,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -62,7 +63,7 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 		Org:     t.key.Org,
 		Source:  ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
 		Expect:  version,
-		Record:  Encode(d.Record),
+		Record:  paymentcodec.Encode(d.Record),
 		List:    posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)},
 		Due:     d.Due,
 		Finish:  d.Finish,
@@ -78,7 +79,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	case kept && !d.Record.KeepCard:
 		step.Unseal = true
 	case !kept && d.Record.KeepCard:
-		sealed, err := t.service.sealer.SealCard(t.card, t.context())
+		sealed, err := t.service.sealer.SealCard(t.submission.card, t.context())
 		if err != nil {
 			panic(err) // the keyring can't seal: nothing of this may be stored as if it could
 		}

@@ -42,7 +42,7 @@ func (c *chaos) mayPanic(n int) {
 }
 
 func (c *chaos) rail() *rail {
-	lost := actors.Outcome{Verdict: actors.VerdictUnknown}
+	lost := actors.Outcome{Verdict: payment.VerdictUnknown}
 	r := &rail{}
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		c.mayPanic(10)

@@ -21,7 +21,7 @@ func twoRails(t *testing.T, rest time.Duration) (h *house, ids [2]ledger.ID, dow
 	r := new(rail)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Terminal.ID == ids[0] && down.Load() {
-			return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Down: true}
+			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Down: true}
 		}
 		return r.Provider.Submit(ctx, call)
 	}

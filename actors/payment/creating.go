@@ -6,80 +6,46 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
 	"mizan/posting"
 )
 
-// begin decides on a create, in the order of refusals: what it lacks, a
-// terminal, the blocklist, limits, and for a payout its account's admission.
+// begin begins the admission of a create, in the order of refusals: what it lacks, a terminal, the
+// block list, limits, and for a payout its account.
 func (t *transaction) begin(c *actors.Context, m *create) {
-	t.create, t.card = m, m.Card
-	code := payment.Unacceptable(&m.Request, m.Hosted)
+	t.create, t.submission.card = m, m.Card
+	lacks := payment.Unacceptable(&m.Request, m.Hosted)
+	search := admission.Search{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
+	var task admission.Task
 	switch {
-	case code != "" && (m.Hosted || code != payment.AmountOutOfRange):
-		t.reject(c, payment.Failure{Code: code})
+	case lacks != "" && (m.Hosted || lacks != payment.AmountOutOfRange):
+		t.admission, task = admission.Refuse(search, lacks)
 	case m.Hosted:
 		t.commit(c, t.at(c).Host(m.id, m.Partner.Number, m.Request), m)
-	default: // whatever its amount it is an attempt
-		t.judge(c, wanted{org: t.key.Org, partner: m.Partner, request: &m.Request}, m.Card, nil, payment.Failure{Code: code})
-	}
-}
-
-// creates goes on with a create that nothing has spoken against.
-func (t *transaction) creates(c *actors.Context, terms *payment.Terms) {
-	m := t.create
-	d := t.at(c).Create(m.id, m.Partner.Number, m.Request, terms)
-	if len(d.Funds) == 0 || len(terms.Bounds) > 0 { // the writer judges limits before funds
-		t.commit(c, d, m)
 		return
+	default: // whatever its amount is, it is an attempt
+		search.At = ledger.MicrosOf(c.Now())
+		t.admission, task = admission.Start(search, lacks)
 	}
-	t.decision = d
-	g := &d.Funds[0]
-	service, key := t.service, t.key
-	service.admission.Admit(g.Org, g.Account, d.Record.WithFee, g.Overdraft, func(ok bool) {
-		service.registry.Tell(key, admitted{ok})
-	})
-	c.Expect()
-}
-
-func (t *transaction) admitted(c *actors.Context, ok bool) {
-	if t.create == nil {
-		return // answered by a panic meanwhile
-	}
-	if !ok {
-		t.reject(c, payment.Failure{Code: payment.InsufficientBalance})
-		return
-	}
-	t.commit(c, t.decision, t.create)
-}
-
-func (t *transaction) reject(c *actors.Context, reason payment.Failure) {
-	m := t.create
-	request := m.Request
-	request.Asset = t.resolved(request.Asset)
-	d := t.at(c).Reject(m.id, m.Partner.Number, request, reason, t.looked(c, reason)...)
-	d.Record.Hosted = m.Hosted
-	t.commit(c, d, m)
+	t.admit(c, m, task)
 }
 
 // createRefused turns what the writer refused into the create's outcome.
 func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledger.Refusal, r posting.Receipt) {
-	switch refusal.Code {
-	case ledger.ClaimTaken:
-		t.drop()
+	objection := t.objection(refusal, r)
+	switch {
+	case refusal.Code == ledger.ClaimTaken:
+		t.submission.wipe()
+		t.lose(c, m)
 		t.create = nil
-		t.uncount()
 		if m.claimsKey() && r.Claim == 0 {
 			m.answer(keyTaken(&m.Key, r.Owner))
 			return
 		}
 		id, err := uuid.FromBytes(r.Owner)
 		m.answer(reply{existing: id, err: err})
-	case ledger.LimitExceeded:
-		t.reject(c, t.decision.Breach(r.Counter))
-	case ledger.InsufficientFunds:
-		t.reject(c, payment.Failure{Code: payment.InsufficientBalance})
-	case ledger.OutOfRange:
-		t.reject(c, payment.Failure{Code: payment.AmountOutOfRange})
+	case !objection.IsZero() && t.admission.State() != "":
+		t.admit(c, m, t.admission.Object(objection))
 	default: // also the random id of a new record that is in use
 		t.giveUp(m, refusal)
 	}

@@ -1,11 +1,6 @@
 package payment
 
-import (
-	"slices"
-
-	"mizan/actors"
-	"mizan/ledger/directory"
-)
+import "mizan/actors"
 
 // Send sends a message to a transaction's actor.
 func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
@@ -62,39 +57,3 @@ func (s *Service) sendOperation(m *operation) <-chan error {
 
 // MaxStashed is how many operations wait for the answer to a call at most.
 const MaxStashed = maxStashed
-
-// Bounds of what a day keeps of limits.
-const (
-	MaxKept = maxKept
-	MaxSets = maxSets
-)
-
-// KeptPartners is of how many partners a day keeps what bounds their payments, and
-// of how many the next one does, after so many have paid.
-func KeptPartners(paid int) (today, tomorrow int64) {
-	s, of := new(Service), new(chosen)
-	of.add(0)
-	limits := []*directory.Limit{{Kind: directory.DailyVolume}}
-	for range paid {
-		s.day(1).bounds(slices.Clone(limits), of)
-	}
-	today = s.today.Load().kept.Load()
-	s.day(2).bounds(limits, of)
-	return today, s.today.Load().kept.Load()
-}
-
-// KeptSets is of how many sets of a partner's limits a day keeps what they make of
-// a payment, after so many different ones have bound one, and the last again.
-func KeptSets(different int) int {
-	s, limits := new(Service), make([]*directory.Limit, different)
-	for i := range limits {
-		limits[i] = &directory.Limit{Kind: directory.DailyVolume}
-	}
-	for i := range different + 1 {
-		of := new(chosen)
-		of.add(min(i, different-1))
-		s.day(1).bounds(limits, of)
-	}
-	kept, _ := s.today.Load().sets.Load(&limits[0])
-	return len(kept.(*boundSets).all)
-}

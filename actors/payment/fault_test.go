@@ -14,6 +14,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -132,7 +133,7 @@ func (h *house) touch(id ledger.ID) {
 	r := h.whole(h.Find(org, id))
 	answer := make(chan error, 1)
 	h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
-		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: live.Encode(r.Record), Due: r.Stamp.Due,
+		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
 		List:   posting.List{Partner: r.Record.Partner, Env: uint8(r.Record.Asset.Env)},
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })
@@ -143,7 +144,7 @@ func (h *house) touch(id ledger.ID) {
 
 // What the writer refuses because the record has moved meanwhile is decided on again.
 func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
+	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, c := range map[string]struct {
 		outcome actors.Outcome
 		want    payment.Status

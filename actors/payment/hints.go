@@ -17,13 +17,13 @@ type Examiner interface {
 }
 
 // hint says that something may have become of a transaction at its terminal.
-type hint struct{ terminal ledger.ID }
+type providerUpdate struct{ terminal ledger.ID }
 
 // Refuse implements actors.Refusable: nobody waits, and what is lost is polled for.
-func (*hint) Refuse(error) {}
+func (*providerUpdate) Refuse(error) {}
 
 // LogValue implements slog.LogValuer.
-func (*hint) LogValue() slog.Value { return slog.StringValue("hint") }
+func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("hint") }
 
 // Hint has the provider asked at once how a transaction stands that the terminal
 // says it has news of. Nothing is taken from the news itself. A transaction that
@@ -37,17 +37,17 @@ func (s *Service) Hint(org, terminal, id ledger.ID) error {
 	if err != nil {
 		return err
 	}
-	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, &hint{terminal})
+	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, &providerUpdate{terminal})
 }
 
 // hinted asks the provider; later, if it is being asked something: the answer that
 // is on its way may be older than the news.
-func (t *transaction) hinted(c *actors.Context, m *hint) {
+func (t *transaction) hinted(c *actors.Context, m *providerUpdate) {
 	if !t.load() || t.record.Terminal != m.terminal {
 		return
 	}
 	if c.Expecting() > 0 || c.Committing() {
-		t.news = m
+		t.deferred.update = m
 		return
 	}
 	r := t.record

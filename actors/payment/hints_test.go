@@ -42,13 +42,13 @@ func (h *house) hint(terminal, id ledger.ID) {
 	h.runtime.Quiesce()
 }
 
-func saying(v actors.Verdict) func(context.Context, *actors.Question) actors.Outcome {
+func saying(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
 	return func(context.Context, *actors.Question) actors.Outcome { return actors.Outcome{Verdict: v} }
 }
 
 func TestAHintHasTheProviderAskedAtOnce(t *testing.T) {
 	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
-		r := &rail{inquire: saying(actors.VerdictCharged)}
+		r := &rail{inquire: saying(payment.VerdictCharged)}
 		h := openAs(t, func(h *house) { h.on(r) })
 		id := h.create(payment.Payment, card, 70, "").Record.ID
 		h.is(id, status, "")
@@ -59,7 +59,7 @@ func TestAHintHasTheProviderAskedAtOnce(t *testing.T) {
 
 // Nothing is taken from the news: only the provider's answer counts.
 func TestAHintThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
-	r := &rail{inquire: saying(actors.VerdictPending)}
+	r := &rail{inquire: saying(payment.VerdictPending)}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	before := h.path(id)
@@ -74,7 +74,7 @@ func TestAHintThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
 }
 
 func TestAHintOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
-	r := &rail{inquire: saying(actors.VerdictCharged)}
+	r := &rail{inquire: saying(payment.VerdictCharged)}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	h.hint(h.terminals[1].ID, id)
@@ -94,11 +94,11 @@ func TestAHintThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *testing.T) 
 	r := &rail{}
 	r.inquire = func(context.Context, *actors.Question) actors.Outcome {
 		if r.inquired.Load() > 1 {
-			return actors.Outcome{Verdict: actors.VerdictCharged}
+			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
 		close(asked)
 		<-release
-		return actors.Outcome{Verdict: actors.VerdictPending}
+		return actors.Outcome{Verdict: payment.VerdictPending}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
@@ -122,7 +122,7 @@ func TestAHintAboutARefundAsksForTheRefund(t *testing.T) {
 	r := &rail{}
 	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
 		questions = append(questions, *q)
-		return actors.Outcome{Verdict: actors.VerdictCharged}
+		return actors.Outcome{Verdict: payment.VerdictCharged}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000007726", 70, "").Record.ID
@@ -193,11 +193,11 @@ func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
 	r := &rail{}
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		told = append(told, call.Remembered)
-		return actors.Outcome{Verdict: actors.VerdictPending, Meta: []byte(`{"their_id":"7"}`), Again: time.Second}
+		return actors.Outcome{Verdict: payment.VerdictPending, Meta: []byte(`{"their_id":"7"}`), Again: time.Second}
 	}
 	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
 		told = append(told, q.Remembered)
-		return actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{Page: "https://rail.example"}, Again: time.Second}
+		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID

@@ -4,6 +4,8 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/payment/admission"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -23,7 +25,7 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 		if err != nil || !found {
 			return err == nil, err
 		}
-		r, err := Decode(stored.Payload)
+		r, err := paymentcodec.Decode(stored.Payload)
 		if err != nil {
 			return false, err
 		}
@@ -35,6 +37,6 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 		} else if !row.First {
 			return true, nil
 		}
-		return attemptedAt(r, func(at ledger.Micros, a *directory.Attempt) bool { return fn(row.Booked, at, a) }), nil
+		return admission.Attempts(r, func(at ledger.Micros, a *directory.Attempt) bool { return fn(row.Booked, at, a) }), nil
 	})
 }

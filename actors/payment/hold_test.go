@@ -205,13 +205,13 @@ func (r *rail) says(operation actors.Operation, outcomes ...actors.Outcome) *rai
 }
 
 var (
-	lostAnswer = actors.Outcome{Verdict: actors.VerdictUnknown}
-	notKnown   = actors.Outcome{Verdict: actors.VerdictNotFound}
-	done       = actors.Outcome{Verdict: actors.VerdictCharged}
+	lostAnswer = actors.Outcome{Verdict: payment.VerdictUnknown}
+	notKnown   = actors.Outcome{Verdict: payment.VerdictNotFound}
+	done       = actors.Outcome{Verdict: payment.VerdictCharged}
 )
 
 func TestACommitThatTheRailRefusesLeavesTheHoldAsItWas(t *testing.T) {
-	r := scripted(actors.Capture, actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "too_late"}})
+	r := scripted(actors.Capture, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "too_late"}})
 	h := twoPhased(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	if r := h.must(h.Commit(part(id, 0))); r.Status != payment.PaymentHeld || why(r.Failure) != "too_late" {
@@ -232,8 +232,8 @@ func TestWhileACommitIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 		calls  int
 	}{
 		{"done", []actors.Outcome{done}, payment.Charged, "", "100070 / 0", 1},
-		{"pending, then done", []actors.Outcome{{Verdict: actors.VerdictPending, Again: time.Second}, done}, payment.Charged, "", "100070 / 0", 1},
-		{"refused", []actors.Outcome{{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.PaymentHeld, "no", "100000 / 0", 1},
+		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending, Again: time.Second}, done}, payment.Charged, "", "100070 / 0", 1},
+		{"refused", []actors.Outcome{{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.PaymentHeld, "no", "100000 / 0", 1},
 		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, payment.Charged, "", "100070 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestWhileACommitIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 }
 
 func TestAHoldThatTheRailHasCapturedByItselfIsChargedWhenItShouldExpire(t *testing.T) {
-	r := scripted(actors.Void, actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "captured"}})
+	r := scripted(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "captured"}})
 	r.inquire = func(context.Context, *actors.Question) actors.Outcome { return done }
 	h := twoPhased(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -274,7 +274,7 @@ func TestAHoldThatTheRailHasCapturedByItselfIsChargedWhenItShouldExpire(t *testi
 // A hold that falls due while its commit is unknown is not given up before the
 // commit's answer.
 func TestAHoldDoesNotExpireUnderACommit(t *testing.T) {
-	r := scripted(actors.Capture, lostAnswer).says(actors.Capture, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Hour}, done)
+	r := scripted(actors.Capture, lostAnswer).says(actors.Capture, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, done)
 	h := twoPhased(t, func(h *house) {
 		h.set(0, func(s *directory.Settings) { s.HoldTTL = time.Minute })
 		h.on(r)
@@ -296,7 +296,7 @@ func TestAHoldThatTheRailHasCapturedAfterALostCommitIsChargedForThatMuch(t *test
 		case actors.Capture:
 			return lostAnswer
 		case actors.Void:
-			return actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "captured"}}
+			return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "captured"}}
 		}
 		return r.Provider.Submit(ctx, call)
 	}

@@ -151,10 +151,10 @@ func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
 func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 	r := &rail{
 		submit: func(context.Context, *actors.Call) actors.Outcome {
-			return actors.Outcome{Verdict: actors.VerdictUnknown, Again: time.Second}
+			return actors.Outcome{Verdict: payment.VerdictUnknown, Again: time.Second}
 		},
 		inquire: func(context.Context, *actors.Question) actors.Outcome {
-			return actors.Outcome{Verdict: actors.VerdictCharged}
+			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
@@ -306,10 +306,10 @@ func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 		}
 		r := &rail{submit: func(context.Context, *actors.Call) actors.Outcome {
 			fail.Store(true)
-			return actors.Outcome{Verdict: actors.VerdictUnknown}
+			return actors.Outcome{Verdict: payment.VerdictUnknown}
 		}}
 		r.inquire = func(context.Context, *actors.Question) actors.Outcome {
-			return actors.Outcome{Verdict: actors.VerdictCharged}
+			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
 		h.on(r)
 	})
@@ -328,7 +328,7 @@ func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
 	r := &rail{submit: func(ctx context.Context, _ *actors.Call) actors.Outcome {
 		<-ctx.Done()
-		return actors.Outcome{Verdict: actors.VerdictUnknown}
+		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}}
 	h := openAs(t, func(h *house) { h.on(r); h.inquire = 20 * time.Millisecond })
 	soon(t, "the create is answered", func() {

@@ -131,7 +131,7 @@ func (b broken) Inquire(ctx context.Context, q *actors.Question) actors.Outcome 
 	return b.Provider.Inquire(ctx, q)
 }
 
-func TestAnAdapterThatPanicsHasSaidNothingAndIsInquired(t *testing.T) {
+func TestAnAdapterThatPanicsHasVerdictUnknownAndIsInquired(t *testing.T) {
 	h := open(t)
 	h.stop()
 	h.wrap = func(p actors.Provider) actors.Provider { return broken{p} }

@@ -185,7 +185,7 @@ func TestARefusedOperationDoesNotClaimItsKey(t *testing.T) {
 }
 
 func TestARepeatedCancelThatWasNotGrantedIsNotGrantedAgain(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
+	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID

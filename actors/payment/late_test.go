@@ -54,7 +54,7 @@ func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing
 
 func TestMoneyInSuspenseThatTheRailDoesNotTakeBackStaysThere(t *testing.T) {
 	h := openAs(t, func(h *house) {
-		h.on(scripted(actors.Refund, actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
+		h.on(scripted(actors.Refund, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
 	})
 	id := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	h.tells(id, actors.Settled, "")
@@ -66,7 +66,7 @@ func TestMoneyInSuspenseThatTheRailDoesNotTakeBackStaysThere(t *testing.T) {
 }
 
 func TestTheWayBackOfMoneyInSuspenseIsInquiredWhereItsAnswerIsLost(t *testing.T) {
-	r := scripted(actors.Refund, lostAnswer).says(actors.Refund, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Minute}, done)
+	r := scripted(actors.Refund, lostAnswer).says(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	h.tells(id, actors.Settled, "")
@@ -101,7 +101,7 @@ func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *te
 	}{
 		{"granted", done, done, payment.Failed, []string{lateIn, lateBack}},
 		{"unknown, then granted", lostAnswer, done, payment.Failed, []string{lateIn, lateBack}},
-		{"refused", actors.Outcome{Verdict: actors.VerdictRefused}, done, payment.Charged,
+		{"refused", actors.Outcome{Verdict: payment.VerdictRefused}, done, payment.Charged,
 			[]string{"settle posted: Dr A:provider 70, Cr L:partner:1:available 70"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *te
 }
 
 func TestAChargeThatIsReportedAsSettledIsChargedWithoutAnInquiry(t *testing.T) {
-	r := scripted(actors.Pay, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Hour})
+	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.tells(id, actors.Settled, "")
@@ -189,8 +189,8 @@ func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
 		amount uint64 // of the return
 		booked string
 	}{
-		{"refunded later", actors.Outcome{Verdict: actors.VerdictPending, Again: time.Second}, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
-		{"refused later", actors.Outcome{Verdict: actors.VerdictPending, Again: time.Second}, actors.Outcome{Verdict: actors.VerdictRefused}, 70,
+		{"refunded later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
+		{"refused later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, actors.Outcome{Verdict: payment.VerdictRefused}, 70,
 			"return posted: Cr A:provider 70, Dr L:partner:1:available 70"},
 		{"unknown, then refunded", lostAnswer, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
 	} {

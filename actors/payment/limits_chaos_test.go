@@ -116,7 +116,7 @@ func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 	r := new(rail)
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
 		<-forever
-		return actors.Outcome{Verdict: actors.VerdictUnknown}
+		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
 	h := openAs(t, func(h *house) {
 		h.limits = []*directory.Limit{day, pace}

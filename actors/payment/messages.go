@@ -96,12 +96,6 @@ func (m *await) Observes() {}
 // LogValue implements slog.LogValuer.
 func (m *await) LogValue() slog.Value { return slog.StringValue("await") }
 
-// admitted is the account's answer to a payout.
-type admitted struct{ ok bool }
-
-// Expected implements actors.Expected.
-func (admitted) Expected() {}
-
 // outcome is what the provider answered, to a submission or an inquiry. The
 // card comes back with the answer to a charge: another terminal may need it, or
 // a later step.

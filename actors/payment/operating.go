@@ -9,6 +9,7 @@ import (
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
 	"mizan/posting"
 )
 
@@ -78,7 +79,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 		d, err = at.Commit(t.record, m.amount, request)
 	case complete:
 		if d, err = at.Submit(t.record, hasText(m.material), request); err == nil {
-			t.material = m.material
+			t.submission.material = m.material
 		}
 	case choose:
 		d, err = at.Choose(t.record, m.choice, request)
@@ -138,28 +139,17 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 	if request.Asset.Network == "" {
 		request.Asset.Network = with.Credentials.Network
 	}
-	w := wanted{org: t.key.Org, partner: partner, request: &request, route: with.Route}
-	if with.Route != "" && !t.service.offers(&w) {
+	search := admission.Search{Org: t.key.Org, Partner: partner, Request: &request, Route: with.Route, At: ledger.MicrosOf(c.Now())}
+	if with.Route != "" && !search.Offers(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
 		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")
 		refusal.Field = "route"
 		t.refuse(m, refusal)
 		return
 	}
-	t.card, t.browser = with.Card, with.Browser
-	t.judge(c, w, with.Card, m, payment.Failure{})
-}
-
-// proceeds goes on with one that nothing has spoken against.
-func (t *transaction) proceeds(c *actors.Context, m *operation, at ledger.Micros, terms *payment.Terms) {
-	m.with.Credentials.Attempted = at
-	t.commit(c, t.at(c).Continue(t.record, m.with.Credentials, terms), m)
-}
-
-// refuseContinue rejects a hosted transaction whose payer has brought credentials.
-func (t *transaction) refuseContinue(c *actors.Context, m *operation, reason payment.Failure) {
-	with := m.with.Credentials
-	with.Network = t.resolved(t.record.Asset).Network
-	t.commit(c, t.at(c).RefuseContinue(t.record, with, reason, t.looked(c, reason)...), m)
+	t.submission.card, t.submission.browser = with.Card, with.Browser
+	var task admission.Task
+	t.admission, task = admission.Start(search, "")
+	t.admit(c, m, task)
 }
 
 // returned asks the provider how the charge of a payer stands who came back.
@@ -180,25 +170,23 @@ func (t *transaction) returned(c *actors.Context, at payment.Case, request ledge
 
 // operationRefused turns what the writer refused into the operation's answer.
 func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
-	continues := m.what == proceed
+	objection := t.objection(refusal, r)
 	switch {
 	case refusal.Code == ledger.ClaimTaken:
-		t.unjudge(c)
+		t.lose(c, m)
+		t.withdraw(c)
 		m.answer(keyTaken(&m.Key, r.Owner))
 	case refusal.Code == ledger.StaleVersion:
-		t.uncount()
+		t.lose(c, m)
 		t.operate(c, m)
-	case continues && refusal.Code == ledger.LimitExceeded:
-		t.refuseContinue(c, m, t.decision.Breach(r.Counter))
-	case continues && refusal.Code == ledger.InsufficientFunds:
-		t.refuseContinue(c, m, payment.Failure{Code: payment.InsufficientBalance})
-	case continues && refusal.Code == ledger.OutOfRange:
-		t.refuseContinue(c, m, payment.Failure{Code: payment.AmountOutOfRange})
+	case m.what == proceed && !objection.IsZero():
+		t.admit(c, m, t.admission.Object(objection))
 	case refusal.Code == ledger.OutOfRange:
-		t.drop()
+		t.submission.wipe()
 		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "the totals have no room for it"))
 	default:
-		t.unjudge(c)
+		t.lose(c, m)
+		t.withdraw(c)
 		m.Refuse(refusal)
 	}
 }
@@ -216,7 +204,7 @@ func (t *transaction) reported(c *actors.Context, m reported) {
 	switch m.What {
 	case actors.TakenBack:
 		if !t.takeBack(c, m) {
-			t.taken = &m
+			t.deferred.taken = &m
 		}
 	case actors.Corrected:
 		if d, ok := t.at(c).Corrected(t.record, m.failure()); ok {
@@ -224,21 +212,21 @@ func (t *transaction) reported(c *actors.Context, m reported) {
 		}
 	case actors.Settled:
 		if !t.settle(c, m) {
-			t.settled = &m
+			t.deferred.settled = &m
 		}
 	}
 }
 
 // takeUp takes up what a rail said unasked while something else was under way.
 func (t *transaction) takeUp(c *actors.Context) {
-	if m := t.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
-		t.settled = nil
+	if m := t.deferred.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
+		t.deferred.settled = nil
 	}
-	if m := t.taken; m != nil && t.record != nil && !c.Committing() && t.takeBack(c, *m) {
-		t.taken = nil
+	if m := t.deferred.taken; m != nil && t.record != nil && !c.Committing() && t.takeBack(c, *m) {
+		t.deferred.taken = nil
 	}
-	if m := t.news; m != nil && c.Expecting() == 0 && !c.Committing() {
-		t.news = nil
+	if m := t.deferred.update; m != nil && c.Expecting() == 0 && !c.Committing() {
+		t.deferred.update = nil
 		t.hinted(c, m)
 	}
 }
@@ -250,7 +238,7 @@ func (t *transaction) settle(c *actors.Context, m reported) (done bool) {
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
 		return false
 	}
-	if d, ok := t.at(c).Answered(r, payment.Answer{Verdict: payment.SaidCharged}); ok {
+	if d, ok := t.at(c).Answered(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
 		t.commit(c, d, m)
 	}
 	return true

@@ -122,9 +122,9 @@ func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 	}{
 		{"done", []actors.Outcome{done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"lost again and again, then done", []actors.Outcome{lostAnswer, lostAnswer, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"pending, then done", []actors.Outcome{{Verdict: actors.VerdictPending}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"pending, then refused", []actors.Outcome{{Verdict: actors.VerdictPending}, {Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.Charged, "no", "100070 / 0", 1},
-		{"an inquiry that never left, then done", []actors.Outcome{{Verdict: actors.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"pending, then refused", []actors.Outcome{{Verdict: payment.VerdictPending}, {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.Charged, "no", "100070 / 0", 1},
+		{"an inquiry that never left, then done", []actors.Outcome{{Verdict: payment.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"not known once", []actors.Outcome{notKnown, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, payment.Refunded, "refunded", "100000 / 0", 2},
 	} {
@@ -149,8 +149,8 @@ func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 }
 
 func TestAFurtherRefundThatIsRefusedLeavesThePaymentRefunded(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no more"}}
-	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: actors.VerdictPending, Again: time.Second}} {
+	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no more"}}
+	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: payment.VerdictPending, Again: time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			r := scripted(actors.Refund, done, second).says(actors.Refund, refused)
 			h := openAs(t, func(h *house) { h.on(r) })

@@ -138,10 +138,10 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 }
 
 // publishes opens a house whose rail asks for an action and publishes it anew so.
-func publishes(t *testing.T, action actors.Action, reissue func(h *house, q *actors.Question) actors.Outcome) (*house, *publisher, ledger.ID) {
+func publishes(t *testing.T, action payment.Action, reissue func(h *house, q *actors.Question) actors.Outcome) (*house, *publisher, ledger.ID) {
 	t.Helper()
 	p := new(publisher)
-	p.rail = scripted(actors.Pay, actors.Outcome{Verdict: actors.VerdictAction, Action: &action}).says(actors.Void, done)
+	p.rail = scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).says(actors.Void, done)
 	h := openAs(t, func(h *house) {
 		h.scripted = true
 		h.wrap = func(inner actors.Provider) actors.Provider { p.rail.Provider = inner; return p }
@@ -153,12 +153,12 @@ func publishes(t *testing.T, action actors.Action, reissue func(h *house, q *act
 // The address of the rail's own page may end before the payer's time does.
 func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 	n := 1
-	h, p, id := publishes(t, actors.Action{Page: "https://rail.example/1", PageUntil: start.Add(10 * time.Minute)}, func(h *house, q *actors.Question) actors.Outcome {
+	h, p, id := publishes(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(h *house, q *actors.Question) actors.Outcome {
 		if q.Acting {
 			t.Error("the rail is told that the action is known")
 		}
 		n++
-		return actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: h.clock.Now().Add(10 * time.Minute)}}
+		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: ledger.MicrosOf(h.clock.Now().Add(10 * time.Minute))}}
 	})
 	h.advance(10*time.Minute - time.Microsecond)
 	h.must(h.Current(of(id), true))
@@ -180,16 +180,16 @@ func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 
 // A rail that can't say keeps nobody from reading, and what it says of the charge counts.
 func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
-	expiring := actors.Action{Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: start.Add(time.Minute)}
+	expiring := payment.Action{Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute))}
 	for name, c := range map[string]struct {
 		answer actors.Outcome
 		status payment.Status
 	}{
 		"nothing":           {lostAnswer, payment.ActionRequired},
-		"that it waits":     {actors.Outcome{Verdict: actors.VerdictAction}, payment.ActionRequired},
-		"the same again":    {actors.Outcome{Verdict: actors.VerdictAction, Action: &expiring}, payment.ActionRequired},
+		"that it waits":     {actors.Outcome{Verdict: payment.VerdictAction}, payment.ActionRequired},
+		"the same again":    {actors.Outcome{Verdict: payment.VerdictAction, Action: &expiring}, payment.ActionRequired},
 		"that it is paid":   {done, payment.Charged},
-		"that it is denied": {actors.Outcome{Verdict: actors.VerdictRefused}, payment.Rejected},
+		"that it is denied": {actors.Outcome{Verdict: payment.VerdictRefused}, payment.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, p, id := publishes(t, expiring, func(*house, *actors.Question) actors.Outcome { return c.answer })
@@ -208,8 +208,8 @@ func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
 
 // A provider whose actions have no end is never asked.
 func TestAProviderThatPublishesOnceIsNotAskedAgain(t *testing.T) {
-	r := scripted(actors.Pay, actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{
-		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: start.Add(time.Minute),
+	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
+		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).says(actors.Void, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID

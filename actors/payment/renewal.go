@@ -125,7 +125,7 @@ func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 func (t *transaction) said(m *outcome) payment.Answer {
 	a := toAnswer(m)
 	r := t.record
-	keeps := a.Verdict == payment.SaidCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil
+	keeps := a.Verdict == payment.VerdictCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil
 	if n := len(m.Token); !keeps || n == 0 || n > actors.MaxToken || !utf8.ValidString(string(m.Token)) {
 		return a
 	}
@@ -170,7 +170,7 @@ func (t *transaction) takeToken(call *actors.Call) bool {
 
 // lacking answers a renewal whose credential can't be had: it was never sent.
 func lacking() actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
+	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
 }
 
 // tokenContext ties a sealed token to its payment, and tells it from a card.

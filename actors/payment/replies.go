@@ -9,6 +9,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -111,7 +112,7 @@ func encodeReply(r *Result) []byte {
 	} {
 		payload = binary.AppendUvarint(payload, n)
 	}
-	return append(payload, Encode(r.Record)...)
+	return append(payload, paymentcodec.Encode(r.Record)...)
 }
 
 // OpenReply reads the payload of a ledger.Reply about a transaction, with the keys that
@@ -133,7 +134,7 @@ func decodeReply(rest []byte) (Result, error) {
 		}
 		n[i], rest = v, rest[size:]
 	}
-	record, err := Decode(rest)
+	record, err := paymentcodec.Decode(rest)
 	if err != nil {
 		return Result{}, fmt.Errorf("reply: %w", err)
 	}

@@ -38,7 +38,7 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 				if call.Operation == c.operation {
 					names = append(names, call.Request)
 					if lost++; lost == 1 {
-						return actors.Outcome{Verdict: actors.VerdictUnknown} // it never left
+						return actors.Outcome{Verdict: payment.VerdictUnknown} // it never left
 					}
 				}
 				return r.Provider.Submit(ctx, call)

@@ -61,10 +61,10 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 			return nil, nil
 		},
 		submit: func(context.Context, *actors.Call) actors.Outcome {
-			return actors.Outcome{Verdict: actors.VerdictUnknown, Again: time.Millisecond}
+			return actors.Outcome{Verdict: payment.VerdictUnknown, Again: time.Millisecond}
 		},
 		inquire: func(context.Context, *actors.Question) actors.Outcome {
-			return actors.Outcome{Verdict: actors.VerdictCharged}
+			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
 	h := openAs(t, func(h *house) { h.real = true; h.on(r) })
@@ -84,10 +84,10 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 		var due atomic.Bool
 		r := &rail{
 			submit: func(context.Context, *actors.Call) actors.Outcome {
-				return actors.Outcome{Verdict: actors.VerdictUnknown}
+				return actors.Outcome{Verdict: payment.VerdictUnknown}
 			},
 			inquire: func(context.Context, *actors.Question) actors.Outcome {
-				return actors.Outcome{Verdict: actors.VerdictCharged}
+				return actors.Outcome{Verdict: payment.VerdictCharged}
 			},
 		}
 		var id ledger.ID

@@ -3,7 +3,6 @@ package payment
 import (
 	"fmt"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +13,8 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -93,7 +94,7 @@ type Service struct {
 	returnURL func(org, id ledger.ID, until time.Time) string
 	registry  *actors.Registry[actors.RecordKey]
 	circuits  *circuits
-	today     atomic.Pointer[day]
+	volumes   admission.Volumes
 	onRenewal func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // written before the runtime starts
 	observe   func(ledger.ID, payment.Status, *payment.Record)
 }
@@ -246,7 +247,7 @@ func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	record, err := Decode(stored.Payload)
+	record, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
 		return Result{}, false, fmt.Errorf("transaction %v: %w", id, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
 	"mizan/posting"
 )
 
@@ -21,21 +22,36 @@ type transaction struct {
 	record  *payment.Record // nil: not loaded, or not created yet
 	stamp   posting.Stamp
 
-	create   *create          // until its Change is durable or refused
-	judging  *judging         // until its attempt is counted
-	judged   *judging         // until what it led to is durable
-	counted  *counting        // until then, where nothing else of it was to be kept
-	overdue  *actors.Due      // came while judging
-	card     *secret.Card     // until no provider needs it
-	browser  []byte           // browser_data, until the provider has it
-	material []byte           // what the payer's side submitted, until the provider has it
-	decision payment.Decision // being made durable; afterwards only its Counters, as room for the next one's
-	cause    any              // the message that led to it, to decide again
-	stashed  []*operation     // wait for the provider's answer to what is under way
-	waiters  []*caller
-	settled  *reported // money has moved after all: said while something else is under way
-	taken    *reported // settled money was taken back, before we heard that it had settled or beside a refund
-	news     *hint     // came while the provider was being asked
+	create     *create             // until its Change is durable or refused
+	admission  admission.Admission // until its Change is durable
+	overdue    *actors.Due         // came while the velocity limits were asked
+	submission submission
+	decision   payment.Decision // being made durable; afterwards only its Counters, as room for the next one's
+	cause      any              // the message that is being admitted, or that led to the decision: to decide again
+	stashed    []*operation     // wait for the provider's answer to what is under way
+	waiters    []*caller
+	deferred   deferred
+}
+
+// submission is what is passed on to the provider and never stored.
+type submission struct {
+	card     *secret.Card // until no provider needs it
+	browser  []byte       // browser_data, until the provider has it
+	material []byte       // what the payer's side submitted, until the provider has it
+}
+
+// wipe overwrites what is secret and forgets all of it.
+func (s *submission) wipe() {
+	s.card.Wipe()
+	clear(s.material)
+	*s = submission{}
+}
+
+// deferred is what a rail reported while something else was under way.
+type deferred struct {
+	settled *reported       // money has moved after all
+	taken   *reported       // settled money was taken back, before we knew that it had settled or beside a refund
+	update  *providerUpdate // the provider is to be asked again
 }
 
 // maxStashed bounds the operations that wait for one answer.
@@ -46,10 +62,10 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *create:
 		t.begin(c, m)
-	case paced:
-		t.paced(c, m)
-	case admitted:
-		t.admitted(c, m.ok)
+	case velocityResult:
+		t.velocity(c, m)
+	case fundsResult:
+		t.funds(c, m.covered)
 	case outcome:
 		t.heard(c, m)
 	case actors.Due:
@@ -60,7 +76,7 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 		t.await(c, m)
 	case reported:
 		t.reported(c, m)
-	case *hint:
+	case *providerUpdate:
 		t.hinted(c, m)
 	case renew:
 		t.renew(c, m)
@@ -83,7 +99,7 @@ func (t *transaction) goOn(c *actors.Context) {
 // Idle implements actors.Behaviour.
 func (t *transaction) Idle() bool {
 	t.forget()
-	return t.create == nil && len(t.waiters) == 0 && t.settled == nil && t.taken == nil && len(t.stashed) == 0
+	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.taken == nil && len(t.stashed) == 0
 }
 
 // forget lets those go who wait no more.
@@ -93,7 +109,7 @@ func (t *transaction) forget() {
 
 // Failed implements actors.Behaviour.
 func (t *transaction) Failed(*actors.Context) {
-	t.drop()
+	t.submission.wipe()
 	failure := ledger.Refuse("payment", ledger.Internal, "an internal error; read the transaction or repeat its txid")
 	if t.create != nil {
 		t.create.Refuse(failure)
@@ -101,27 +117,17 @@ func (t *transaction) Failed(*actors.Context) {
 	if m, ok := t.cause.(*operation); ok {
 		m.Refuse(failure)
 	}
-	if t.judging != nil && t.judging.operation != nil {
-		t.judging.operation.Refuse(failure)
-	}
 	for _, m := range t.stashed {
 		m.Refuse(failure)
 	}
 	for _, w := range t.waiters {
 		w.answer(reply{err: failure})
 	}
-	for _, m := range []*reported{t.settled, t.taken} {
+	for _, m := range []*reported{t.deferred.settled, t.deferred.taken} {
 		if m != nil {
 			t.service.registry.Tell(t.key, *m)
 		}
 	}
-}
-
-// drop forgets what only the provider was to know.
-func (t *transaction) drop() {
-	t.card.Wipe()
-	clear(t.material)
-	t.card, t.browser, t.material = nil, nil, nil
 }
 
 // moved tells of the status that a durable decision leads to.
@@ -146,7 +152,7 @@ func (t *transaction) moved(d *payment.Decision) {
 // a restart. What the provider did not know yet is never asked earlier: the
 // call may still be on its way to it.
 func (t *transaction) due(c *actors.Context, m actors.Due) {
-	if t.judging != nil {
+	if t.admission.Waits() {
 		t.overdue = &m
 		return
 	}
@@ -169,6 +175,14 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 		t.unasked(err)
 	case !early: // what was woken early comes again at its instant
 		c.Runtime.Postpone(ledger.Transaction, m)
+	}
+}
+
+// resumeDue takes up the due work that came while the velocity limits were asked.
+func (t *transaction) resumeDue(c *actors.Context) {
+	if m := t.overdue; m != nil {
+		t.overdue = nil
+		t.due(c, *m)
 	}
 }
 
@@ -217,12 +231,18 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	if r.Err != nil {
 		t.refused(c, cause, r)
 		if !c.Committing() {
-			t.decision, t.cause = payment.Decision{}, nil
+			t.decision = payment.Decision{}
+			if !t.admission.Waits() {
+				t.cause = nil
+			}
 		}
 		t.goOn(c)
 		return
 	}
-	t.decision, t.cause, t.judged, t.counted, t.overdue = payment.Decision{Counters: d.Counters}, nil, nil, nil, nil // the writer is done with them
+	t.decision, t.cause, t.overdue = payment.Decision{Counters: d.Counters}, nil, nil // the writer is done with them
+	if t.admission.State() != "" {
+		t.admission = admission.Admission{}
+	}
 	if m := t.create; m != nil {
 		t.create = nil
 		t.waiters = append(t.waiters, m.caller)
@@ -243,13 +263,13 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 // not know yet it is only asked when that is due.
 func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
-		t.drop() // nobody else needs the card
+		t.submission.wipe() // nobody else needs the card
 	}
 	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.NotKnown() {
 		return
 	}
 	if err := t.ask(c, ask, false); err != nil {
-		t.drop()
+		t.submission.wipe()
 		t.unasked(err) // the due instant finds that nothing was submitted
 	}
 }
@@ -269,8 +289,8 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 		t.createRefused(c, m, refusal, r)
 	case *operation:
 		t.operationRefused(c, m, refusal, r)
-	case *elsewhere:
-		t.elsewhereRefused(c, m, r)
+	case *failover:
+		t.failoverRefused(c, m, r)
 	case outcome:
 		t.heard(c, m)
 	case actors.Due:
@@ -284,8 +304,9 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 
 // giveUp answers whoever waits for what could not be stored.
 func (t *transaction) giveUp(cause any, err error) {
-	t.drop()
+	t.submission.wipe()
 	t.uncount()
+	t.admission = admission.Admission{}
 	if t.create != nil {
 		t.create.Refuse(err)
 		t.create = nil

@@ -13,6 +13,7 @@ import (
 	live "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -119,10 +120,10 @@ func (s *seen) heard(about made, o actors.Outcome) {
 	defer s.mu.Unlock()
 	charge := about.operation == actors.Pay || about.operation == actors.PayOut
 	switch {
-	case !charge && o.Verdict == actors.VerdictNotFound:
+	case !charge && o.Verdict == payment.VerdictNotFound:
 		s.again[about.reference]++
-	case o.Verdict == actors.VerdictUnknown || o.Verdict == actors.VerdictNotSent: // silence says nothing
-	case charge && (o.Verdict == actors.VerdictReady || o.Verdict == actors.VerdictAction):
+	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // silence says nothing
+	case charge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
 		s.again[about.reference] = 2
 	default:
 		delete(s.again, about.reference)
@@ -173,7 +174,7 @@ func (w *witness) intended(call *actors.Call) {
 		w.h.t.Errorf("%v %v: there is no intent (%v)", call.Operation, call.Reference, err)
 		return
 	}
-	r, err := live.Decode(stored.Payload)
+	r, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
 		w.h.t.Error(err)
 		return
@@ -211,7 +212,7 @@ func waits(r *payment.Record) bool {
 func (h *house) transactions(v *posting.View, fn func(r *payment.Record, s posting.Stamp)) {
 	h.t.Helper()
 	err := v.Records(org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
-		r, err := live.Decode(stored.Payload)
+		r, err := paymentcodec.Decode(stored.Payload)
 		if err == nil {
 			fn(r, stored.Stamp)
 		}

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  1. An adapter answers with a verdict, never with a guess: what it can't know
-//     is actors.VerdictUnknown, and an inquiry finds out.
+//     is payment.VerdictUnknown, and an inquiry finds out.
 //  2. An adapter makes a call once. Whether to call at all, or again, is decided
 //     above it, where the call's intent is durable.
 //  3. No adapter logs, keeps or returns a card.

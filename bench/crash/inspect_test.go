@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/actors/payment"
 	"mizan/bench/server"
 	"mizan/internal/clock"
 	"mizan/internal/testkit"
 	"mizan/ledger"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -140,7 +140,7 @@ func (c *campaign) compareStore() {
 		v := j.View()
 		defer v.Close()
 		return v.Records(uuid.MustParse(c.book.organization), ledger.Transaction, func(id ledger.ID, stored posting.Record) (bool, error) {
-			r, err := payment.Decode(stored.Payload)
+			r, err := paymentcodec.Decode(stored.Payload)
 			if err != nil {
 				return false, err
 			}

@@ -1,6 +1,9 @@
 package main
 
-import "mizan/bench"
+import (
+	"mizan/bench"
+	"mizan/cmd/mizan/cli"
+)
 
 // benchCommands are `mizan bench …`.
 type benchCommands struct {
@@ -14,38 +17,38 @@ type benchCommands struct {
 type paymentsBench struct{ bench.PaymentsConfig }
 
 // Run implements the command.
-func (c *paymentsBench) Run(s *streams) error {
-	ctx, stop := interruptible()
+func (c *paymentsBench) Run(s *cli.Streams) error {
+	ctx, stop := cli.Interruptible()
 	defer stop()
-	return bench.Payments(ctx, c.PaymentsConfig, s.out)
+	return bench.Payments(ctx, c.PaymentsConfig, s.Out)
 }
 
 // contractsBench is `mizan bench contracts`.
 type contractsBench struct{ bench.ContractsConfig }
 
 // Run implements the command.
-func (c *contractsBench) Run(s *streams) error {
-	ctx, stop := interruptible()
+func (c *contractsBench) Run(s *cli.Streams) error {
+	ctx, stop := cli.Interruptible()
 	defer stop()
-	return bench.Contracts(ctx, c.ContractsConfig, s.out)
+	return bench.Contracts(ctx, c.ContractsConfig, s.Out)
 }
 
 // ledgerBench is `mizan bench ledger`.
 type ledgerBench struct{ bench.LedgerConfig }
 
 // Run implements the command.
-func (c *ledgerBench) Run(s *streams) error {
-	ctx, stop := interruptible()
+func (c *ledgerBench) Run(s *cli.Streams) error {
+	ctx, stop := cli.Interruptible()
 	defer stop()
-	return bench.Ledger(ctx, c.LedgerConfig, s.out)
+	return bench.Ledger(ctx, c.LedgerConfig, s.Out)
 }
 
 // accessBench is `mizan bench access`.
 type accessBench struct{ bench.AccessConfig }
 
 // Run implements the command.
-func (c *accessBench) Run(s *streams) error {
-	ctx, stop := interruptible()
+func (c *accessBench) Run(s *cli.Streams) error {
+	ctx, stop := cli.Interruptible()
 	defer stop()
-	return bench.Access(ctx, c.AccessConfig, s.out)
+	return bench.Access(ctx, c.AccessConfig, s.Out)
 }

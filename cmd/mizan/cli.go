@@ -8,7 +8,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/audit"
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/client/admin"
+	"mizan/cmd/mizan/client/contracts"
+	"mizan/cmd/mizan/config"
+	"mizan/cmd/mizan/maintenance"
+	"mizan/cmd/mizan/serving"
 	"mizan/internal/mapfault"
 )
 
@@ -17,29 +23,23 @@ var version = "devel"
 
 // commands is the command line.
 type commands struct {
-	Serve     serveCommand           `cmd:"" help:"Run the server."`
-	Admin     admin.Commands         `cmd:"" help:"Administer a running server."`
-	Contracts admin.ContractCommands `cmd:"" help:"Read an organization's contracts."`
-	Token     adminTokenCommands     `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
-	Audit     auditCommands          `cmd:"" help:"Check what the store holds."`
-	Backup    backupCommands         `cmd:"" help:"Take a backup of a running server, or verify one."`
-	Restore   restoreCommand         `cmd:"" help:"Make a data directory of a backup."`
-	Bench     benchCommands          `cmd:"" help:"Measure throughput and latency."`
-	Keyring   keyringCommand         `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
-	Keys      keysCommands           `cmd:"" help:"List and rotate the keys that seal card numbers."`
-	Version   versionCommand         `cmd:"" help:"Print the version."`
-}
-
-// streams are where a command prints.
-type streams struct {
-	out io.Writer
-	err io.Writer
+	Serve     serving.Command            `cmd:"" help:"Run the server."`
+	Admin     admin.Commands             `cmd:"" help:"Administer a running server."`
+	Contracts contracts.Commands         `cmd:"" help:"Read an organization's contracts."`
+	Token     maintenance.TokenCommands  `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
+	Audit     audit.Commands             `cmd:"" help:"Check what the store holds."`
+	Backup    maintenance.BackupCommands `cmd:"" help:"Take a backup of a running server, or verify one."`
+	Restore   maintenance.RestoreCommand `cmd:"" help:"Make a data directory of a backup."`
+	Bench     benchCommands              `cmd:"" help:"Measure throughput and latency."`
+	Keyring   maintenance.KeyringCommand `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
+	Keys      maintenance.KeysCommands   `cmd:"" help:"List and rotate the keys that seal card numbers."`
+	Version   versionCommand             `cmd:"" help:"Print the version."`
 }
 
 // run is the process without its exit.
 func run(args []string, stdout, stderr io.Writer) int {
-	if err := mapfault.Exit(exitStorage, mappedFileFault); err != nil {
-		return exitCode(err, stderr)
+	if err := mapfault.Exit(cli.ExitStorage, cli.MappedFileFault); err != nil {
+		return cli.ReportExit(err, stderr)
 	}
 	var c commands
 	parser, err := kong.New(&c,
@@ -47,24 +47,24 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Description("A payment transaction service on a double-entry ledger."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(os.Exit), // --help
-		kong.ValueFormatter(describe),
+		kong.ValueFormatter(config.Describe),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
-		return exitCode(err, stderr)
+		return cli.ReportExit(err, stderr)
 	}
 	chosen, err := parser.Parse(args)
 	if err != nil {
-		return exitCode(badConfiguration(err.Error()), stderr)
+		return cli.ReportExit(cli.BadConfiguration(err.Error()), stderr)
 	}
-	return exitCode(ofAdmin(chosen.Run(&streams{out: stdout, err: stderr}, &admin.Streams{Out: stdout, Err: stderr})), stderr)
+	return cli.ReportExit(chosen.Run(&cli.Streams{Out: stdout, Err: stderr}, cli.Version(version)), stderr)
 }
 
 // versionCommand prints what this binary is.
 type versionCommand struct{}
 
 // Run implements the command.
-func (versionCommand) Run(s *streams) error {
-	_, err := fmt.Fprintf(s.out, "mizan %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func (versionCommand) Run(s *cli.Streams, version cli.Version) error {
+	_, err := fmt.Fprintf(s.Out, "mizan %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

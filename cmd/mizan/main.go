@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"os"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/serving"
 )
 
 func main() {
-	if err := hideMemory(); err != nil {
+	if err := serving.HideMemory(); err != nil {
 		fmt.Fprintf(os.Stderr, "mizan: configuration: memory: %v\n", err)
-		os.Exit(exitConfiguration)
+		os.Exit(cli.ExitConfiguration)
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

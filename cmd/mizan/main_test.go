@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,12 +21,4 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 	})
-}
-
-// oneLine wants exactly one line with the prefix on stderr.
-func oneLine(t *testing.T, stderr, prefix string) {
-	t.Helper()
-	if got := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n"); len(got) != 1 || !strings.HasPrefix(got[0], prefix) {
-		t.Errorf("stderr is %q, want one line that begins with %q", stderr, prefix)
-	}
 }

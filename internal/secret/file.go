@@ -6,9 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"mizan/internal/durable"
+	"mizan/internal/filelock"
 )
 
 const (
@@ -118,14 +118,8 @@ func holdPrivate(path string) (*os.File, error) {
 
 // holds locks the file and tells whether it still has the name.
 func holds(f *os.File, path string) (bool, error) {
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, syscall.EINTR) {
-			return false, &os.PathError{Op: "lock", Path: path, Err: err}
-		}
+	if err := filelock.Wait(f); err != nil {
+		return false, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
 	mine, err := f.Stat()
 	if err != nil {

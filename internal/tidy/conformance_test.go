@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	conformancePage = "docs/conformance.md"
-	conformanceRoom = "api/conformance" // where a test without a package is
-	ofClients       = "client"          // in place of tests: the sentence binds who calls
+	conformancePage   = "docs/conformance.md"
+	conformanceFolder = "api/conformance" // the package of a test that is named without one
+	boundClients      = "client"          // in place of tests: the sentence binds clients, not the server
 )
 
 // conformanceHeader begins every table of the page.
@@ -74,8 +74,8 @@ func textsIn(f *ast.FuncDecl) map[string]bool {
 	return texts
 }
 
-// drift is what is wrong with the page: rows without a test, tests that are not
-// there, numbers that are used twice, and tests of the conformance room that no
+// drift lists the page's faults: rows without a test, tests that do not exist,
+// numbers that are used twice, and tests of conformanceFolder that no
 // row names.
 func drift(page string, tests testNames) (wrong []string) {
 	named, numbers := make(map[string]bool), make(map[string]bool)
@@ -102,7 +102,7 @@ func drift(page string, tests testNames) (wrong []string) {
 		wrong = append(wrong, conformancePage+": there are no rows")
 	}
 	for name := range tests {
-		if strings.HasPrefix(name, conformanceRoom+".") && !named[name] {
+		if strings.HasPrefix(name, conformanceFolder+".") && !named[name] {
 			wrong = append(wrong, conformancePage+": no row names "+name)
 		}
 	}
@@ -110,15 +110,14 @@ func drift(page string, tests testNames) (wrong []string) {
 	return wrong
 }
 
-// missing is what is wrong with a row's tests; those that are there are noted as
-// named.
+// missing lists the faults of a row's tests, and adds the tests that exist to named.
 func missing(at, cell string, tests testNames, named map[string]bool) (wrong []string) {
-	if cell == ofClients {
+	if cell == boundClients {
 		return nil
 	}
 	list := quoted.FindAllStringSubmatch(cell, -1)
 	if rest := strings.Trim(quoted.ReplaceAllString(cell, ""), ", "); len(list) == 0 || rest != "" {
-		return []string{at + ": the row has no list of tests, and is not a " + ofClients + "'s"}
+		return []string{at + ": the row has no list of tests, and is not a " + boundClients + "'s"}
 	}
 	for _, m := range list {
 		parts := testName.FindStringSubmatch(m[1])
@@ -128,7 +127,7 @@ func missing(at, cell string, tests testNames, named map[string]bool) (wrong []s
 		}
 		folder, function, subtest := parts[1], parts[2], parts[3]
 		if folder == "" {
-			folder = conformanceRoom
+			folder = conformanceFolder
 		}
 		texts, there := tests[folder+"."+function]
 		if !there || subtest != "" && !texts[subtest] {
@@ -140,8 +139,8 @@ func missing(at, cell string, tests testNames, named map[string]bool) (wrong []s
 	return wrong
 }
 
-// TestConformancePageNamesTestsThatAreThere checks the project's own page.
-func TestConformancePageNamesTestsThatAreThere(t *testing.T) {
+// TestConformancePageNamesExistingTests checks the project's own page.
+func TestConformancePageNamesExistingTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(conformancePage)))
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// imports checks the direction of a file's imports. Tests may look at the whole
-// house, but the keepers' modules stay where they are.
+// imports checks the direction of a file's imports. Tests may import every package
+// of the module, but a restricted module stays with its allowed importers.
 func (r *Report) imports(set *token.FileSet, f *file) {
-	home := roomOf(f.folder)
-	if home == nil {
-		r.breach("rooms", f.path, "package %q belongs to no room of the house", f.folder)
+	own := layerOf(f.folder)
+	if own == nil {
+		r.breach("layers", f.path, "package %q belongs to no layer", f.folder)
 	}
 	for _, spec := range f.syntax.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
@@ -21,26 +21,26 @@ func (r *Report) imports(set *token.FileSet, f *file) {
 			continue
 		}
 		place := f.at(set, spec.Pos())
-		for _, k := range keepers {
-			if within(path, k.module) && !matches(k.packages, f.folder) {
-				r.breach("keepers", place, "%s is for %s only", path, k.packages)
+		for _, allowed := range allowedImporters {
+			if within(path, allowed.module) && !matches(allowed.packages, f.folder) {
+				r.breach("allowed importers", place, "%s is for %s only", path, allowed.packages)
 			}
 		}
-		own, inside := strings.CutPrefix(path, Module+"/")
-		if !inside || f.test || home == nil {
+		imported, inside := strings.CutPrefix(path, Module+"/")
+		if !inside || f.test || own == nil {
 			continue
 		}
-		if !within(own, f.folder) && !matchesAny(home.may, own) {
-			r.breach("imports", place, "%s may not import %s", f.folder, own)
+		if !within(imported, f.folder) && !matchesAny(own.mayImport, imported) {
+			r.breach("imports", place, "%s may not import %s", f.folder, imported)
 		}
 	}
 }
 
-// roomOf is the first room that fits the package, nil if there is none.
-func roomOf(folder string) *room {
-	for i := range house {
-		if matches(house[i].packages, folder) {
-			return &house[i]
+// layerOf is the first layer that fits the package, nil if there is none.
+func layerOf(folder string) *layer {
+	for i := range layers {
+		if matches(layers[i].packages, folder) {
+			return &layers[i]
 		}
 	}
 	return nil
@@ -72,7 +72,8 @@ func (r *Report) purity(set *token.FileSet, f *file) {
 			r.breach("purity", place, "%s imported with a dot hides where names come from", path)
 		}
 		impure[local] = impureNames[path]
-		if foreign(path) && !slices.Contains(pureModules, path) || matchesAny(impureImports, path) {
+		allowed := slices.Contains(pureModules, path) || matches(codecs, f.folder) && slices.Contains(codecModules, path)
+		if foreign(path) && !allowed || matchesAny(impureImports, path) {
 			r.breach("purity", place, "ledger may not import %s", path)
 		}
 	}

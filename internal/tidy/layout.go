@@ -62,6 +62,21 @@ func (r *Report) documented(files []*file) {
 	}
 }
 
+// packageSizes checks that no package holds more files than a reader can survey.
+func (r *Report) packageSizes(files []*file) {
+	count := make(map[string]int) // folder → files, tests aside
+	for _, f := range files {
+		if !f.test {
+			count[f.folder]++
+		}
+	}
+	for folder, n := range count {
+		if n > maxFiles && !slices.Contains(notYetSplit, folder) {
+			r.breach("package size", folder, "%d files, at most %d", n, maxFiles)
+		}
+	}
+}
+
 // dependencies is the list that says of every module why it is there.
 const dependencies = "docs/dependencies.md"
 

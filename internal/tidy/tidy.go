@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -25,11 +26,11 @@ func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Place, b.Ru
 // Report is what Check found.
 type Report struct {
 	Breaches []Breach
-	Remarks  []string // sizes that ask for a look
+	Remarks  []string // sizes above the guide values
 	Packages int
 }
 
-// file is one parsed Go file of the house.
+// file is one parsed Go file of the module.
 type file struct {
 	path   string // slash-separated, from the root
 	folder string // the package's path below the module; empty: the root
@@ -45,7 +46,7 @@ func Check(root string) (*Report, error) {
 	set := token.NewFileSet()
 	var files []*file
 	err := walk(root, func(path string, entry fs.DirEntry) error {
-		if err := r.machinePaths(root, path); err != nil {
+		if err := errors.Join(r.machinePaths(root, path), r.words(root, path)); err != nil {
 			return err
 		}
 		if !strings.HasSuffix(path, ".go") {
@@ -67,6 +68,7 @@ func Check(root string) (*Report, error) {
 		r.sizes(set, f)
 	}
 	r.documented(files)
+	r.packageSizes(files)
 	if err := r.explained(root, files); err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (f *file) at(set *token.FileSet, pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.path, set.Position(pos).Line)
 }
 
-// matches tells whether a slash-separated path fits a pattern of house.go.
+// matches tells whether a slash-separated path fits a pattern of rules.go.
 func matches(pattern, path string) bool {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
 	for i, segment := range want {

@@ -1,15 +1,17 @@
 package tidy
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestHouse checks the project itself.
-func TestHouse(t *testing.T) {
+// TestProjectKeepsTheRules checks the project itself.
+func TestProjectKeepsTheRules(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +31,7 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// sound is a small house without a breach.
+// sound is a small module without a breach.
 var sound = map[string]string{
 	".gitignore":             "/bin/\n*.prof\n",
 	"go.mod":                 "module mizan\n",
@@ -77,7 +79,7 @@ func plant(t *testing.T, files map[string]string) *Report {
 	return report
 }
 
-func TestSoundHouseHasNoBreach(t *testing.T) {
+func TestSoundLayoutHasNoBreach(t *testing.T) {
 	report := plant(t, sound)
 	for _, b := range report.Breaches {
 		t.Error(b)
@@ -91,18 +93,18 @@ func TestPlantedBreachIsFound(t *testing.T) {
 	slash := "/"
 	tests := []struct{ name, path, content, want string }{
 		{"upward", "ledger/up.go", "package ledger\n\nimport _ \"mizan/posting\"\n", "ledger/up.go:3: imports: ledger may not import posting"},
-		{"two floors up", "posting/store/up.go", "package store\n\nimport _ \"mizan/actors\"\n", "imports: posting/store may not import actors"},
+		{"two layers up", "posting/store/up.go", "package store\n\nimport _ \"mizan/actors\"\n", "imports: posting/store may not import actors"},
 		{"money imports ledger", "ledger/money/up.go", "package money\n\nimport _ \"mizan/ledger\"\n", "imports: ledger/money may not import ledger"},
 		{"sibling actors", "actors/payment/side.go", "package payment\n\nimport _ \"mizan/actors/account\"\n", "imports: actors/payment may not import actors/account"},
 		{"siblings in api", "api/auth/side.go", "package auth\n\nimport _ \"mizan/api/page\"\n", "imports: api/auth may not import api/page"},
 		{"around posting", "api/around.go", "package api\n\nimport _ \"mizan/posting/store\"\n", "imports: api may not import posting/store"},
 		{"actors around posting", "actors/around.go", "package actors\n\nimport _ \"mizan/posting/store\"\n", "imports: actors may not import posting/store"},
 		{"testkit in the product", "cmd/mizan/kit.go", "package main\n\nimport _ \"mizan/internal/testkit\"\n", "imports: cmd/mizan may not import internal/testkit"},
-		{"no room", "internal/extras/doc.go", "// Package extras is more.\npackage extras\n", "rooms: package \"internal/extras\" belongs to no room"},
-		{"fiber outside api", "cmd/mizan/web.go", "package main\n\nimport _ \"github.com/gofiber/fiber/v2\"\n", "keepers: github.com/gofiber/fiber/v2 is for api/... only"},
-		{"protoactor below actors", "actors/payment/act.go", "package payment\n\nimport _ \"github.com/asynkron/protoactor-go/actor\"\n", "keepers: github.com/asynkron/protoactor-go/actor is for actors only"},
-		{"badger in posting's test", "posting/x_test.go", "package posting\n\nimport _ \"github.com/dgraph-io/badger/v4\"\n", "keepers: github.com/dgraph-io/badger/v4 is for posting/store"},
-		{"tink beside the keyring", "cmd/mizan/seal.go", "package main\n\nimport _ \"github.com/tink-crypto/tink-go/v2/aead\"\n", "keepers: github.com/tink-crypto/tink-go/v2/aead is for internal/secret only"},
+		{"no layer", "internal/extras/doc.go", "// Package extras is more.\npackage extras\n", "layers: package \"internal/extras\" belongs to no layer"},
+		{"fiber outside api", "cmd/mizan/web.go", "package main\n\nimport _ \"github.com/gofiber/fiber/v2\"\n", "allowed importers: github.com/gofiber/fiber/v2 is for api/... only"},
+		{"protoactor below actors", "actors/payment/act.go", "package payment\n\nimport _ \"github.com/asynkron/protoactor-go/actor\"\n", "allowed importers: github.com/asynkron/protoactor-go/actor is for actors only"},
+		{"badger in posting's test", "posting/x_test.go", "package posting\n\nimport _ \"github.com/dgraph-io/badger/v4\"\n", "allowed importers: github.com/dgraph-io/badger/v4 is for posting/store"},
+		{"tink outside internal/secret", "cmd/mizan/seal.go", "package main\n\nimport _ \"github.com/tink-crypto/tink-go/v2/aead\"\n", "allowed importers: github.com/tink-crypto/tink-go/v2/aead is for internal/secret only"},
 		{"foreign module in ledger", "ledger/dep.go", "package ledger\n\nimport _ \"github.com/vmihailenco/msgpack/v5\"\n", "purity: ledger may not import github.com/vmihailenco/msgpack/v5"},
 		{"os in ledger", "ledger/dep.go", "package ledger\n\nimport _ \"os\"\n", "purity: ledger may not import os"},
 		{"log in ledger", "ledger/money/dep.go", "package money\n\nimport _ \"log\"\n", "purity: ledger may not import log"},
@@ -131,6 +133,36 @@ func TestPlantedBreachIsFound(t *testing.T) {
 				t.Errorf("breaches %v, want one with %q", report.Breaches, tt.want)
 			}
 		})
+	}
+}
+
+func TestPackageOfTooManyFilesIsFound(t *testing.T) {
+	files := maps.Clone(sound)
+	for i := range maxFiles - 1 { // beside doc.go
+		files[fmt.Sprintf("api/auth/f%d.go", i)] = "package auth\n"
+		files[fmt.Sprintf("api/auth/f%d_test.go", i)] = "package auth\n"
+	}
+	if report := plant(t, files); len(report.Breaches) != 0 {
+		t.Errorf("breaches %v at the bound, want none", report.Breaches)
+	}
+	files["api/auth/more.go"] = "package auth\n"
+	want := "api/auth: package size: 26 files, at most 25"
+	if report := plant(t, files); len(report.Breaches) != 1 || report.Breaches[0].String() != want {
+		t.Errorf("breaches %v, want %q", report.Breaches, want)
+	}
+}
+
+// TestPackagesNotYetSplitAreTooLarge keeps the list of exceptions true.
+func TestPackagesNotYetSplitAreTooLarge(t *testing.T) {
+	for _, folder := range notYetSplit {
+		names, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+		if len(names) <= maxFiles {
+			t.Errorf("%s holds %d files: take it off the list", folder, len(names))
+		}
 	}
 }
 

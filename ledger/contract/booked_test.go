@@ -16,6 +16,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // booked spells what a decision books, a line an entry: its effective date and its
@@ -45,7 +46,7 @@ func booked(d Decision) string {
 }
 
 // books takes an action and checks what it books.
-func (w *world) books(r *Record, name Action, sent Input, want ...string) *Record {
+func (w *world) books(r *Record, name Action, sent schema.Input, want ...string) *Record {
 	w.t.Helper()
 	d, err := w.decides(r, name, sent, w.now)
 	if err != nil {
@@ -68,7 +69,7 @@ func (w *world) pass(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_00
 
 // faulty are the fields that an error names; nil where it is none of fields.
 func faulty(err error) (fields []string) {
-	var faults *Faults
+	var faults *schema.Faults
 	if errors.As(err, &faults) {
 		for _, f := range faults.List {
 			fields = append(fields, f.Field)
@@ -78,7 +79,7 @@ func faulty(err error) (fields []string) {
 }
 
 // refuses checks that an action is refused for the fields, and leaves no trace.
-func (w *world) refuses(r *Record, name Action, sent Input, fields ...string) {
+func (w *world) refuses(r *Record, name Action, sent schema.Input, fields ...string) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
 	_, err := w.decides(r, name, sent, w.now)
@@ -92,7 +93,7 @@ func (w *world) refuses(r *Record, name Action, sent Input, fields ...string) {
 
 // conflicts checks that the state does not have an action, and that this leaves no
 // trace.
-func (w *world) conflicts(r *Record, name Action, sent Input) {
+func (w *world) conflicts(r *Record, name Action, sent schema.Input) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
 	if _, err := w.decides(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
@@ -103,7 +104,7 @@ func (w *world) conflicts(r *Record, name Action, sent Input) {
 	}
 }
 
-func spelled(sent Input) string {
+func spelled(sent schema.Input) string {
 	var said []string
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		said = append(said, name+":"+string(sent[name]))
@@ -112,7 +113,7 @@ func spelled(sent Input) string {
 }
 
 // asks tries to open a contract, and tells which fields it was refused for.
-func asks(p *Product, reading *Reading, sent Input) (*Record, []string) {
+func asks(p *Product, reading *Reading, sent schema.Input) (*Record, []string) {
 	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: sent, Now: 1})
 	return d.Record, faulty(err)
 }
@@ -126,16 +127,16 @@ type bound struct {
 }
 
 // bounded checks a product's fields against what is written down by hand.
-func bounded(t *testing.T, p *Product, good Input, bounds []bound) {
+func bounded(t *testing.T, p *Product, good schema.Input, bounds []bound) {
 	t.Helper()
 	for _, b := range bounds {
 		for _, value := range b.takes {
-			if _, fields := asks(p, Secular, good.but(b.field, value)); fields != nil {
+			if _, fields := asks(p, Secular, but(good, b.field, value)); fields != nil {
 				t.Errorf("%s %s is refused for %q", b.field, value, fields)
 			}
 		}
 		for _, value := range b.refuses {
-			if _, fields := asks(p, Secular, good.but(b.field, value)); !slices.Equal(fields, []string{b.field}) {
+			if _, fields := asks(p, Secular, but(good, b.field, value)); !slices.Equal(fields, []string{b.field}) {
 				t.Errorf("%s %s is refused for %q", b.field, value, fields)
 			}
 		}
@@ -144,7 +145,7 @@ func bounded(t *testing.T, p *Product, good Input, bounds []bound) {
 			want = []string{b.field}
 		}
 		for _, missing := range []string{"", "null"} {
-			if _, fields := asks(p, Secular, good.but(b.field, missing)); !slices.Equal(fields, want) {
+			if _, fields := asks(p, Secular, but(good, b.field, missing)); !slices.Equal(fields, want) {
 				t.Errorf("without %s (%q) it is refused for %q, want %q", b.field, missing, fields, want)
 			}
 		}
@@ -174,10 +175,10 @@ type row map[string]Status
 type lives struct {
 	product *Product
 	reading *Reading
-	open    Input
+	open    schema.Input
 	grid    map[Status]row
 	paths   map[Status]string
-	bodies  map[string]Input
+	bodies  map[string]schema.Input
 	waits   string // the action before which a year passes
 }
 
@@ -281,7 +282,7 @@ func percentOf(sum *big.Int, percent int64) *big.Int {
 func quoted(sum *big.Int) string { return `"` + sum.String() + `"` }
 
 // says checks that a column says a sum.
-func says(t rapid.TB, r *Record, column Cell[money.Amount], want *big.Int) {
+func says(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {
 	t.Helper()
 	if got := column.Of(r.Values).String(); got != want.String() {
 		t.Fatalf("the %s contract's %s is %s, want %v", r.Status, column.Name, got, want)

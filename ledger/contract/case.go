@@ -4,6 +4,7 @@ import (
 	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Case is a decision in progress: the input of a handler, and what the handler decides.
@@ -11,18 +12,18 @@ type Case struct {
 	Now   ledger.Micros
 	Today ledger.Date // the UTC day of the clock; for a timer, the day it was due
 	r     *Record     // the record after the decision
-	input Row         // the body, a row of the handler's Body
+	input schema.Row  // the body, a row of the handler's Body
 
 	reading        *Reading
-	faults         *Faults
+	faults         *schema.Faults
 	event          Action // the transition, if the action has several
 	lines          []ledger.Posting
 	entries        [][]ledger.Posting
-	effectiveDate  ledger.Date  // the effective date; 0: today
-	dated          []Dated      // dates in the body
-	joined         ledger.ID    // a person who becomes a party
-	reserved       money.Amount // what timers may book on shared accounts
-	extendedColumn *Column      // the Rows column that got a row
+	effectiveDate  ledger.Date    // the effective date; 0: today
+	dated          []Dated        // dates in the body
+	joined         ledger.ID      // a person who becomes a party
+	reserved       money.Amount   // what timers may book on shared accounts
+	extendedColumn *schema.Column // the Rows column that got a row
 
 	register   Register     // the extract of the register
 	position   Holder       // the holder's new row; Number 0: none
@@ -31,13 +32,13 @@ type Case struct {
 }
 
 // values are the values of the record after the decision.
-func (c *Case) values() Row { return c.r.Values }
+func (c *Case) values() schema.Row { return c.r.Values }
 
 // refuse adds a fault: a wrong field or an unmet condition.
-func (c *Case) refuse(field, format string, args ...any) { c.faults.add(field, format, args...) }
+func (c *Case) refuse(field, format string, args ...any) { c.faults.Add(field, format, args...) }
 
 // ok tells whether there is no fault so far.
-func (c *Case) ok() bool { return c.faults.none() }
+func (c *Case) ok() bool { return c.faults.None() }
 
 // setTransition selects one of the action's transitions.
 func (c *Case) setTransition(event Action) { c.event = event }
@@ -81,7 +82,7 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 
 // restate changes the memorandum account of arrears to an amount. Only the difference to the
 // amount reported before is booked; the debt itself does not change.
-func (c *Case) restate(late Cell[money.Amount], to money.Amount) {
+func (c *Case) restate(late schema.Cell[money.Amount], to money.Amount) {
 	was, account := late.Of(c.values()), c.r.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
 	c.move(account, control, less(to, was))

@@ -6,6 +6,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Certificate is an issue of certificates in one asset, whose income its holders
@@ -20,7 +21,7 @@ var Certificate = define(&Product{
 			"activate": Activate, "distribute_profit": Profit, "mature": Mature, "redeem": Redeem, "redeem_early": RedeemEarly, "default": Default,
 		}},
 	},
-	Columns: columns(base,
+	Columns: schema.NewTable(base,
 		ciName, ciBacking, ciAsset, ciAssetValue, ciTotal, ciFace, ciYield, ciMonths, ciLeast, ciMost, ciFrequency, ciMode,
 		ciEarly, ciPenalty, ciFrom, ciUntil, ciOriginator, ciVehicle, ciProduct, ciAssetType,
 		ciCertificates, ciOutstanding, ciDistributions, ciDistributed, ciActual, ciNext, ciCode, ciIssued, ciMaturity, ciSubscriptions,
@@ -41,14 +42,14 @@ var Certificate = define(&Product{
 		steps(Default, Defaulted, "the issuer does not pay", Active, Matured),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Offer, Moves: true, Body: columns(nil, ciInFrom, ciInUntil), Do: ciOffer},
-		&ActionHandler{Name: Subscribe, Moves: true, ChecksState: true, Body: columns(nil, ciInInvestor, ciInCertificates), Do: ciSubscribe},
+		&ActionHandler{Name: Offer, Moves: true, Body: schema.NewTable(nil, ciInFrom, ciInUntil), Do: ciOffer},
+		&ActionHandler{Name: Subscribe, Moves: true, ChecksState: true, Body: schema.NewTable(nil, ciInInvestor, ciInCertificates), Do: ciSubscribe},
 		&ActionHandler{Name: CloseSubscription, Do: ciNeedsSubscriptions},
-		&ActionHandler{Name: Activate, Moves: true, Body: columns(nil, ciInIssued), Do: ciActivate},
-		&ActionHandler{Name: Profit, Moves: true, Body: columns(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
+		&ActionHandler{Name: Activate, Moves: true, Body: schema.NewTable(nil, ciInIssued), Do: ciActivate},
+		&ActionHandler{Name: Profit, Moves: true, Body: schema.NewTable(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
 		&ActionHandler{Name: Mature, Do: ciMature},
-		&ActionHandler{Name: Redeem, Moves: true, Body: columns(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, Redeem) }},
-		&ActionHandler{Name: RedeemEarly, Moves: true, Body: columns(nil, ciInRedeemedEarly), Do: ciRedeemEarly},
+		&ActionHandler{Name: Redeem, Moves: true, Body: schema.NewTable(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, Redeem) }},
+		&ActionHandler{Name: RedeemEarly, Moves: true, Body: schema.NewTable(nil, ciInRedeemedEarly), Do: ciRedeemEarly},
 		&ActionHandler{Name: Default, Moves: true, Body: reasons, Do: ciGiveUp},
 		&ActionHandler{Name: Batch, Moves: true, Timer: true, Do: ciBatch},
 	),
@@ -73,65 +74,65 @@ const (
 )
 
 var (
-	ciName       = text(32, "name", required, short)
-	ciBacking    = enum(33, "backing_type", []string{"lease", "managed_investment", "partnership", "installment_sale", "manufacturing", "forward_purchase"}, required, short)
-	ciAsset      = text(34, "underlying_asset", required, longerThan(10), atMost(maxNote))
-	ciAssetValue = amount(35, "underlying_asset_value", required)
-	ciTotal      = amount(36, "total_value", required, short)
-	ciFace       = amount(37, "certificate_value", required, short)
-	ciYield      = percent(38, "expected_yield", 1, 50, required)
-	ciMonths     = integer(39, "maturity_months", 1, 360, required)
-	ciLeast      = integer(40, "min_subscription", 1, maxCertificates, asked)
-	ciMost       = integer(41, "max_subscription", 1, maxCertificates, asked)
-	ciFrequency  = enum(42, "profit_distribution_frequency", frequencies, asked)
-	ciMode       = enum(43, "redemption_mode", []string{"bullet", "amortizing", "callable"}, asked)
-	ciEarly      = boolean(44, "early_redemption_allowed", defaultTo(false))
-	ciPenalty    = amount(45, "early_redemption_penalty", asked, orZero)
-	ciFrom       = date(46, "subscription_start", asked)
-	ciUntil      = date(47, "subscription_end", asked)
-	ciOriginator = id(48, "originator_id", asked)
-	ciVehicle    = id(49, "spv_id", asked)
-	ciProduct    = id(50, "product_id", asked)
-	ciAssetType  = text(51, "underlying_asset_type", asked)
+	ciName       = schema.Text(32, "name", schema.Required, schema.InShort)
+	ciBacking    = schema.Enum(33, "backing_type", []string{"lease", "managed_investment", "partnership", "installment_sale", "manufacturing", "forward_purchase"}, schema.Required, schema.InShort)
+	ciAsset      = schema.Text(34, "underlying_asset", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))
+	ciAssetValue = schema.Amount(35, "underlying_asset_value", schema.Required)
+	ciTotal      = schema.Amount(36, "total_value", schema.Required, schema.InShort)
+	ciFace       = schema.Amount(37, "certificate_value", schema.Required, schema.InShort)
+	ciYield      = schema.Percent(38, "expected_yield", 1, 50, schema.Required)
+	ciMonths     = schema.Integer(39, "maturity_months", 1, 360, schema.Required)
+	ciLeast      = schema.Integer(40, "min_subscription", 1, maxCertificates, schema.Asked)
+	ciMost       = schema.Integer(41, "max_subscription", 1, maxCertificates, schema.Asked)
+	ciFrequency  = schema.Enum(42, "profit_distribution_frequency", frequencies, schema.Asked)
+	ciMode       = schema.Enum(43, "redemption_mode", []string{"bullet", "amortizing", "callable"}, schema.Asked)
+	ciEarly      = schema.Bool(44, "early_redemption_allowed", schema.DefaultTo(false))
+	ciPenalty    = schema.Amount(45, "early_redemption_penalty", schema.Asked, schema.OrZero)
+	ciFrom       = schema.Date(46, "subscription_start", schema.Asked)
+	ciUntil      = schema.Date(47, "subscription_end", schema.Asked)
+	ciOriginator = schema.ID(48, "originator_id", schema.Asked)
+	ciVehicle    = schema.ID(49, "spv_id", schema.Asked)
+	ciProduct    = schema.ID(50, "product_id", schema.Asked)
+	ciAssetType  = schema.Text(51, "underlying_asset_type", schema.Asked)
 
-	ciCertificates  = derived(60, "certificates_total", short)
-	ciOutstanding   = derived(61, "certificates_outstanding", short)
-	ciDistributions = rows(62, "profit_distributions", ciDistribution)
-	ciDistributed   = amount(63, "total_profit_distributed")
-	ciActual        = percent(64, "actual_yield", 0, 0)
-	ciNext          = date(65, "next_distribution_date")
-	ciCode          = text(66, "isin")
-	ciIssued        = date(67, "issue_date")
-	ciMaturity      = date(68, "maturity_date")
-	ciSubscriptions = rows(69, "subscriptions", ciSubscription, deep, transient) // the first ones; Record.Show
-	ciDefault       = text(70, "default_reason", inMetadata)
-	ciRedeemed      = date(71, "redemption_date")
-	ciUndistributed = amount(72, "undistributed", hidden)
-	ciSold          = derived(73, "certificates_sold", hidden)
-	ciApplications  = derived(74, "subscriptions_total", deep)
-	ciHolders       = derived(75, "holders_total", deep)
-	ciProgress      = rows(76, "progress", ciProgressRow, single)
+	ciCertificates  = schema.Derived(60, "certificates_total", schema.InShort)
+	ciOutstanding   = schema.Derived(61, "certificates_outstanding", schema.InShort)
+	ciDistributions = schema.Rows(62, "profit_distributions", ciDistribution)
+	ciDistributed   = schema.Amount(63, "total_profit_distributed")
+	ciActual        = schema.Percent(64, "actual_yield", 0, 0)
+	ciNext          = schema.Date(65, "next_distribution_date")
+	ciCode          = schema.Text(66, "isin")
+	ciIssued        = schema.Date(67, "issue_date")
+	ciMaturity      = schema.Date(68, "maturity_date")
+	ciSubscriptions = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient) // the first ones; Record.Show
+	ciDefault       = schema.Text(70, "default_reason", schema.InMetadata)
+	ciRedeemed      = schema.Date(71, "redemption_date")
+	ciUndistributed = schema.Amount(72, "undistributed", schema.NotShown)
+	ciSold          = schema.Derived(73, "certificates_sold", schema.NotShown)
+	ciApplications  = schema.Derived(74, "subscriptions_total", schema.InDeep)
+	ciHolders       = schema.Derived(75, "holders_total", schema.InDeep)
+	ciProgress      = schema.Rows(76, "progress", ciProgressRow, schema.Single)
 
-	ciInvestor     = id(1, "investor_id")
-	ciHeld         = derived(2, "certificates")
-	ciOn           = date(3, "date")
-	ciSubscription = columns(nil, ciInvestor, ciHeld, ciOn)
+	ciInvestor     = schema.ID(1, "investor_id")
+	ciHeld         = schema.Derived(2, "certificates")
+	ciOn           = schema.Date(3, "date")
+	ciSubscription = schema.NewTable(nil, ciInvestor, ciHeld, ciOn)
 
-	ciDistributedOn  = date(1, "date")
-	ciDistributedSum = amount(2, "total_profit")
-	ciEach           = amount(3, "per_certificate")
-	ciThen           = derived(4, "certificates_outstanding")
-	ciDistribution   = columns(nil, ciDistributedOn, ciDistributedSum, ciEach, ciThen)
+	ciDistributedOn  = schema.Date(1, "date")
+	ciDistributedSum = schema.Amount(2, "total_profit")
+	ciEach           = schema.Amount(3, "per_certificate")
+	ciThen           = schema.Derived(4, "certificates_outstanding")
+	ciDistribution   = schema.NewTable(nil, ciDistributedOn, ciDistributedSum, ciEach, ciThen)
 
-	ciInFrom          = date(1, "subscription_start", asked)
-	ciInUntil         = date(2, "subscription_end", asked)
-	ciInInvestor      = id(1, "investor_id", required)
-	ciInCertificates  = integer(2, "certificates", 1, maxCertificates, required)
-	ciInIssued        = date(1, "issue_date", asked)
-	ciInProfit        = amount(1, "total_profit", required)
-	ciInPeriodEnd     = date(2, "period_end_date", asked)
-	ciInRedeemed      = date(1, "redemption_date", required)
-	ciInRedeemedEarly = date(1, "redemption_date", required)
+	ciInFrom          = schema.Date(1, "subscription_start", schema.Asked)
+	ciInUntil         = schema.Date(2, "subscription_end", schema.Asked)
+	ciInInvestor      = schema.ID(1, "investor_id", schema.Required)
+	ciInCertificates  = schema.Integer(2, "certificates", 1, maxCertificates, schema.Required)
+	ciInIssued        = schema.Date(1, "issue_date", schema.Asked)
+	ciInProfit        = schema.Amount(1, "total_profit", schema.Required)
+	ciInPeriodEnd     = schema.Date(2, "period_end_date", schema.Asked)
+	ciInRedeemed      = schema.Date(1, "redemption_date", schema.Required)
+	ciInRedeemedEarly = schema.Date(1, "redemption_date", schema.Required)
 )
 
 // maxCertificates bounds how many certificates an issue has.
@@ -161,7 +162,7 @@ func ciOpen(c *Case) {
 	}
 	ciWindow(c)
 	ciCertificates.Set(v, int64(n))
-	for _, n := range []Cell[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
+	for _, n := range []schema.Cell[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
 		n.Set(v, 0)
 	}
 	ciDistributed.Set(v, money.Amount{})
@@ -208,7 +209,7 @@ func checkDigit(body string) int {
 
 func ciOffer(c *Case) {
 	v := c.values()
-	for _, day := range []struct{ sent, kept Cell[ledger.Date] }{{ciInFrom, ciFrom}, {ciInUntil, ciUntil}} {
+	for _, day := range []struct{ sent, kept schema.Cell[ledger.Date] }{{ciInFrom, ciFrom}, {ciInUntil, ciUntil}} {
 		if day.sent.Has(c.input) {
 			day.kept.Set(v, day.sent.Of(c.input))
 		}

@@ -1,6 +1,9 @@
 package contract
 
-import "testing"
+import (
+	"mizan/ledger/schema"
+	"testing"
+)
 
 func issueMoves() map[string]move {
 	return map[string]move{
@@ -31,7 +34,7 @@ func issueRoutes(start ...string) map[Status][]string {
 // conflict.
 func TestAnIssueGoesItsWay(t *testing.T) {
 	const notOffered = "422 status"
-	body := issueBody().but("early_redemption_allowed", "true")
+	body := but(issueBody(), "early_redemption_allowed", "true")
 	live := func(status string) map[string]string {
 		return map[string]string{"profit": status, "mature": "matured", "too soon": "422 maturity_date", "redeem_early": "redeemed", "default": "defaulted", "subscribe": notOffered}
 	}
@@ -89,9 +92,9 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				product: Certificate, reading: reading, sums: issueSums, ends: []Status{Redeemed, Defaulted},
 				rare: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, open: []string{"Q:holders_defaulted", "A:underlying_impaired"},
 			}
-			l.body = func(d *dice) Input {
+			l.body = func(d *dice) schema.Input {
 				n, face := d.number(1, 300), d.number(1, 50)
-				g := issueBody().but("certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
+				g := but(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
 					"subscription_end", `"2026-06-30"`, "maturity_months", d.whole(1, 6), "early_redemption_allowed", d.pick("true", "false"))
 				d.maybe(g, "early_redemption_penalty", quote(d.number(0, 500)))
 				d.maybe(g, "max_subscription", d.whole(1, 300))
@@ -99,10 +102,10 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				d.maybe(g, "profit_distribution_frequency", d.text(frequencies...))
 				return g
 			}
-			redeemed := func(d *dice, _ Row) Input { return given("redemption_date", d.day()) }
-			l.bodies = map[Action]func(*dice, Row) Input{
+			redeemed := func(d *dice, _ schema.Row) schema.Input { return given("redemption_date", d.day()) }
+			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasoned, Default: reasoned, Redeem: redeemed, RedeemEarly: redeemed,
-				Subscribe: func(d *dice, _ Row) Input {
+				Subscribe: func(d *dice, _ schema.Row) schema.Input {
 					return given("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.whole(0, 30))
 				},
 				Profit: amountsOf("total_profit", some),

@@ -11,10 +11,11 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // issueBody is an issue of a hundred certificates of 10, open for a month.
-func issueBody() Input {
+func issueBody() schema.Input {
 	return given("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `"1200"`, "total_value", `"1000"`, "certificate_value", `"10"`, "expected_yield", "5", "maturity_months", "2",
 		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-01-31"`)
@@ -23,7 +24,7 @@ func issueBody() Input {
 // offered is an issue that takes subscriptions.
 func offered(t *testing.T, pairs ...string) *deal {
 	t.Helper()
-	x := strike(t, Certificate, Secular, issueBody().but(pairs...))
+	x := strike(t, Certificate, Secular, but(issueBody(), pairs...))
 	x.do(Offer)
 	return x
 }
@@ -32,7 +33,7 @@ func offered(t *testing.T, pairs ...string) *deal {
 // since 2026-01-01.
 func placed7(t *testing.T, reading *Reading, pairs ...string) *deal {
 	t.Helper()
-	x := strike(t, Certificate, reading, issueBody().but(pairs...))
+	x := strike(t, Certificate, reading, but(issueBody(), pairs...))
 	if reading.ReviewFirst {
 		x.do(Pass, pairsOf(board())...)
 	}
@@ -113,8 +114,8 @@ func TestAnIssueIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `3`, "metadata"},
 	})
 	huge := `"1` + strings.Repeat("0", 60) + `"`
-	tried(t, Certificate, Secular, issueBody().but("total_value", huge, "underlying_asset_value", huge), []trial{{"certificate_value", `"1"`, "certificate_value"}, {"certificate_value", huge, ""}})
-	tried(t, Certificate, Secular, issueBody().but("min_subscription", "5"), []trial{{"max_subscription", "4", "max_subscription"}, {"max_subscription", "5", ""}})
+	tried(t, Certificate, Secular, but(issueBody(), "total_value", huge, "underlying_asset_value", huge), []trial{{"certificate_value", `"1"`, "certificate_value"}, {"certificate_value", huge, ""}})
+	tried(t, Certificate, Secular, but(issueBody(), "min_subscription", "5"), []trial{{"max_subscription", "4", "max_subscription"}, {"max_subscription", "5", ""}})
 }
 
 func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
@@ -168,7 +169,7 @@ func luhn(code string) int {
 }
 
 func TestOfferingNeedsItsWindow(t *testing.T) {
-	x := strike(t, Certificate, Secular, issueBody().but("subscription_start", "", "subscription_end", ""))
+	x := strike(t, Certificate, Secular, but(issueBody(), "subscription_start", "", "subscription_end", ""))
 	x.refuses("subscription_start subscription_end", Offer)
 	x.refuses("subscription_end", Offer, "subscription_start", `"2026-01-05"`)
 	x.refuses("subscription_end", Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-04"`)
@@ -184,7 +185,7 @@ func TestOfferingNeedsItsWindow(t *testing.T) {
 // all that follows is wrong too.
 func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	body := []string{"min_subscription", "2", "max_subscription", "60"}
-	x := strike(t, Certificate, Secular, issueBody().but(body...))
+	x := strike(t, Certificate, Secular, but(issueBody(), body...))
 	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1, before the status
 	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
 	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
@@ -218,7 +219,7 @@ func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 func (x *deal) message(name Action, pairs ...string) string {
 	x.t.Helper()
 	_, err := x.decides(x.r, name, given(pairs...), x.now)
-	var faults *Faults
+	var faults *schema.Faults
 	if !errors.As(err, &faults) {
 		x.t.Fatalf("%s: %v", name, err)
 	}
@@ -293,7 +294,7 @@ func TestDistributionsAreBounded(t *testing.T) {
 	x := placed7(t, Secular)
 	x.do(Profit, "total_profit", `"1"`)
 	x.r = x.r.next()
-	full := make([]Row, maxRows)
+	full := make([]schema.Row, maxRows)
 	for i := range full {
 		full[i] = ciDistributions.Of(x.r.Values)[0]
 	}
@@ -368,7 +369,7 @@ func TestADefaultLeavesThePairOpen(t *testing.T) {
 	x.books("Dr Q:holders:{c}:{p} 40", "Cr Q:holders_defaulted:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr Q:holders_defaulted:{c}:{q} 30",
 		"Dr A:underlying_impaired:{c} 70", "Cr A:underlying:{c} 70", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
 	x.says("default_reason", "the tenant has left")
-	if c := x.column("default_reason"); c.Place != Metadata {
+	if c := x.column("default_reason"); c.Place != schema.Metadata {
 		t.Errorf("it is shown at %v", c.Place)
 	}
 }

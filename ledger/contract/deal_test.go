@@ -13,6 +13,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // deal is one contract in its world.
@@ -27,7 +28,7 @@ type deal struct {
 const oneDay = ledger.Micros(24 * 3600 * 1_000_000)
 
 // strike opens a contract at noon of 2026-01-01.
-func strike(t rapid.TB, p *Product, reading *Reading, body Input) *deal {
+func strike(t rapid.TB, p *Product, reading *Reading, body schema.Input) *deal {
 	t.Helper()
 	x := &deal{world: newWorld(t, "2026-01-01")}
 	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: body, Now: x.now})
@@ -76,7 +77,7 @@ func (x *deal) storable() {
 
 // answer is what an action is answered with: the state that it leads to, "409", or
 // "422" and the fields. A refusal leaves no trace.
-func (x *deal) answer(name Action, body Input) string {
+func (x *deal) answer(name Action, body schema.Input) string {
 	x.t.Helper()
 	was, before := x.r, AppendRecord(nil, x.r)
 	d, err := x.decides(x.r, name, body, x.now)
@@ -98,7 +99,7 @@ func (x *deal) answer(name Action, body Input) string {
 
 func fieldsOf(t rapid.TB, err error) (fields []string) {
 	t.Helper()
-	var faults *Faults
+	var faults *schema.Faults
 	if !errors.As(err, &faults) {
 		t.Fatalf("refused with %v, which says no field", err)
 	}
@@ -181,7 +182,7 @@ func (x *deal) says(pairs ...string) {
 	}
 }
 
-func (x *deal) column(name string) *Column {
+func (x *deal) column(name string) *schema.Column {
 	x.t.Helper()
 	for _, c := range x.r.Product.Columns.Columns {
 		if c.Name == name {
@@ -196,7 +197,7 @@ func (x *deal) column(name string) *Column {
 func (x *deal) rowsOf(name string) (all []string) {
 	x.t.Helper()
 	c := x.column(name)
-	list, _ := c.Value(x.r.Values).([]Row)
+	list, _ := c.Value(x.r.Values).([]schema.Row)
 	for _, row := range list {
 		var values []string
 		for _, of := range c.Of.Columns {
@@ -228,8 +229,8 @@ func shown(value any) string {
 }
 
 // but is a body with some members changed; an empty text leaves one out.
-func (g Input) but(pairs ...string) Input {
-	changed := make(Input)
+func but(g schema.Input, pairs ...string) schema.Input {
+	changed := make(schema.Input)
 	for name, value := range g {
 		changed[name] = value
 	}
@@ -245,10 +246,10 @@ func (g Input) but(pairs ...string) Input {
 type trial struct{ member, value, refused string }
 
 // tried opens contracts with each member changed.
-func tried(t *testing.T, p *Product, reading *Reading, body Input, trials []trial) {
+func tried(t *testing.T, p *Product, reading *Reading, body schema.Input, trials []trial) {
 	t.Helper()
 	for _, try := range trials {
-		changed := body.but(try.member, try.value)
+		changed := but(body, try.member, try.value)
 		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: changed, Now: newWorld(t, "2026-01-01").now})
 		said := fmt.Sprintf("%s %.60s", try.member, try.value)
 		switch {
@@ -267,7 +268,7 @@ func tried(t *testing.T, p *Product, reading *Reading, body Input, trials []tria
 // move is an action with what it is given, after some days.
 type move struct {
 	name  Action
-	given Input
+	given schema.Input
 	days  int
 }
 
@@ -277,7 +278,7 @@ type grid map[Status]map[string]string
 
 // drawn checks a product's grid in a reading: from each state, which is reached by
 // routes, every move of the vocabulary.
-func drawn(t *testing.T, p *Product, reading *Reading, body Input, moves map[string]move, routes map[Status][]string, want grid) {
+func drawn(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]move, routes map[Status][]string, want grid) {
 	t.Helper()
 	for state, row := range want {
 		for name := range row {
@@ -309,7 +310,7 @@ func drawn(t *testing.T, p *Product, reading *Reading, body Input, moves map[str
 	}
 }
 
-func pairsOf(g Input) (pairs []string) {
+func pairsOf(g schema.Input) (pairs []string) {
 	for name, value := range g {
 		pairs = append(pairs, name, string(value))
 	}
@@ -317,7 +318,7 @@ func pairsOf(g Input) (pairs []string) {
 }
 
 // board is what the religious reading's review is given.
-func board() Input { return given("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
+func board() schema.Input { return given("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
 
 // everyName is every action's name that any product's address has.
 func everyName() map[string]bool {

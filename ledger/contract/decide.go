@@ -6,6 +6,7 @@ import (
 	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Decision is the outcome of an action or a timer, to be made durable in one Change.
@@ -59,28 +60,28 @@ type Proposal struct {
 	Product *Product
 	Reading *Reading
 	Env     money.Env
-	Input   Input
+	Input   schema.Input
 	Now     ledger.Micros
 	Allowed func(region string) bool // whether the organization works there
 }
 
 // Open decides on a new contract. The error is a *Faults.
 func Open(d Proposal) (Decision, error) {
-	faults := new(Faults)
+	faults := new(schema.Faults)
 	r := &Record{ID: d.ID, Product: d.Product, Reading: d.Reading, Status: Absent}
-	r.Values = d.Product.Columns.Read(d.Input, d.Reading.Loose, "", faults)
+	r.Values = d.Product.Columns.Read(d.Input, d.Reading.reader(), "", faults)
 	d.resolveAsset(r, faults)
 	c := &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
 	made.Set(r.Values, c.Today)
-	if faults.none() {
+	if faults.None() {
 		d.Product.Open(c)
 	}
 	variant := d.Product.Variants[d.Reading]
-	approval := Row(nil)
+	approval := schema.Row(nil)
 	if len(variant.Opening) > 0 {
 		approval = d.approval(faults)
 	}
-	if err := faults.err(); err != nil {
+	if err := faults.Err(); err != nil {
 		return Decision{}, err
 	}
 	decision := Decision{Record: r}
@@ -89,7 +90,7 @@ func Open(d Proposal) (Decision, error) {
 		handler := d.Product.Handler(name)
 		c = &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
 		if c.input = approval; handler.Name != Pass {
-			c.input = handler.input(Input{}, r, faults)
+			c.input = handler.input(schema.Input{}, r, faults)
 		}
 		if err := decision.do(c, handler); err != nil {
 			return Decision{}, err
@@ -99,19 +100,19 @@ func Open(d Proposal) (Decision, error) {
 }
 
 // resolveAsset sets the contract's asset: in the currency sent, or else the region's.
-func (d *Proposal) resolveAsset(r *Record, f *Faults) {
+func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 	region, known := Regions[Region.Of(r.Values)]
 	switch {
 	case !Region.Has(r.Values):
 	case !known:
-		f.add(Region.Name, "is not supported by the chart of accounts")
+		f.Add(Region.Name, "is not supported by the chart of accounts")
 	case d.Allowed != nil && !d.Allowed(region.Code):
-		f.add(Region.Name, "is not one in which the organization works")
+		f.Add(Region.Name, "is not one in which the organization works")
 	}
 	if !Currency.Has(r.Values) {
 		if d.Product.NeedsCurrency {
-			if !f.has(Currency.Name) {
-				f.add(Currency.Name, "is required")
+			if !f.Has(Currency.Name) {
+				f.Add(Currency.Name, "is required")
 			}
 			return
 		}
@@ -121,28 +122,28 @@ func (d *Proposal) resolveAsset(r *Record, f *Faults) {
 	}
 	currency := money.Currency(Currency.Of(r.Values))
 	if currency != "" && !Currencies[currency] {
-		f.add(Currency.Name, "is not one that contracts are made in")
+		f.Add(Currency.Name, "is not one that contracts are made in")
 	}
 	r.Asset = money.Asset{Currency: currency, Env: d.Env}
 }
 
 // approval reads the review with which a contract is opened.
-func (d *Proposal) approval(f *Faults) Row {
+func (d *Proposal) approval(f *schema.Faults) schema.Row {
 	raw := d.Input[Reviewed.Name]
-	var sent Input
+	var sent schema.Input
 	if len(raw) == 0 || string(raw) == "null" {
-		f.add(Reviewed.Name, "is required")
+		f.Add(Reviewed.Name, "is required")
 		return nil
 	}
 	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
-		f.add(Reviewed.Name, "must be an object")
+		f.Add(Reviewed.Name, "must be an object")
 		return nil
 	}
-	return d.Product.reviews(d.Reading).Read(sent, false, Reviewed.Name+".", f)
+	return d.Product.reviews(d.Reading).Read(sent, schema.Reader{}, Reviewed.Name+".", f)
 }
 
 // input reads the body of an action.
-func (d *ActionHandler) input(sent Input, r *Record, f *Faults) Row {
+func (d *ActionHandler) input(sent schema.Input, r *Record, f *schema.Faults) schema.Row {
 	body := d.Body
 	if d.Name == Pass {
 		body = r.Product.reviews(r.Reading)
@@ -150,12 +151,12 @@ func (d *ActionHandler) input(sent Input, r *Record, f *Faults) Row {
 	if body == nil {
 		return nil
 	}
-	return body.Read(sent, r.Reading.Loose, "", f)
+	return body.Read(sent, r.Reading.reader(), "", f)
 }
 
 // Act decides on an action. The error is a Conflict if the state does not allow it, and a
 // *Faults if the body is wrong or a condition is not met.
-func (r *Record) Act(name Action, sent Input, now ledger.Micros) (Decision, error) {
+func (r *Record) Act(name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
 	handler := r.Product.Handler(name)
 	if handler == nil || handler.Timer {
 		return Decision{}, Unsupported(string(name))
@@ -163,9 +164,9 @@ func (r *Record) Act(name Action, sent Input, now ledger.Micros) (Decision, erro
 	if !handler.ChecksState && !r.has(handler) {
 		return Decision{}, refuseState(r.Status, r.Product.ActionName(r.Reading, name))
 	}
-	faults := new(Faults)
+	faults := new(schema.Faults)
 	in := handler.input(sent, r, faults)
-	if err := faults.err(); err != nil {
+	if err := faults.Err(); err != nil {
 		return Decision{}, err
 	}
 	d := Decision{Record: r.next()}
@@ -178,8 +179,8 @@ func (r *Record) Act(name Action, sent Input, now ledger.Micros) (Decision, erro
 
 // Unsupported is the error for an action that does not exist.
 func Unsupported(name string) error {
-	f := new(Faults)
-	f.add("action", "Unsupported action: %s", name)
+	f := new(schema.Faults)
+	f.Add("action", "Unsupported action: %s", name)
 	return f
 }
 
@@ -205,7 +206,7 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 	}
 	handler := r.Product.Handler(name)
 	d := Decision{Record: r.next(), Outcome: true}
-	c := &Case{Now: max(now, r.Booked), Today: on, r: d.Record, reading: r.Reading, faults: new(Faults), effectiveDate: on, register: r.Register}
+	c := &Case{Now: max(now, r.Booked), Today: on, r: d.Record, reading: r.Reading, faults: new(schema.Faults), effectiveDate: on, register: r.Register}
 	c.input = handler.input(nil, r, c.faults) // a timer has no body: optional columns take their defaults
 	assert.NoError(d.do(c, handler))
 	return d.end(), true
@@ -215,7 +216,7 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 func (d *Decision) do(c *Case, handler *ActionHandler) error {
 	c.event = handler.Name
 	handler.Do(c)
-	if err := c.faults.err(); err != nil {
+	if err := c.faults.Err(); err != nil {
 		return err
 	}
 	d.Joined, d.Reserve = c.joined, c.reserved

@@ -3,6 +3,7 @@ package contract
 import (
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Deposit is money that a depositor puts into the pool for a term: results are shared
@@ -11,7 +12,7 @@ import (
 var Deposit = define(&Product{
 	Code:     'd',
 	Variants: map[*Reading]*Variant{Secular: {Name: "investment-deposits", Prefix: "ID"}},
-	Columns: columns(base,
+	Columns: schema.NewTable(base,
 		dpCustomer, dpPrincipal, dpTerm, dpRatio, dpKind, dpRestrictions, dpFrequency, dpRate, dpEarly, dpPenalty, dpRenews,
 		dpAccount, dpProduct, dpOpener,
 		dpValue, dpTheirProfit, dpBankProfit, dpDistributions, dpWithdrawal, dpOpened, dpMaturity, dpNext, dpRenewed, dpRenewals,
@@ -30,13 +31,13 @@ var Deposit = define(&Product{
 		steps(Close, Closed, "the depositor has been paid", Matured, Withdrawn),
 	),
 	Handlers: []*ActionHandler{
-		{Name: Activate, Moves: true, Body: columns(nil, dpInReview), Do: dpActivate},
-		{Name: Profit, Moves: true, Body: columns(nil, dpInGross, dpInProfitEnd), Do: dpShareProfit},
-		{Name: Loss, Moves: true, Body: columns(nil, dpInLoss, dpInLossEnd), Do: dpBearLoss},
+		{Name: Activate, Moves: true, Body: schema.NewTable(nil, dpInReview), Do: dpActivate},
+		{Name: Profit, Moves: true, Body: schema.NewTable(nil, dpInGross, dpInProfitEnd), Do: dpShareProfit},
+		{Name: Loss, Moves: true, Body: schema.NewTable(nil, dpInLoss, dpInLossEnd), Do: dpBearLoss},
 		{Name: Mature, Do: dpMature},
-		{Name: Renew, Moves: true, Body: columns(nil, dpInTerm, dpInRatio), Do: dpRenew},
-		{Name: Withdraw, Moves: true, Body: columns(nil, dpInWithdrawer), Do: dpWithdraw},
-		{Name: Close, Moves: true, Body: columns(nil, dpInCloser), Do: dpClose},
+		{Name: Renew, Moves: true, Body: schema.NewTable(nil, dpInTerm, dpInRatio), Do: dpRenew},
+		{Name: Withdraw, Moves: true, Body: schema.NewTable(nil, dpInWithdrawer), Do: dpWithdraw},
+		{Name: Close, Moves: true, Body: schema.NewTable(nil, dpInCloser), Do: dpClose},
 	},
 	Type: "investment_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
@@ -53,63 +54,63 @@ const (
 const atMaturity = "at_maturity"
 
 var (
-	dpCustomer     = id(32, "customer_id", required, short)
-	dpPrincipal    = amount(33, "initial_amount", required, short) // of the term that runs
-	dpTerm         = integer(34, "term_months", 1, 120, required)
-	dpRatio        = shares(35, "profit_sharing_ratio", required)
-	dpKind         = enum(36, "investment_type", []string{"general", "restricted"}, defaultTo("general"), short)
-	dpRestrictions = texts(37, "investment_restrictions", asked)
-	dpFrequency    = enum(38, "distribution_frequency", []string{"monthly", "quarterly", "semi_annually", atMaturity}, asked)
-	dpRate         = percent(39, "indicative_rate", 0, maxIndicative, asked)
-	dpEarly        = boolean(40, "early_withdrawal_allowed", defaultTo(false))
-	dpPenalty      = percent(41, "early_withdrawal_penalty_percent", 0, 100, asked)
-	dpRenews       = boolean(42, "auto_renewal", defaultTo(false))
-	dpAccount      = text(43, "account_id", asked)
-	dpProduct      = id(44, "product_id", asked)
-	dpOpener       = text(45, "opened_by", asked)
+	dpCustomer     = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // of the term that runs
+	dpTerm         = schema.Integer(34, "term_months", 1, 120, schema.Required)
+	dpRatio        = shares(35, "profit_sharing_ratio", schema.Required)
+	dpKind         = schema.Enum(36, "investment_type", []string{"general", "restricted"}, schema.DefaultTo("general"), schema.InShort)
+	dpRestrictions = schema.Texts(37, "investment_restrictions", schema.Asked)
+	dpFrequency    = schema.Enum(38, "distribution_frequency", []string{"monthly", "quarterly", "semi_annually", atMaturity}, schema.Asked)
+	dpRate         = schema.Percent(39, "indicative_rate", 0, maxIndicative, schema.Asked)
+	dpEarly        = schema.Bool(40, "early_withdrawal_allowed", schema.DefaultTo(false))
+	dpPenalty      = schema.Percent(41, "early_withdrawal_penalty_percent", 0, 100, schema.Asked)
+	dpRenews       = schema.Bool(42, "auto_renewal", schema.DefaultTo(false))
+	dpAccount      = schema.Text(43, "account_id", schema.Asked)
+	dpProduct      = schema.ID(44, "product_id", schema.Asked)
+	dpOpener       = schema.Text(45, "opened_by", schema.Asked)
 
-	dpValue         = amount(50, "current_value", short)
-	dpTheirProfit   = amount(51, "customer_profit_share") // of the term, as all three
-	dpBankProfit    = amount(52, "bank_profit_share")
-	dpLost          = amount(53, "loss", hidden)
-	dpDistributions = rows(54, "profit_distributions", dpDistribution)
-	dpWithdrawal    = rows(55, "early_withdrawal", dpWithdrawalRow, inMetadata, single)
-	dpOpened        = date(56, "opening_date")
-	dpMaturity      = date(57, "maturity_date", short)
-	dpNext          = date(58, "next_distribution_date")
-	dpRenewed       = date(59, "last_renewal_date")
-	dpRenewals      = derived(60, "renewals")
-	dpClosed        = instant(61, "closed_at")
-	dpCloser        = text(62, "closed_by")
-	dpUnshared      = date(63, "unshared_since", hidden) // a maturity whose one profit is still to be shared
+	dpValue         = schema.Amount(50, "current_value", schema.InShort)
+	dpTheirProfit   = schema.Amount(51, "customer_profit_share") // of the term, as all three
+	dpBankProfit    = schema.Amount(52, "bank_profit_share")
+	dpLost          = schema.Amount(53, "loss", schema.NotShown)
+	dpDistributions = schema.Rows(54, "profit_distributions", dpDistribution)
+	dpWithdrawal    = schema.Rows(55, "early_withdrawal", dpWithdrawalRow, schema.InMetadata, schema.Single)
+	dpOpened        = schema.Date(56, "opening_date")
+	dpMaturity      = schema.Date(57, "maturity_date", schema.InShort)
+	dpNext          = schema.Date(58, "next_distribution_date")
+	dpRenewed       = schema.Date(59, "last_renewal_date")
+	dpRenewals      = schema.Derived(60, "renewals")
+	dpClosed        = schema.Instant(61, "closed_at")
+	dpCloser        = schema.Text(62, "closed_by")
+	dpUnshared      = schema.Date(63, "unshared_since", schema.NotShown) // a maturity whose one profit is still to be shared
 
-	dpDistributedOn = date(1, "date")
-	dpGross         = amount(2, "gross_profit")
-	dpTheirShare    = amount(3, "customer_share")
-	dpBankShare     = amount(4, "bank_share")
-	dpDistribution  = columns(nil, dpDistributedOn, dpGross, dpTheirShare, dpBankShare)
+	dpDistributedOn = schema.Date(1, "date")
+	dpGross         = schema.Amount(2, "gross_profit")
+	dpTheirShare    = schema.Amount(3, "customer_share")
+	dpBankShare     = schema.Amount(4, "bank_share")
+	dpDistribution  = schema.NewTable(nil, dpDistributedOn, dpGross, dpTheirShare, dpBankShare)
 
-	dpForfeited     = amount(1, "penalty_amount")
-	dpForfeitRate   = percent(2, "penalty_percent", 0, 100)
-	dpFinal         = amount(3, "final_value")
-	dpWithdrawalRow = columns(nil, dpForfeited, dpForfeitRate, dpFinal)
+	dpForfeited     = schema.Amount(1, "penalty_amount")
+	dpForfeitRate   = schema.Percent(2, "penalty_percent", 0, 100)
+	dpFinal         = schema.Amount(3, "final_value")
+	dpWithdrawalRow = schema.NewTable(nil, dpForfeited, dpForfeitRate, dpFinal)
 
-	dpInReview     = approval(1, "compliance_review", asked)
-	dpInGross      = amount(1, "gross_profit", required, orZero)
-	dpInProfitEnd  = date(2, "period_end_date", asked)
-	dpInLoss       = amount(1, "amount", required)
-	dpInLossEnd    = date(2, "period_end_date", asked)
-	dpInTerm       = integer(1, "term_months", 1, 120, asked)
-	dpInRatio      = shares(2, "profit_sharing_ratio", asked)
-	dpInWithdrawer = text(1, "closed_by", required)
-	dpInCloser     = text(1, "closed_by", required)
+	dpInReview     = approval(1, "compliance_review", schema.Asked)
+	dpInGross      = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
+	dpInProfitEnd  = schema.Date(2, "period_end_date", schema.Asked)
+	dpInLoss       = schema.Amount(1, "amount", schema.Required)
+	dpInLossEnd    = schema.Date(2, "period_end_date", schema.Asked)
+	dpInTerm       = schema.Integer(1, "term_months", 1, 120, schema.Asked)
+	dpInRatio      = shares(2, "profit_sharing_ratio", schema.Asked)
+	dpInWithdrawer = schema.Text(1, "closed_by", schema.Required)
+	dpInCloser     = schema.Text(1, "closed_by", schema.Required)
 )
 
 // maxIndicative bounds a rate that nothing is calculated with, in percent.
 const maxIndicative = 1000
 
 func dpOpen(c *Case) {
-	for _, total := range []Cell[money.Amount]{dpValue, dpTheirProfit, dpBankProfit, dpLost} {
+	for _, total := range []schema.Cell[money.Amount]{dpValue, dpTheirProfit, dpBankProfit, dpLost} {
 		total.Set(c.values(), money.Amount{})
 	}
 }
@@ -143,7 +144,7 @@ func dpBegin(c *Case) {
 
 // dpDistribute is the day of the distribution behind another one: a period later, and
 // that of the maturity at the latest, which is also where there is only one.
-func dpDistribute(v Row, on ledger.Date) ledger.Date {
+func dpDistribute(v schema.Row, on ledger.Date) ledger.Date {
 	if every := dpFrequency.Of(v); every != "" && every != atMaturity {
 		return min(after(on, periodMonths(every)), dpMaturity.Of(v))
 	}
@@ -194,7 +195,7 @@ func dpOnce(c *Case, on ledger.Date) bool {
 }
 
 // dpAdvance takes the day of the next distribution on. At maturity there is only one.
-func dpAdvance(v Row) {
+func dpAdvance(v schema.Row) {
 	switch {
 	case dpFrequency.Of(v) != atMaturity:
 		dpNext.Set(v, dpDistribute(v, dpNext.Of(v)))
@@ -252,7 +253,7 @@ func dpRenew(c *Case) {
 	c.move(r.account("Q:profit"), r.account("Q:capital"), dpTheirProfit.Of(v))
 	c.move(r.account("Q:capital"), r.account(lossStem), dpLost.Of(v))
 	dpPrincipal.Set(v, dpValue.Of(v))
-	for _, total := range []Cell[money.Amount]{dpTheirProfit, dpBankProfit, dpLost} {
+	for _, total := range []schema.Cell[money.Amount]{dpTheirProfit, dpBankProfit, dpLost} {
 		total.Set(v, money.Amount{})
 	}
 	dpRenewed.Set(v, c.Today)
@@ -275,7 +276,7 @@ func dpWithdraw(c *Case) {
 	dpForfeited.Set(row, penalty)
 	dpForfeitRate.Set(row, rate)
 	dpFinal.Set(row, final)
-	dpWithdrawal.Set(v, []Row{row})
+	dpWithdrawal.Set(v, []schema.Row{row})
 	dpNext.Clear(v)
 	dpCloser.Set(v, dpInWithdrawer.Of(c.input))
 	dpPay(c, final)

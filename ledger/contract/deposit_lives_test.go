@@ -41,7 +41,7 @@ func dpLive(t *rapid.T) {
 	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
 	p.term = rapid.Int64Range(1, 3).Draw(t, "term")
 	ratio := `{"bank":` + strconv.FormatInt(p.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-p.bankPercent, 10) + `}`
-	r := w.open(Deposit, Secular, savings.but("initial_amount", quoted(p.principal), "profit_sharing_ratio", ratio,
+	r := w.open(Deposit, Secular, but(savings, "initial_amount", quoted(p.principal), "profit_sharing_ratio", ratio,
 		"early_withdrawal_penalty_percent", strconv.FormatInt(p.penaltyPercent, 10), "term_months", strconv.FormatInt(p.term, 10),
 		"early_withdrawal_allowed", strconv.FormatBool(p.early), "auto_renewal", strconv.FormatBool(p.renews)))
 	for range rapid.IntRange(1, 16).Draw(t, "steps") {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // savings are what a deposit is opened with.
@@ -44,7 +45,7 @@ func TestADepositIsPendingAndGeneralUnlessItIsSaidOtherwise(t *testing.T) {
 }
 
 func TestWhatFollowsInADepositCannotBeSet(t *testing.T) {
-	r, fields := asks(Deposit, Secular, savings.but("current_value", `"5"`, "maturity_date", `"2026-01-01"`, "closed_by", `"x"`, "rate", "9"))
+	r, fields := asks(Deposit, Secular, but(savings, "current_value", `"5"`, "maturity_date", `"2026-01-01"`, "closed_by", `"x"`, "rate", "9"))
 	if fields != nil || !dpValue.Of(r.Values).IsZero() || dpMaturity.Has(r.Values) || dpCloser.Has(r.Values) {
 		t.Errorf("%q, %v", fields, r.Values)
 	}
@@ -57,8 +58,8 @@ func TestDepositsHaveNoAddressInTheReligiousReading(t *testing.T) {
 }
 
 func TestStatesOfDeposits(t *testing.T) {
-	l := &lives{product: Deposit, reading: Secular, open: savings.but("early_withdrawal_allowed", "true"), waits: "mature",
-		bodies: map[string]Input{
+	l := &lives{product: Deposit, reading: Secular, open: but(savings, "early_withdrawal_allowed", "true"), waits: "mature",
+		bodies: map[string]schema.Input{
 			"profit": given("gross_profit", `"10"`), "loss": given("amount", `"10"`), "loss:all": given("amount", largest),
 			"withdraw": given("closed_by", `"Amina"`), "close": given("closed_by", `"Amina"`),
 		},
@@ -86,14 +87,14 @@ func TestDepositsHaveNoReview(t *testing.T) {
 }
 
 // dpRunning opens a deposit and activates it.
-func dpRunning(t rapid.TB, sent Input) (*world, *Record) {
+func dpRunning(t rapid.TB, sent schema.Input) (*world, *Record) {
 	w := newWorld(t, "2026-01-10")
 	return w, w.act(w.open(Deposit, Secular, sent), Activate, nil)
 }
 
 func TestActivationPutsTheMoneyIntoThePool(t *testing.T) {
 	w := newWorld(t, "2026-01-10")
-	r := w.open(Deposit, Secular, savings.but("distribution_frequency", `"monthly"`))
+	r := w.open(Deposit, Secular, but(savings, "distribution_frequency", `"monthly"`))
 	r = w.books(r, Activate, nil, "2026-01-10", "Dr A:cash:AE 1000", "Cr Q:capital:{c} 1000", "Dr A:pool 1000", "Cr A:cash:AE 1000")
 	v := r.Values
 	if dpOpened.Of(v).String() != "2026-01-10" || dpMaturity.Of(v).String() != "2026-04-10" || dpNext.Of(v).String() != "2026-02-09" ||
@@ -106,7 +107,7 @@ func TestTheFirstDistributionIsAPeriodOnAndTheMaturityAtTheLatest(t *testing.T) 
 	for frequency, first := range map[string]string{
 		`"monthly"`: "2026-02-09", `"quarterly"`: "2026-04-10", `"semi_annually"`: "2026-05-10", `"at_maturity"`: "2026-05-10", "": "2026-05-10",
 	} {
-		_, r := dpRunning(t, savings.but("term_months", "4", "distribution_frequency", frequency))
+		_, r := dpRunning(t, but(savings, "term_months", "4", "distribution_frequency", frequency))
 		if got := dpNext.Of(r.Values).String(); got != first {
 			t.Errorf("%s: first distribution on %s, want %s", frequency, got, first)
 		}
@@ -132,7 +133,7 @@ func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
 	copied.Variants = map[*Reading]*Variant{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
 	religious := define(&copied)
 	w := newWorld(t, "2026-01-10")
-	r := w.open(religious, Religious, savings.but("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
+	r := w.open(religious, Religious, but(savings, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
 	w.refuses(r, Activate, nil, "compliance_review")
 	w.refuses(r, Activate, given("compliance_review", "null"), "compliance_review")
 	r = w.act(r, Activate, given("compliance_review", `{"approved_by":"board"}`))
@@ -142,7 +143,7 @@ func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
 }
 
 func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testing.T) {
-	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
+	w, r := dpRunning(t, but(savings, "distribution_frequency", `"monthly"`))
 	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`),
 		"2026-01-10", "Dr A:pool 101", "Cr Q:profit:{c} 61", "Cr I:mudarib_share 40")
 	v, d := r.Values, dpDistributions.Of(r.Values)[0]
@@ -161,7 +162,7 @@ func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testi
 }
 
 func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
-	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
+	w, r := dpRunning(t, but(savings, "distribution_frequency", `"monthly"`))
 	for _, next := range []string{"2026-03-11", "2026-04-10", "2026-04-10"} { // the last is the maturity
 		if r = w.books(r, Profit, given("gross_profit", `"0"`)); dpNext.Of(r.Values).String() != next {
 			t.Errorf("next distribution on %v, want %s", dpNext.Of(r.Values), next)
@@ -173,7 +174,7 @@ func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
 }
 
 func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
-	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
+	w, r := dpRunning(t, but(savings, "distribution_frequency", `"monthly"`))
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
 	next := dpNext.Of(r.Values)
 	w.pass(30)
@@ -202,7 +203,7 @@ func TestADepositMaturesOnItsDate(t *testing.T) {
 }
 
 // dpMatured is a deposit of 1000 that has gained 60 for the depositor and lost 200.
-func dpMatured(t rapid.TB, sent Input) (*world, *Record) {
+func dpMatured(t rapid.TB, sent schema.Input) (*world, *Record) {
 	w, r := dpRunning(t, sent)
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
 	r = w.act(r, Loss, given("amount", `"200"`))
@@ -211,7 +212,7 @@ func dpMatured(t rapid.TB, sent Input) (*world, *Record) {
 }
 
 func TestRenewalMakesTheValueThePrincipal(t *testing.T) {
-	w, r := dpMatured(t, savings.but("distribution_frequency", `"monthly"`))
+	w, r := dpMatured(t, but(savings, "distribution_frequency", `"monthly"`))
 	r = w.books(r, Renew, nil, "Dr Q:profit:{c} 60", "Cr Q:capital:{c} 60", "Dr Q:capital:{c} 200", "Cr Q:loss:{c} 200")
 	v := r.Values
 	if r.Status != Active || dpPrincipal.Of(v) != money.FromUint64(860) || dpValue.Of(v) != money.FromUint64(860) ||
@@ -242,7 +243,7 @@ func TestARenewalMayChangeTermAndRatio(t *testing.T) {
 }
 
 func TestNothingLeftIsNotRenewed(t *testing.T) {
-	w, r := dpRunning(t, savings.but("auto_renewal", "true"))
+	w, r := dpRunning(t, but(savings, "auto_renewal", "true"))
 	r = w.act(r, Loss, given("amount", `"1000"`))
 	w.pass(90)
 	r = w.wakes(r, 1)
@@ -273,7 +274,7 @@ func (w *world) wakes(r *Record, want int) *Record {
 }
 
 func TestTimeRenewsADepositThatRenewsItself(t *testing.T) {
-	w, r := dpRunning(t, savings.but("auto_renewal", "true"))
+	w, r := dpRunning(t, but(savings, "auto_renewal", "true"))
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
 	w.pass(89)
 	r = w.wakes(r, 0)
@@ -303,11 +304,11 @@ func TestTimeDoesNothingToOtherDeposits(t *testing.T) {
 }
 
 func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
-	early := savings.but("early_withdrawal_allowed", "true")
+	early := but(savings, "early_withdrawal_allowed", "true")
 	for percent, want := range map[string]struct {
 		final, penalty int
 	}{"": {1061, 0}, "0": {1061, 0}, "33": {1041, 20}, "50": {1031, 30}, "100": {1000, 61}} {
-		w, r := dpRunning(t, early.but("early_withdrawal_penalty_percent", percent))
+		w, r := dpRunning(t, but(early, "early_withdrawal_penalty_percent", percent))
 		r = w.act(r, Profit, given("gross_profit", `"101"`))
 		entry := []string{"Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 61", "Cr L:customer:{p}:current " + strconv.Itoa(want.final)}
 		if want.penalty > 0 {
@@ -329,7 +330,7 @@ func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
 }
 
 func TestAWithdrawalAfterALossIsNeverBelowZero(t *testing.T) {
-	w, r := dpRunning(t, savings.but("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "100"))
+	w, r := dpRunning(t, but(savings, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "100"))
 	r = w.act(w.act(r, Profit, given("gross_profit", `"100"`)), Loss, given("amount", `"1020"`))
 	r = w.books(r, Withdraw, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 1020", "Cr I:penalty 40")
 	if row := dpWithdrawal.Of(r.Values)[0]; dpForfeited.Of(row) != money.FromUint64(60) || !dpFinal.Of(row).IsZero() {
@@ -345,7 +346,7 @@ func TestAWithdrawalHasToBeAllowed(t *testing.T) {
 }
 
 func TestClosingAMaturedDepositPaysItsValue(t *testing.T) {
-	w, r := dpMatured(t, savings.but("early_withdrawal_penalty_percent", "100"))
+	w, r := dpMatured(t, but(savings, "early_withdrawal_penalty_percent", "100"))
 	w.refuses(r, Close, nil, "closed_by")
 	r = w.books(r, Close, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 200",
 		"Cr L:customer:{p}:current 860", "Dr A:cash:AE 860", "Cr A:pool 860")
@@ -356,7 +357,7 @@ func TestClosingAMaturedDepositPaysItsValue(t *testing.T) {
 }
 
 func TestClosingAWithdrawnDepositMovesNothing(t *testing.T) {
-	w, r := dpRunning(t, savings.but("early_withdrawal_allowed", "true"))
+	w, r := dpRunning(t, but(savings, "early_withdrawal_allowed", "true"))
 	r = w.act(r, Withdraw, given("closed_by", `"Amina"`))
 	if r = w.books(r, Close, given("closed_by", `"Omar"`)); dpClosed.Of(r.Values) != w.now || dpCloser.Of(r.Values) != "Omar" {
 		t.Errorf("closed at %v by %q", dpClosed.Of(r.Values), dpCloser.Of(r.Values))
@@ -366,10 +367,10 @@ func TestClosingAWithdrawnDepositMovesNothing(t *testing.T) {
 func TestDepositActionsNeedTheirBodies(t *testing.T) {
 	w, r := dpRunning(t, savings)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`} {
-		w.refuses(r, Profit, savings.but("gross_profit", wrong), "gross_profit")
+		w.refuses(r, Profit, but(savings, "gross_profit", wrong), "gross_profit")
 	}
 	for _, wrong := range append(notAmounts, "", "null") {
-		w.refuses(r, Loss, given("amount", `"1"`).but("amount", wrong), "amount")
+		w.refuses(r, Loss, but(given("amount", `"1"`), "amount", wrong), "amount")
 	}
 	for _, wrong := range notDates {
 		w.refuses(r, Profit, given("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
@@ -379,7 +380,7 @@ func TestDepositActionsNeedTheirBodies(t *testing.T) {
 
 func TestADepositTakesSoManyDistributions(t *testing.T) {
 	w, r := dpRunning(t, savings)
-	full, all := r.next(), make([]Row, maxRows)
+	full, all := r.next(), make([]schema.Row, maxRows)
 	for i := range all {
 		all[i] = dpDistribution.New()
 	}
@@ -407,14 +408,14 @@ func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
 
 // "at_maturity (single distribution on the maturity date)".
 func TestADepositAtMaturityTakesOneProfitFromItsMaturityDateOn(t *testing.T) {
-	w, r := dpRunning(t, savings.but("distribution_frequency", `"at_maturity"`))
+	w, r := dpRunning(t, but(savings, "distribution_frequency", `"at_maturity"`))
 	one := given("gross_profit", `"100"`)
 	w.refuses(r, Profit, one, "maturity_date")
 	w.pass(89)
 	w.refuses(r, Profit, one, "maturity_date")
 	w.pass(3) // two days behind the maturity
-	w.refuses(r, Profit, one.but("period_end_date", `"2026-04-09"`), "period_end_date")
-	r = w.books(r, Profit, one.but("period_end_date", `"2026-04-10"`), "2026-04-10", "Dr A:pool 100", "Cr Q:profit:{c} 60", "Cr I:mudarib_share 40")
+	w.refuses(r, Profit, but(one, "period_end_date", `"2026-04-09"`), "period_end_date")
+	r = w.books(r, Profit, but(one, "period_end_date", `"2026-04-10"`), "2026-04-10", "Dr A:pool 100", "Cr Q:profit:{c} 60", "Cr I:mudarib_share 40")
 	if dpNext.Has(r.Values) {
 		t.Errorf("there is another distribution on %v", dpNext.Of(r.Values))
 	}
@@ -428,11 +429,11 @@ func TestADepositAtMaturityTakesOneProfitFromItsMaturityDateOn(t *testing.T) {
 
 // A deposit that renews itself on its maturity date takes the term's profit afterwards.
 func TestARenewedDepositTakesTheProfitOfTheTermBefore(t *testing.T) {
-	w, r := dpRunning(t, savings.but("distribution_frequency", `"at_maturity"`, "auto_renewal", "true"))
+	w, r := dpRunning(t, but(savings, "distribution_frequency", `"at_maturity"`, "auto_renewal", "true"))
 	w.pass(91)
 	r = w.wakes(r, 2)
 	one := given("gross_profit", `"100"`)
-	w.refuses(r, Profit, one.but("period_end_date", `"2026-04-09"`), "period_end_date")
+	w.refuses(r, Profit, but(one, "period_end_date", `"2026-04-09"`), "period_end_date")
 	r = w.act(r, Profit, one)
 	w.refuses(r, Profit, one, "maturity_date")
 	if dpNext.Of(r.Values) != dpMaturity.Of(r.Values) {

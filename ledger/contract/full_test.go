@@ -7,16 +7,17 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // The worst that one member of a body may be: texts of characters of four bytes,
 // objects and amounts as long as they may be.
 func worstText(n int) string { return `"` + strings.Repeat("𝄞", n) + `"` }
 
-func worstObject() string { return `{"x":"` + strings.Repeat("x", maxObject-8) + `"}` }
+func worstObject() string { return `{"x":"` + strings.Repeat("x", schema.MaxObject-8) + `"}` }
 
 // objectOf is a body as a JSON object.
-func objectOf(body Input) string {
+func objectOf(body schema.Input) string {
 	var members []string
 	for name, value := range body {
 		members = append(members, strconv.Quote(name)+":"+string(value))
@@ -25,32 +26,32 @@ func objectOf(body Input) string {
 }
 
 // worstGiven is a table's body with the worst that each column takes.
-func worstGiven(t *Table, keep Input) Input {
-	g := Input{}
+func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
+	g := schema.Input{}
 	for _, c := range t.Columns {
 		if !c.Asked {
 			continue
 		}
 		most := c.MaxLength
 		if most == 0 {
-			most = maxText
+			most = schema.MaxText
 		}
 		value := ""
 		switch c.Kind {
-		case Text:
+		case schema.KindText:
 			value = worstText(most)
 			if c.DateOrTime {
-				value = `"2026-01-01T00:00:00.` + strings.Repeat("0", maxText-21) + `Z"`
+				value = `"2026-01-01T00:00:00.` + strings.Repeat("0", schema.MaxText-21) + `Z"`
 			}
-		case Texts:
-			value = "[" + strings.TrimSuffix(strings.Repeat(worstText(maxText)+",", maxList), ",") + "]"
-		case Object:
+		case schema.KindTexts:
+			value = "[" + strings.TrimSuffix(strings.Repeat(worstText(schema.MaxText)+",", schema.MaxList), ",") + "]"
+		case schema.KindObject:
 			value = worstObject()
-		case List:
-			value = "[" + worstObject()[:maxObject-6] + `"}]`
-		case Rows:
+		case schema.KindList:
+			value = "[" + worstObject()[:schema.MaxObject-6] + `"}]`
+		case schema.KindRows:
 			value = objectOf(worstGiven(c.Of, nil))
-		case Review:
+		case KindReview:
 			value = objectOf(worstGiven(c.Of, nil))
 		}
 		if value != "" {
@@ -65,7 +66,7 @@ func worstGiven(t *Table, keep Input) Input {
 
 // filled does an action with the worst texts until its list is full, and tells how
 // often it was done.
-func (x *deal) filled(list string, name Action, body Input, most int) {
+func (x *deal) filled(list string, name Action, body schema.Input, most int) {
 	x.t.Helper()
 	rows := 0
 	for ; rows < most; rows++ {
@@ -92,7 +93,7 @@ const maxRecord = 1<<20 + 64<<10
 
 // ends does an action with the worst texts behind a full list, which leaves room for
 // it.
-func (x *deal) ends(name Action, body Input, to Status) {
+func (x *deal) ends(name Action, body schema.Input, to Status) {
 	x.t.Helper()
 	given := body
 	if own := x.r.Product.Handler(name).Body; own != nil {
@@ -116,7 +117,7 @@ func (x *deal) ends(name Action, body Input, to Status) {
 func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
 	one := given("amount", `"1"`)
 	for _, reading := range Readings {
-		body := worstGiven(Safekeeping.Columns, keepingBody().but("currency", `"AED"`))
+		body := worstGiven(Safekeeping.Columns, but(keepingBody(), "currency", `"AED"`))
 		body["compliance_review"] = []byte(objectOf(worstGiven(reading.Reviews, nil)))
 		x := strike(t, Safekeeping, reading, body)
 		if reading == Secular {
@@ -142,25 +143,25 @@ func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
 }
 
 // worstValue is the longest stored form of a column's value, where it is not asked for.
-func worstValue(c *Column) any {
+func worstValue(c *schema.Column) any {
 	switch c.Kind {
-	case Text:
+	case schema.KindText:
 		return strings.Repeat("𝄞", maxNote)
-	case List:
-		return make([]byte, maxObject)
-	case Amount:
+	case schema.KindList:
+		return make([]byte, schema.MaxObject)
+	case schema.KindAmount:
 		return ledger.MaxAmount
-	case Signed:
+	case schema.KindSigned:
 		return money.Signed{Abs: ledger.MaxAmount, Negative: true}
-	case Integer, Percent:
+	case schema.KindInteger, schema.KindPercent:
 		return int64(maxExact)
-	case Date:
+	case schema.KindDate:
 		return ledger.DateOf(ledger.Micros(1 << 55).Time())
-	case Instant:
+	case schema.KindInstant:
 		return ledger.Micros(1 << 60)
-	case UUID:
+	case schema.KindID:
 		return ledger.ID{1}
-	case Rows:
+	case schema.KindRows:
 		return worstRows(c)
 	}
 	return nil
@@ -168,13 +169,13 @@ func worstValue(c *Column) any {
 
 // worstRows are as many rows of the longest values as a list takes. What takes texts
 // is full before: that is another test's.
-func worstRows(c *Column) any {
+func worstRows(c *schema.Column) any {
 	row := c.Of.New()
 	for _, in := range c.Of.Columns {
-		if in.Kind == Text {
+		if in.Kind == schema.KindText {
 			return nil
 		}
-		row[in.place] = worstValue(in)
+		in.Put(row, worstValue(in))
 	}
 	n := c.MaxLength
 	switch {
@@ -183,7 +184,7 @@ func worstRows(c *Column) any {
 	case n == 0:
 		n = maxRows
 	}
-	all := make([]Row, n)
+	all := make([]schema.Row, n)
 	for i := range all {
 		all[i] = row
 	}
@@ -194,14 +195,14 @@ func worstRows(c *Column) any {
 // else is in it: no report of a result is refused for want of room.
 func TestListsOfAmountsNeverFillARecord(t *testing.T) {
 	for _, p := range Products {
-		ignored := new(Faults)
-		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(worstGiven(p.Columns, nil), false, "", ignored)}
+		ignored := new(schema.Faults)
+		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(worstGiven(p.Columns, nil), schema.Reader{}, "", ignored)}
 		for _, c := range p.Columns.Columns {
-			if c.From == nil && r.Values[c.place] == nil {
-				r.Values[c.place] = worstValue(c)
+			if c.From == nil && c.Stored(r.Values) == nil {
+				c.Put(r.Values, worstValue(c))
 			}
 		}
-		for _, said := range approvalOf(boardReviews, boardReviews.Read(worstGiven(boardReviews, nil), false, "", ignored)) {
+		for _, said := range approvalOf(boardReviews, boardReviews.Read(worstGiven(boardReviews, nil), schema.Reader{}, "", ignored)) {
 			Reviewed.Set(r.Values, append(Reviewed.Of(r.Values), said))
 		}
 		if size := len(AppendRecord(nil, r)); size > MaxStored || size < 100_000 {

@@ -4,6 +4,7 @@ import (
 	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // What an action does for all holders of an issue is one entry after another, so many
@@ -49,13 +50,13 @@ func Batches(doing Action, holders int64) int64 {
 }
 
 var (
-	ciDoneAction   = text(1, "action") // as it is called in the contract's reading
-	ciDoneHolders  = derived(2, "done")
-	ciDoneOf       = derived(3, "total")
-	ciDoneKernel   = text(4, "doing", hidden)        // the action as the kernel calls it
-	ciDoneOn       = date(5, "effective_on", hidden) // of all its entries
-	ciDoneDeclared = date(6, "declared_on", hidden)  // the clock's day
-	ciProgressRow  = columns(nil, ciDoneAction, ciDoneHolders, ciDoneOf, ciDoneKernel, ciDoneOn, ciDoneDeclared)
+	ciDoneAction   = schema.Text(1, "action") // as it is called in the contract's reading
+	ciDoneHolders  = schema.Derived(2, "done")
+	ciDoneOf       = schema.Derived(3, "total")
+	ciDoneKernel   = schema.Text(4, "doing", schema.NotShown)        // the action as the kernel calls it
+	ciDoneOn       = schema.Date(5, "effective_on", schema.NotShown) // of all its entries
+	ciDoneDeclared = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day
+	ciProgressRow  = schema.NewTable(nil, ciDoneAction, ciDoneHolders, ciDoneOf, ciDoneKernel, ciDoneOn, ciDoneDeclared)
 )
 
 // Progress is how far an action has come that is carried out in batches.
@@ -78,7 +79,7 @@ func (r *Record) Progress() (p Progress, under bool) {
 }
 
 // ciUnderWay is the row of the action that is being carried out; nil: none is.
-func ciUnderWay(v Row) Row {
+func ciUnderWay(v schema.Row) schema.Row {
 	if rows := ciProgress.Of(v); len(rows) > 0 {
 		return rows[0]
 	}
@@ -86,11 +87,11 @@ func ciUnderWay(v Row) Row {
 }
 
 // ciReads says which part of the register an action reads.
-func ciReads(r *Record, name Action, sent Input) Extract {
+func ciReads(r *Record, name Action, sent schema.Input) Extract {
 	v := r.Values
 	switch name {
 	case Subscribe:
-		in := r.Product.Handler(Subscribe).input(sent, r, new(Faults)) // what is wrong with it is refused by Act
+		in := r.Product.Handler(Subscribe).input(sent, r, new(schema.Faults)) // what is wrong with it is refused by Act
 		return Extract{Investor: ciInInvestor.Of(in)}
 	case Activate, Profit, Redeem, RedeemEarly, Default:
 		if n := ciHolders.Of(v); n <= maxAtOnce {
@@ -143,7 +144,7 @@ func ciDeclare(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
 	ciDoneKernel.Set(row, string(doing))
 	ciDoneOn.Set(row, on)
 	ciDoneDeclared.Set(row, c.Today)
-	ciProgress.Set(c.values(), []Row{row})
+	ciProgress.Set(c.values(), []schema.Row{row})
 	c.reserve(whole)
 	c.underWay = Begins
 }
@@ -166,9 +167,9 @@ func ciBatch(c *Case) {
 		c.underWay = Ends
 		return
 	}
-	row := append(Row(nil), ciUnderWay(v)...)
+	row := append(schema.Row(nil), ciUnderWay(v)...)
 	ciDoneHolders.Set(row, p.Done+int64(len(some)))
-	ciProgress.Set(v, []Row{row})
+	ciProgress.Set(v, []schema.Row{row})
 }
 
 // ciLines are the lines of an action for some holders, and what it changes of the
@@ -230,7 +231,7 @@ func ciPayProfit(c *Case, debit ledger.Path, some []Holder, last bool) []line {
 
 // ciLastDistribution is what each certificate gets of the last distribution, and what
 // could not be divided.
-func ciLastDistribution(v Row) (each, rest money.Amount) {
+func ciLastDistribution(v schema.Row) (each, rest money.Amount) {
 	rows := ciDistributions.Of(v)
 	row := rows[len(rows)-1]
 	each = ciEach.Of(row)

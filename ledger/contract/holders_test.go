@@ -45,7 +45,7 @@ func newCrowd(t *testing.T, d *rand.Rand, reading *Reading, holders int) *crowd 
 	t.Helper()
 	c := &crowd{face: d.Int64N(90) + 1, penalty: d.Int64N(20_000), held: map[ledger.ID]int64{}, has: map[ledger.ID]*big.Int{}, charity: new(big.Int), left: new(big.Int), kept: new(big.Int)}
 	total := int64(holders) * 60
-	c.deal = strike(t, Certificate, reading, issueBody().but("certificate_value", minor(c.face), "total_value", minor(c.face*total),
+	c.deal = strike(t, Certificate, reading, but(issueBody(), "certificate_value", minor(c.face), "total_value", minor(c.face*total),
 		"underlying_asset_value", minor(c.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", minor(c.penalty),
 		"max_subscription", "40", "subscription_end", `"2026-12-31"`))
 	if reading.ReviewFirst {

@@ -3,6 +3,7 @@ package contract
 import (
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // InstalmentSale is a sale of an asset that the institution buys for a customer, at
@@ -18,7 +19,7 @@ var InstalmentSale = define(&Product{
 			"activate": Activate, "record_payment": RecordPayment, "record_delinquency": RecordDelinquency,
 		}},
 	},
-	Columns: columns(base,
+	Columns: schema.NewTable(base,
 		slCustomer, slAsset, slCost, slRate, slCount, slDown, slEarnest, slSupplier, slAssetType,
 		slMarkup, slPrice, slEach, slSchedule, slPaid, slOutstanding, slRecognised, slDeferred, slDelinquent, slPastDue,
 		slActual, slAdvance, slDocuments, slDelivered, slStart, slRebate, slCompleted,
@@ -38,14 +39,14 @@ var InstalmentSale = define(&Product{
 		within(Secular, steps(SettleEarly, Completed, "the customer has paid all at once", Active)),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: OrderAsset, Moves: true, Body: columns(nil, slInAdvance), Do: slOrder},
-		&ActionHandler{Name: PurchaseAsset, Moves: true, Body: columns(nil, slInDocuments, slInActual), Do: slPurchase},
-		&ActionHandler{Name: DeliverAsset, Moves: true, Body: columns(nil, slInDelivered), Do: slDeliver},
-		&ActionHandler{Name: Activate, Moves: true, Body: columns(nil, slInStart), Do: slActivate},
-		&ActionHandler{Name: RecordPayment, Moves: true, Body: columns(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff}, Do: slPay},
-		&ActionHandler{Name: RecordDelinquency, Moves: true, Body: columns(nil, slInLate), Do: slReportLate},
+		&ActionHandler{Name: OrderAsset, Moves: true, Body: schema.NewTable(nil, slInAdvance), Do: slOrder},
+		&ActionHandler{Name: PurchaseAsset, Moves: true, Body: schema.NewTable(nil, slInDocuments, slInActual), Do: slPurchase},
+		&ActionHandler{Name: DeliverAsset, Moves: true, Body: schema.NewTable(nil, slInDelivered), Do: slDeliver},
+		&ActionHandler{Name: Activate, Moves: true, Body: schema.NewTable(nil, slInStart), Do: slActivate},
+		&ActionHandler{Name: RecordPayment, Moves: true, Body: schema.NewTable(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff}, Do: slPay},
+		&ActionHandler{Name: RecordDelinquency, Moves: true, Body: schema.NewTable(nil, slInLate), Do: slReportLate},
 		&ActionHandler{Name: Cancel, Moves: true, Do: slCancel},
-		&ActionHandler{Name: SettleEarly, Moves: true, Body: columns(nil, slInRebate), Do: slSettle},
+		&ActionHandler{Name: SettleEarly, Moves: true, Body: schema.NewTable(nil, slInRebate), Do: slSettle},
 	),
 	Type: "asset_type", Customer: "customer_id", NeedsCurrency: true, Schedule: slSchedule.Column,
 	Open: slOpen, Holdings: slHoldings,
@@ -69,64 +70,64 @@ const (
 )
 
 var (
-	slCustomer  = id(32, "customer_id", required, short)
-	slAsset     = text(33, "asset_description", required, longerThan(10), atMost(maxNote))
-	slCost      = amount(34, "asset_cost", required, short)
-	slRate      = percent(35, "markup_rate", 0, 100, required, short)
-	slCount     = integer(36, "instalments", 1, 360, required)
-	slDown      = amount(37, "down_payment", asked, orZero)
-	slEarnest   = amount(38, "earnest_deposit", asked, orZero)
-	slSupplier  = rows(39, "supplier", slSupplierRow, asked, single)
-	slAssetType = text(40, "asset_type", asked)
+	slCustomer  = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	slAsset     = schema.Text(33, "asset_description", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))
+	slCost      = schema.Amount(34, "asset_cost", schema.Required, schema.InShort)
+	slRate      = schema.Percent(35, "markup_rate", 0, 100, schema.Required, schema.InShort)
+	slCount     = schema.Integer(36, "instalments", 1, 360, schema.Required)
+	slDown      = schema.Amount(37, "down_payment", schema.Asked, schema.OrZero)
+	slEarnest   = schema.Amount(38, "earnest_deposit", schema.Asked, schema.OrZero)
+	slSupplier  = schema.Rows(39, "supplier", slSupplierRow, schema.Asked, schema.Single)
+	slAssetType = schema.Text(40, "asset_type", schema.Asked)
 
-	slMarkup      = amount(50, "markup_amount")
-	slPrice       = amount(51, "sale_price", short)
-	slEach        = amount(52, "instalment_amount")
-	slSchedule    = rows(53, "payment_schedule", slInstalment, deep, computed(slInstalments))
-	slPaid        = amount(54, "total_paid") // down payment and earnest money count
-	slOutstanding = amount(55, "outstanding", short)
-	slRecognised  = amount(56, "profit_recognised")
-	slDeferred    = amount(57, "deferred_profit")
-	slDelinquent  = amount(58, "delinquent_amount")
-	slPastDue     = derived(59, "days_past_due", computed(slDaysLate)) // so 59 is never stored
-	slActual      = amount(60, "actual_cost")
-	slAdvance     = amount(61, "supplier_deposit")
-	slDocuments   = list(62, "ownership_documents")
-	slDelivered   = date(63, "delivery_date")
-	slStart       = date(64, "start_date")
-	slRebate      = amount(65, "rebate")
-	slCompleted   = instant(66, "completed_at")
+	slMarkup      = schema.Amount(50, "markup_amount")
+	slPrice       = schema.Amount(51, "sale_price", schema.InShort)
+	slEach        = schema.Amount(52, "instalment_amount")
+	slSchedule    = schema.Rows(53, "payment_schedule", slInstalment, schema.InDeep, schema.Computed(slInstalments))
+	slPaid        = schema.Amount(54, "total_paid") // down payment and earnest money count
+	slOutstanding = schema.Amount(55, "outstanding", schema.InShort)
+	slRecognised  = schema.Amount(56, "profit_recognised")
+	slDeferred    = schema.Amount(57, "deferred_profit")
+	slDelinquent  = schema.Amount(58, "delinquent_amount")
+	slPastDue     = schema.Derived(59, "days_past_due", schema.Computed(slDaysLate)) // so 59 is never stored
+	slActual      = schema.Amount(60, "actual_cost")
+	slAdvance     = schema.Amount(61, "supplier_deposit")
+	slDocuments   = schema.List(62, "ownership_documents")
+	slDelivered   = schema.Date(63, "delivery_date")
+	slStart       = schema.Date(64, "start_date")
+	slRebate      = schema.Amount(65, "rebate")
+	slCompleted   = schema.Instant(66, "completed_at")
 
-	slSupplierName = text(1, "name", required)
-	slSupplierRef  = text(2, "reference", asked)
-	slSupplierRow  = columns(nil, slSupplierName, slSupplierRef)
+	slSupplierName = schema.Text(1, "name", schema.Required)
+	slSupplierRef  = schema.Text(2, "reference", schema.Asked)
+	slSupplierRow  = schema.NewTable(nil, slSupplierName, slSupplierRef)
 
-	slNumber     = derived(1, "payment_number")
-	slDue        = date(2, "due_date")
-	slAmount     = amount(3, "amount")
-	slCostPart   = amount(4, "cost_part")
-	slProfitPart = amount(5, "profit_part")
-	slStatus     = text(6, "status")
-	slInstalment = columns(nil, slNumber, slDue, slAmount, slCostPart, slProfitPart, slStatus)
+	slNumber     = schema.Derived(1, "payment_number")
+	slDue        = schema.Date(2, "due_date")
+	slAmount     = schema.Amount(3, "amount")
+	slCostPart   = schema.Amount(4, "cost_part")
+	slProfitPart = schema.Amount(5, "profit_part")
+	slStatus     = schema.Text(6, "status")
+	slInstalment = schema.NewTable(nil, slNumber, slDue, slAmount, slCostPart, slProfitPart, slStatus)
 
-	slInAdvance   = amount(1, "supplier_deposit", asked, orZero)
-	slInDocuments = list(1, "ownership_documents", required)
-	slInActual    = amount(2, "actual_cost", asked)
-	slInDelivered = date(1, "delivery_date", asked)
-	slInStart     = date(1, "start_date", asked)
-	slInPayment   = amount(1, "amount", required)
-	slInLate      = amount(1, "amount", required, orZero)
-	slInRebate    = amount(1, "rebate", required, orZero)
+	slInAdvance   = schema.Amount(1, "supplier_deposit", schema.Asked, schema.OrZero)
+	slInDocuments = schema.List(1, "ownership_documents", schema.Required)
+	slInActual    = schema.Amount(2, "actual_cost", schema.Asked)
+	slInDelivered = schema.Date(1, "delivery_date", schema.Asked)
+	slInStart     = schema.Date(1, "start_date", schema.Asked)
+	slInPayment   = schema.Amount(1, "amount", schema.Required)
+	slInLate      = schema.Amount(1, "amount", schema.Required, schema.OrZero)
+	slInRebate    = schema.Amount(1, "rebate", schema.Required, schema.OrZero)
 )
 
 // rowSettled is what becomes of the rows that are left when all is paid at once.
 const rowSettled = "settled"
 
 // slUpfront is what the customer pays before the first instalment.
-func slUpfront(v Row) money.Amount { return plus(slDown.Of(v), slEarnest.Of(v)) }
+func slUpfront(v schema.Row) money.Amount { return plus(slDown.Of(v), slEarnest.Of(v)) }
 
 // slSpent is what the asset costs the institution: known for certain at its purchase.
-func slSpent(v Row) money.Amount {
+func slSpent(v schema.Row) money.Amount {
 	if slActual.Has(v) {
 		return slActual.Of(v)
 	}
@@ -140,7 +141,7 @@ func slOpen(c *Case) {
 		upfront = slEarnest.Name
 	}
 	slSetPrice(c, slCost.Name, upfront)
-	for _, total := range []Cell[money.Amount]{slPaid, slOutstanding, slRecognised, slDeferred, slDelinquent} {
+	for _, total := range []schema.Cell[money.Amount]{slPaid, slOutstanding, slRecognised, slDeferred, slDelinquent} {
 		total.Set(v, money.Amount{})
 	}
 }
@@ -225,7 +226,7 @@ func slTake(c *Case, paid money.Amount) {
 }
 
 // slEarned is the profit in so much of the price.
-func slEarned(v Row, paid money.Amount) money.Amount {
+func slEarned(v schema.Row, paid money.Amount) money.Amount {
 	return must(slMarkup.Of(v).MulDivFloor(paid, slPrice.Of(v)))
 }
 
@@ -261,7 +262,7 @@ func slComplete(c *Case) {
 
 // slDaysLate is for how many days the first row that is not paid has been due, on the
 // day on which somebody looks.
-func slDaysLate(v Row) any {
+func slDaysLate(v schema.Row) any {
 	if !slStart.Has(v) || slCompleted.Has(v) {
 		return int64(0)
 	}
@@ -307,13 +308,13 @@ func slSettle(c *Case) {
 // slInstalments is the schedule: the first row is due 30 days after the start, the
 // last takes what the floors have left, and the profit in each is what its payment
 // recognises.
-func slInstalments(v Row) any {
+func slInstalments(v schema.Row) any {
 	if !slStart.Has(v) {
 		return nil
 	}
 	n, each, cum := slCount.Of(v), slEach.Of(v), slUpfront(v)
 	left, earned := minus(slPrice.Of(v), cum), slEarned(v, cum)
-	all := make([]Row, n)
+	all := make([]schema.Row, n)
 	for i := range all {
 		if i == len(all)-1 {
 			each = left
@@ -334,7 +335,7 @@ func slInstalments(v Row) any {
 }
 
 // slFate is the status of the row up to which so much of the price is to be paid.
-func slFate(v Row, cum money.Amount) string {
+func slFate(v schema.Row, cum money.Amount) string {
 	switch {
 	case !slPaid.Of(v).Less(cum):
 		return rowPaid

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // saleBody is a sale at 1000 and a quarter: 1250, of which 150 are paid up front and
 // 1100 in three instalments.
-func saleBody() Input {
+func saleBody() schema.Input {
 	return given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "asset_description", `"a delivery van"`,
 		"asset_cost", `"1000"`, "markup_rate", "25", "instalments", "3", "down_payment", `"100"`, "earnest_deposit", `"50"`)
 }
@@ -88,17 +89,17 @@ func TestASaleIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `{"ours":[1]}`, ""},
 		{"metadata", `[]`, "metadata"},
 	})
-	tried(t, InstalmentSale, Secular, saleBody().but("down_payment", ""), []trial{{"earnest_deposit", `"1250"`, "earnest_deposit"}})
+	tried(t, InstalmentSale, Secular, but(saleBody(), "down_payment", ""), []trial{{"earnest_deposit", `"1250"`, "earnest_deposit"}})
 	tried(t, InstalmentSale, Religious, saleBody(), []trial{{"asset_cost", `1000`, ""}, {"asset_cost", `"1000"`, ""}, {"asset_cost", `1e3`, "asset_cost"}})
 }
 
 func TestASalesPriceIsItsCostAndAFlooredMarkup(t *testing.T) {
-	x := strike(t, InstalmentSale, Secular, saleBody().but("supplier", `{"name":"Works","reference":"Q-1"}`))
+	x := strike(t, InstalmentSale, Secular, but(saleBody(), "supplier", `{"name":"Works","reference":"Q-1"}`))
 	x.says("markup_amount", "250", "sale_price", "1250", "instalment_amount", "366", "total_paid", "0", "outstanding", "0",
 		"profit_recognised", "0", "deferred_profit", "0", "delinquent_amount", "0", "days_past_due", "0", "completed_at", "")
 	x.lists("supplier", "Works Q-1")
 	x.lists("payment_schedule")
-	x = strike(t, InstalmentSale, Secular, saleBody().but("asset_cost", `"999"`, "down_payment", "", "earnest_deposit", ""))
+	x = strike(t, InstalmentSale, Secular, but(saleBody(), "asset_cost", `"999"`, "down_payment", "", "earnest_deposit", ""))
 	x.says("markup_amount", "249", "sale_price", "1248", "instalment_amount", "416")
 }
 
@@ -109,7 +110,7 @@ func TestOrderingTakesEarnestMoneyAndPaysTheSupplier(t *testing.T) {
 	x.books("Dr A:cash:AE 50", "Cr L:earnest_deposit:{c} 50", "Dr A:supplier_advance:{c} 300", "Cr A:cash:AE 300")
 	x.says("supplier_deposit", "300")
 
-	x = strike(t, InstalmentSale, Secular, saleBody().but("earnest_deposit", ""))
+	x = strike(t, InstalmentSale, Secular, but(saleBody(), "earnest_deposit", ""))
 	x.do(OrderAsset)
 	x.books()
 }
@@ -306,7 +307,7 @@ func TestSettlingEarlyGivesUpDeferredProfit(t *testing.T) {
 }
 
 func TestARowTakesTheRestWhereInstalmentsAreOfNothing(t *testing.T) {
-	x := strike(t, InstalmentSale, Secular, saleBody().but("asset_cost", `"2"`, "markup_rate", "0", "down_payment", "", "earnest_deposit", ""))
+	x := strike(t, InstalmentSale, Secular, but(saleBody(), "asset_cost", `"2"`, "markup_rate", "0", "down_payment", "", "earnest_deposit", ""))
 	x.do(OrderAsset)
 	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
 	x.do(DeliverAsset)

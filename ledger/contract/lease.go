@@ -3,6 +3,7 @@ package contract
 import (
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Lease is an asset that the institution owns and somebody pays rent for. An
@@ -18,7 +19,7 @@ var Lease = define(&Product{
 			"transfer_ownership": TransferAsset, "return_asset": ReturnAsset, "terminate": Terminate,
 		}},
 	},
-	Columns: columns(base,
+	Columns: schema.NewTable(base,
 		lsCustomer, lsKind, lsAsset, lsCost, lsTerm, lsRental, lsOption, lsAssetType, lsAdvance, lsDeposit, lsResidual,
 		lsSerial, lsLocation, lsSpecifications, lsProduct,
 		lsPurchase, lsDue, lsPaid, lsSchedule, lsExpenses, lsExpenseRows, lsReturned, lsTransferred,
@@ -40,12 +41,12 @@ var Lease = define(&Product{
 		steps(PayRent, Terminated, "rent that was still owed was paid", Terminated),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Acquire, Moves: true, Body: columns(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsured), Do: lsAcquire},
-		&ActionHandler{Name: Activate, Moves: true, Body: columns(nil, lsInDelivered), Do: lsActivate},
+		&ActionHandler{Name: Acquire, Moves: true, Body: schema.NewTable(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsured), Do: lsAcquire},
+		&ActionHandler{Name: Activate, Moves: true, Body: schema.NewTable(nil, lsInDelivered), Do: lsActivate},
 		&ActionHandler{Name: RentDue, Moves: true, Timer: true, Do: lsFallDue},
-		&ActionHandler{Name: PayRent, Moves: true, Body: columns(nil, lsInAmount), Do: lsPay},
-		&ActionHandler{Name: RecordArrears, Moves: true, Body: columns(nil, lsInArrears), Do: lsRecordArrears},
-		&ActionHandler{Name: BearExpense, Moves: true, Body: columns(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
+		&ActionHandler{Name: PayRent, Moves: true, Body: schema.NewTable(nil, lsInAmount), Do: lsPay},
+		&ActionHandler{Name: RecordArrears, Moves: true, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
+		&ActionHandler{Name: BearExpense, Moves: true, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
 		&ActionHandler{Name: ReturnAsset, Moves: true, Do: lsReturn},
 		&ActionHandler{Name: MarkTransfer, Do: lsMarkTransfer},
 		&ActionHandler{Name: TransferAsset, Moves: true, Do: lsTransfer},
@@ -84,67 +85,67 @@ const (
 const maxExpenses = 400
 
 var (
-	lsCustomer       = id(32, "customer_id", required, short)
-	lsKind           = enum(33, "lease_type", []string{operating, finance}, required, short)
-	lsAsset          = text(34, "asset_description", required, short, longerThan(10), atMost(maxNote))
-	lsCost           = amount(35, "asset_cost", required, short)
-	lsTerm           = integer(36, "lease_term_months", 1, 240, required, short)
-	lsRental         = amount(37, "monthly_rental", required, short)
-	lsOption         = amount(38, "purchase_option_price", asked, short)
-	lsAssetType      = enum(39, "asset_type", []string{"vehicle", "equipment", "real_estate", "aircraft", "vessel", "machinery"}, asked, short)
-	lsAdvance        = amount(40, "advance_rental", asked)
-	lsDeposit        = amount(41, "security_deposit", asked)
-	lsResidual       = amount(42, "residual_value", asked)
-	lsSerial         = text(43, "asset_serial_number", asked)
-	lsLocation       = text(44, "asset_location", asked)
-	lsSpecifications = object(45, "asset_specifications", asked)
-	lsProduct        = id(46, "product_id", asked)
+	lsCustomer       = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	lsKind           = schema.Enum(33, "lease_type", []string{operating, finance}, schema.Required, schema.InShort)
+	lsAsset          = schema.Text(34, "asset_description", schema.Required, schema.InShort, schema.LongerThan(10), schema.AtMost(maxNote))
+	lsCost           = schema.Amount(35, "asset_cost", schema.Required, schema.InShort)
+	lsTerm           = schema.Integer(36, "lease_term_months", 1, 240, schema.Required, schema.InShort)
+	lsRental         = schema.Amount(37, "monthly_rental", schema.Required, schema.InShort)
+	lsOption         = schema.Amount(38, "purchase_option_price", schema.Asked, schema.InShort)
+	lsAssetType      = schema.Enum(39, "asset_type", []string{"vehicle", "equipment", "real_estate", "aircraft", "vessel", "machinery"}, schema.Asked, schema.InShort)
+	lsAdvance        = schema.Amount(40, "advance_rental", schema.Asked)
+	lsDeposit        = schema.Amount(41, "security_deposit", schema.Asked)
+	lsResidual       = schema.Amount(42, "residual_value", schema.Asked)
+	lsSerial         = schema.Text(43, "asset_serial_number", schema.Asked)
+	lsLocation       = schema.Text(44, "asset_location", schema.Asked)
+	lsSpecifications = schema.Object(45, "asset_specifications", schema.Asked)
+	lsProduct        = schema.ID(46, "product_id", schema.Asked)
 
-	lsPurchase    = boolean(60, "purchase_option", short)
-	lsDue         = amount(61, "total_rentals_due", short)
-	lsPaid        = amount(62, "total_rentals_paid", short)
-	lsSchedule    = rows(63, "payment_schedule", lsRow, deep, computed(lsRows)) // so 63 is never stored
-	lsExpenses    = amount(64, "total_owner_expenses")
-	lsExpenseRows = rows(65, "owner_expenses", lsExpense, deep, atMost(maxExpenses))
-	lsReturned    = date(66, "return_date")
-	lsTransferred = date(67, "transfer_date")
+	lsPurchase    = schema.Bool(60, "purchase_option", schema.InShort)
+	lsDue         = schema.Amount(61, "total_rentals_due", schema.InShort)
+	lsPaid        = schema.Amount(62, "total_rentals_paid", schema.InShort)
+	lsSchedule    = schema.Rows(63, "payment_schedule", lsRow, schema.InDeep, schema.Computed(lsRows)) // so 63 is never stored
+	lsExpenses    = schema.Amount(64, "total_owner_expenses")
+	lsExpenseRows = schema.Rows(65, "owner_expenses", lsExpense, schema.InDeep, schema.AtMost(maxExpenses))
+	lsReturned    = schema.Date(66, "return_date")
+	lsTransferred = schema.Date(67, "transfer_date")
 
-	lsDocuments    = list(68, "ownership_documents")
-	lsRegistration = text(69, "asset_registration")
-	lsInsurance    = text(70, "insurance_policy")
-	lsInsured      = date(71, "insurance_expires")
-	lsStart        = date(72, "start_date", short)
-	lsEnd          = date(73, "end_date", short)
-	lsArrears      = amount(74, "arrears_amount", short)
-	lsReceivable   = amount(75, "rent_receivable") // the balance of A:rent_receivable
-	lsTerminated   = date(76, "termination_date")
-	lsReason       = text(77, "termination_reason", sparse)
-	lsFallen       = derived(78, "rows_due", hidden)    // of the schedule, from its first on
-	lsPrepaid      = amount(79, "prepaid_rent", hidden) // the balance of L:prepaid_rent
+	lsDocuments    = schema.List(68, "ownership_documents")
+	lsRegistration = schema.Text(69, "asset_registration")
+	lsInsurance    = schema.Text(70, "insurance_policy")
+	lsInsured      = schema.Date(71, "insurance_expires")
+	lsStart        = schema.Date(72, "start_date", schema.InShort)
+	lsEnd          = schema.Date(73, "end_date", schema.InShort)
+	lsArrears      = schema.Amount(74, "arrears_amount", schema.InShort)
+	lsReceivable   = schema.Amount(75, "rent_receivable") // the balance of A:rent_receivable
+	lsTerminated   = schema.Date(76, "termination_date")
+	lsReason       = schema.Text(77, "termination_reason", schema.Sparse)
+	lsFallen       = schema.Derived(78, "rows_due", schema.NotShown)    // of the schedule, from its first on
+	lsPrepaid      = schema.Amount(79, "prepaid_rent", schema.NotShown) // the balance of L:prepaid_rent
 
-	lsNumber    = derived(1, "payment_number")
-	lsDueOn     = date(2, "due_date")
-	lsRowAmount = amount(3, "amount")
-	lsRowStatus = text(4, "status")
-	lsRow       = columns(nil, lsNumber, lsDueOn, lsRowAmount, lsRowStatus)
+	lsNumber    = schema.Derived(1, "payment_number")
+	lsDueOn     = schema.Date(2, "due_date")
+	lsRowAmount = schema.Amount(3, "amount")
+	lsRowStatus = schema.Text(4, "status")
+	lsRow       = schema.NewTable(nil, lsNumber, lsDueOn, lsRowAmount, lsRowStatus)
 
-	lsExpenseOn     = date(1, "date")
-	lsExpenseAmount = amount(2, "amount")
-	lsExpenseFor    = text(3, "description")
-	lsExpenseType   = text(4, "type")
-	lsExpense       = columns(nil, lsExpenseOn, lsExpenseAmount, lsExpenseFor, lsExpenseType)
+	lsExpenseOn     = schema.Date(1, "date")
+	lsExpenseAmount = schema.Amount(2, "amount")
+	lsExpenseFor    = schema.Text(3, "description")
+	lsExpenseType   = schema.Text(4, "type")
+	lsExpense       = schema.NewTable(nil, lsExpenseOn, lsExpenseAmount, lsExpenseFor, lsExpenseType)
 
-	lsInDocuments    = list(1, "ownership_documents", required)
-	lsInSerial       = text(2, "asset_serial_number", asked)
-	lsInRegistration = text(3, "asset_registration", asked)
-	lsInInsurance    = text(4, "insurance_policy", asked)
-	lsInInsured      = date(5, "insurance_expires", asked)
-	lsInDelivered    = date(1, "delivery_date", asked)
-	lsInAmount       = amount(1, "amount", required)
-	lsInArrears      = amount(1, "amount", required, orZero)
-	lsInExpense      = amount(1, "amount", required)
-	lsInDescription  = text(2, "description", required, atMost(maxNote))
-	lsInExpenseType  = text(3, "type", defaultTo("maintenance"))
+	lsInDocuments    = schema.List(1, "ownership_documents", schema.Required)
+	lsInSerial       = schema.Text(2, "asset_serial_number", schema.Asked)
+	lsInRegistration = schema.Text(3, "asset_registration", schema.Asked)
+	lsInInsurance    = schema.Text(4, "insurance_policy", schema.Asked)
+	lsInInsured      = schema.Date(5, "insurance_expires", schema.Asked)
+	lsInDelivered    = schema.Date(1, "delivery_date", schema.Asked)
+	lsInAmount       = schema.Amount(1, "amount", schema.Required)
+	lsInArrears      = schema.Amount(1, "amount", schema.Required, schema.OrZero)
+	lsInExpense      = schema.Amount(1, "amount", schema.Required)
+	lsInDescription  = schema.Text(2, "description", schema.Required, schema.AtMost(maxNote))
+	lsInExpenseType  = schema.Text(3, "type", schema.DefaultTo("maintenance"))
 )
 
 // lsRunning is what happens to a lease whose rent runs.
@@ -163,12 +164,12 @@ func lsOpen(c *Case) {
 	if lsPurchase.Of(v) && !lsOption.Has(v) {
 		c.refuse(lsOption.Name, "is required for a finance lease")
 	}
-	for _, left := range []Cell[money.Amount]{lsOption, lsResidual} {
+	for _, left := range []schema.Cell[money.Amount]{lsOption, lsResidual} {
 		if lsCost.Of(v).Less(left.Of(v)) {
 			c.refuse(left.Name, "is above asset_cost")
 		}
 	}
-	for _, total := range []Cell[money.Amount]{lsDue, lsPaid, lsExpenses, lsArrears, lsReceivable} {
+	for _, total := range []schema.Cell[money.Amount]{lsDue, lsPaid, lsExpenses, lsArrears, lsReceivable} {
 		total.Set(v, money.Amount{})
 	}
 	c.grow(lsDue, times(lsRental.Of(v), lsTerm.Of(v)), lsRental.Name)
@@ -186,13 +187,13 @@ const (
 // lsRows is the schedule, once it runs: a row a period of 30 days, the first due one
 // period after the start. The advance rental is on top: it is no row, and what is
 // paid covers it before it covers the rows in their order.
-func lsRows(v Row) any {
+func lsRows(v schema.Row) any {
 	if !lsStart.Has(v) {
 		return nil
 	}
 	paid := lsCovered(v)
 	ended := lsReturned.Has(v) || lsTransferred.Has(v) || lsTerminated.Has(v)
-	schedule := make([]Row, lsTerm.Of(v))
+	schedule := make([]schema.Row, lsTerm.Of(v))
 	for i := range schedule {
 		number := int64(i) + 1
 		status := rowPending
@@ -215,14 +216,14 @@ func lsRows(v Row) any {
 // lsCovered is how many rows are paid: with payments, or at the lease's end with
 // what the institution owed the lessee. It is what was billed less what is owed,
 // and what was paid ahead.
-func lsCovered(v Row) int64 {
+func lsCovered(v schema.Row) int64 {
 	covered := plus(less(lsBilled(v), lsReceivable.Of(v)), lsPrepaid.Of(v))
 	n, _ := must(less(covered, lsAdvance.Of(v)).DivFloor(lsRental.Of(v))).Uint64()
 	return int64(n)
 }
 
 // lsBilled is the advance rental and the rent of the rows that have fallen due.
-func lsBilled(v Row) money.Amount {
+func lsBilled(v schema.Row) money.Amount {
 	return plus(lsAdvance.Of(v), times(lsRental.Of(v), lsFallen.Of(v)))
 }
 

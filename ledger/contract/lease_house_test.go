@@ -11,6 +11,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // tenancy is one lease in its world.
@@ -18,16 +19,16 @@ type tenancy struct{ *deal }
 
 // leaseBody is an operating lease of four periods: 1000 of cost, 100 of it left at
 // the end, 50 a period and 30 up front. Pairs change it; an empty text leaves out.
-func leaseBody(pairs ...string) Input {
-	return given("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
+func leaseBody(pairs ...string) schema.Input {
+	return but(given("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
 		"asset_cost", `"1000"`, "lease_term_months", "4", "monthly_rental", `"50"`, "advance_rental", `"30"`,
-		"security_deposit", `"70"`, "residual_value", `"100"`).but(pairs...)
+		"security_deposit", `"70"`, "residual_value", `"100"`), pairs...)
 }
 
 // forFinance makes it a finance lease, whose asset costs 100 at the end.
 var forFinance = []string{"lease_type", `"finance"`, "purchase_option_price", `"100"`, "residual_value", ""}
 
-func newLease(t rapid.TB, reading *Reading, body Input) *tenancy {
+func newLease(t rapid.TB, reading *Reading, body schema.Input) *tenancy {
 	t.Helper()
 	return &tenancy{strike(t, Lease, reading, body)}
 }
@@ -43,7 +44,7 @@ func runningLease(t rapid.TB, pairs ...string) *tenancy {
 
 // try is an action's outcome: nothing, "409", or "422" with the first field. A
 // refusal leaves no trace.
-func (l *tenancy) try(name Action, body Input) string {
+func (l *tenancy) try(name Action, body schema.Input) string {
 	l.t.Helper()
 	before := AppendRecord(nil, l.r)
 	d, err := l.r.Act(name, body, l.now)
@@ -58,7 +59,7 @@ func (l *tenancy) try(name Action, body Input) string {
 }
 
 func leaseRefusal(err error) string {
-	var faults *Faults
+	var faults *schema.Faults
 	if errors.As(err, &faults) {
 		return "422 " + faults.List[0].Field
 	}
@@ -79,7 +80,7 @@ func (l *tenancy) refused(field string, name Action, pairs ...string) {
 // until lets time pass to noon of a day: what falls due by then happens in order.
 func (l *tenancy) until(day string) {
 	l.t.Helper()
-	on, ok := ParseDate(day)
+	on, ok := schema.ParseDate(day)
 	if !ok {
 		l.t.Fatalf("no date: %s", day)
 	}
@@ -140,7 +141,7 @@ func (l *tenancy) holds(stem, amount string) {
 }
 
 // says checks a column's amount.
-func (l *tenancy) says(c Cell[money.Amount], amount string) {
+func (l *tenancy) says(c schema.Cell[money.Amount], amount string) {
 	l.t.Helper()
 	if got := c.Of(l.r.Values).String(); !c.Has(l.r.Values) || got != amount {
 		l.t.Errorf("%s is %s; want %s", c.Name, got, amount)
@@ -161,7 +162,7 @@ func (l *tenancy) rows() string {
 
 func leaseDay(t *testing.T, said string) ledger.Date {
 	t.Helper()
-	on, ok := ParseDate(said)
+	on, ok := schema.ParseDate(said)
 	if !ok {
 		t.Fatalf("no date: %s", said)
 	}

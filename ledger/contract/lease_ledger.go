@@ -4,6 +4,7 @@ import (
 	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // What a lease's actions do, and what they book.
@@ -11,7 +12,7 @@ import (
 func lsAcquire(c *Case) {
 	v := c.values()
 	lsDocuments.Set(v, lsInDocuments.Of(c.input))
-	for _, said := range []struct{ sent, kept Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
+	for _, said := range []struct{ sent, kept schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
 		if said.sent.Has(c.input) {
 			said.kept.Set(v, said.sent.Of(c.input))
 		}
@@ -68,13 +69,13 @@ func lsFall(c *Case, rows int64) {
 
 // lsUnearned is the advance rental less what the rows due have earned of it, by
 // cumulative floor: the last row leaves none.
-func lsUnearned(v Row) money.Amount {
+func lsUnearned(v schema.Row) money.Amount {
 	return minus(lsAdvance.Of(v), part(lsAdvance.Of(v), lsFallen.Of(v), lsTerm.Of(v)))
 }
 
 // lsWorn is what the asset has lost in the rows due, by cumulative floor: after the
 // last it is worth what it will be returned or sold for.
-func lsWorn(v Row) money.Amount {
+func lsWorn(v schema.Row) money.Amount {
 	left := lsResidual
 	if lsPurchase.Of(v) {
 		left = lsOption

@@ -10,6 +10,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // leaseLife is a random life of a lease, with a naive count of what it should come
@@ -152,7 +153,7 @@ func (l *leaseLife) passes(t *rapid.T) {
 func (l *leaseLife) fallen() int64 { return lsFallen.Of(l.r.Values) }
 
 // body is what an action is given, and the amount in it.
-func (l *leaseLife) body(t *rapid.T, name string) (Action, Input, *big.Int) {
+func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.Int) {
 	sum := new(big.Int).Mul(l.rental, big.NewInt(int64(rapid.IntRange(1, 300).Draw(t, "times"))))
 	sum.Div(sum, big.NewInt(100)).Add(sum, big.NewInt(1))
 	switch name {

@@ -9,10 +9,11 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // openedLease is the first field that a body is refused for; "": it was taken.
-func openedLease(body Input) string {
+func openedLease(body schema.Input) string {
 	now := ledger.Micros(0)
 	if _, err := Open(Proposal{Product: Lease, Reading: Secular, Env: money.Prod, Input: body, Now: now}); err != nil {
 		return strings.TrimPrefix(leaseRefusal(err), "422 ")
@@ -149,7 +150,7 @@ func TestALeasesCurrencyIsItsRegionsUnlessSent(t *testing.T) {
 var leaseStates = []Status{"draft", "under_review", "review_passed", "rejected", "asset_acquired", "active", "transfer_pending", "completed", "terminated"}
 
 // leaseActions are all actions, each with a body that has all that it needs.
-var leaseActions = map[Action]Input{
+var leaseActions = map[Action]schema.Input{
 	"submit": nil, "review": given("approved_by", `"Amal"`, "fatwa_reference", `"F-1"`), "reject": given("reason", `"no"`),
 	"acquire": given("ownership_documents", `["deed"]`), "activate": nil, "payment": given("amount", `"1"`), "arrears": given("amount", `"5"`),
 	"expense": given("amount", `"2"`, "description", `"oil"`), "return": nil, "transfer_pending": nil, "transfer": nil,
@@ -407,7 +408,7 @@ func TestTheScheduleIsWhatALeaseShowsAsItsSchedule(t *testing.T) {
 	if schedule == nil || schedule.Name != "payment_schedule" {
 		t.Fatal("a lease shows no schedule")
 	}
-	if rows, _ := schedule.Value(runningLease(t).r.Values).([]Row); len(rows) != 4 {
+	if rows, _ := schedule.Value(runningLease(t).r.Values).([]schema.Row); len(rows) != 4 {
 		t.Errorf("%d rows; want 4", len(rows))
 	}
 }
@@ -447,10 +448,10 @@ func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
 
 func TestALeasesExpensesAreBounded(t *testing.T) {
 	long := `"` + strings.Repeat("𝄞", 255) + `"`
-	body := leaseBody("metadata", `{"x":"`+strings.Repeat("x", maxObject-8)+`"}`, "asset_specifications", `{"x":"`+strings.Repeat("x", maxObject-8)+`"}`,
+	body := leaseBody("metadata", `{"x":"`+strings.Repeat("x", schema.MaxObject-8)+`"}`, "asset_specifications", `{"x":"`+strings.Repeat("x", schema.MaxObject-8)+`"}`,
 		"asset_description", `"`+strings.Repeat("𝄞", maxNote)+`"`)
 	l := newLease(t, Secular, body)
-	l.do(Acquire, "ownership_documents", `[{"x":"`+strings.Repeat("x", maxObject-10)+`"}]`)
+	l.do(Acquire, "ownership_documents", `[{"x":"`+strings.Repeat("x", schema.MaxObject-10)+`"}]`)
 	l.do(Activate)
 	for range maxExpenses {
 		d, err := l.r.Act(BearExpense, given("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)

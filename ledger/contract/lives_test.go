@@ -14,19 +14,20 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // fates says how random lives of a product are lived.
 type fates struct {
 	product *Product
 	reading *Reading
-	body    func(*dice) Input
-	bodies  map[Action]func(*dice, Row) Input // nil: nothing is given
-	sums    func(*deal)                       // what the columns say of each other
-	open    []string                          // stems of its accounts that may stay open when it ends
-	ends    []Status                          // what some life ends with
-	rare    []Action                          // what would end most lives early
-	never   []Action                          // what its opening leaves behind
+	body    func(*dice) schema.Input
+	bodies  map[Action]func(*dice, schema.Row) schema.Input // nil: nothing is given
+	sums    func(*deal)                                     // what the columns say of each other
+	open    []string                                        // stems of its accounts that may stay open when it ends
+	ends    []Status                                        // what some life ends with
+	rare    []Action                                        // what would end most lives early
+	never   []Action                                        // what its opening leaves behind
 }
 
 // dice draws what a life is given.
@@ -79,7 +80,7 @@ func (d *dice) ratio() string {
 }
 
 // maybe gives a member or leaves it out.
-func (d *dice) maybe(g Input, name, value string) {
+func (d *dice) maybe(g schema.Input, name, value string) {
 	if d.chance(50) {
 		g[name] = []byte(value)
 	}
@@ -183,7 +184,7 @@ func (l fates) step(x *deal, d *dice, done map[Action]int) {
 	if !d.chance(10) { // most often something that is possible
 		handler = l.possible(x, d, handler)
 	}
-	body := Input{}
+	body := schema.Input{}
 	if handler.Name == Pass {
 		body = board()
 	}
@@ -202,7 +203,7 @@ func (l fates) step(x *deal, d *dice, done map[Action]int) {
 	if decision.Record != nil || decision.Events != nil {
 		d.Fatalf("%s was refused, and has left a trace", handler.Name)
 	}
-	var faults *Faults
+	var faults *schema.Faults
 	switch {
 	case errors.As(err, &faults):
 		if !handler.ChecksState && !handler.Timer && !x.r.has(handler) {
@@ -300,14 +301,14 @@ func movesOf(p *Product, by Action) bool {
 }
 
 // amountsOf are bodies of one amount, up to what there is.
-func amountsOf(name string, most func(Row) money.Amount) func(*dice, Row) Input {
-	return func(d *dice, v Row) Input { return given(name, d.sum(most(v))) }
+func amountsOf(name string, most func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
+	return func(d *dice, v schema.Row) schema.Input { return given(name, d.sum(most(v))) }
 }
 
 // some is a bound for amounts that have none of their own.
-func some(Row) money.Amount { return money.FromUint64(1000) }
+func some(schema.Row) money.Amount { return money.FromUint64(1000) }
 
-func reasoned(*dice, Row) Input { return given("reason", `"enough"`) }
+func reasoned(*dice, schema.Row) schema.Input { return given("reason", `"enough"`) }
 
 func TestEveryLifeOfASaleBalances(t *testing.T) {
 	for _, reading := range Readings {
@@ -316,8 +317,8 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 			if reading.ReviewFirst {
 				l.ends = []Status{Completed, Refused}
 			}
-			l.body = func(d *dice) Input {
-				g := saleBody().but("asset_cost", d.sum(money.FromUint64(5000)), "markup_rate", d.whole(0, 100), "instalments", d.whole(1, 40))
+			l.body = func(d *dice) schema.Input {
+				g := but(saleBody(), "asset_cost", d.sum(money.FromUint64(5000)), "markup_rate", d.whole(0, 100), "instalments", d.whole(1, 40))
 				for _, name := range []string{"down_payment", "earnest_deposit"} {
 					if delete(g, name); d.chance(60) {
 						g[name] = []byte(`"` + d.whole(0, 300) + `"`)
@@ -325,14 +326,14 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				}
 				return g
 			}
-			l.bodies = map[Action]func(*dice, Row) Input{
+			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasoned,
-				OrderAsset: func(d *dice, _ Row) Input {
-					g := Input{}
+				OrderAsset: func(d *dice, _ schema.Row) schema.Input {
+					g := schema.Input{}
 					d.maybe(g, "supplier_deposit", d.sum(money.FromUint64(2000)))
 					return g
 				},
-				PurchaseAsset: func(d *dice, v Row) Input {
+				PurchaseAsset: func(d *dice, v schema.Row) schema.Input {
 					g := given("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
 					d.maybe(g, "actual_cost", d.sum(slCost.Of(v)))
 					return g
@@ -351,17 +352,17 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
 			l := fates{product: Safekeeping, reading: reading, sums: keepingSums, ends: []Status{Active, Closed}}
-			l.body = func(d *dice) Input {
-				return keepingBody().but("custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
+			l.body = func(d *dice) schema.Input {
+				return but(keepingBody(), "custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 			}
-			l.bodies = map[Action]func(*dice, Row) Input{
+			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				PutIn:    amountsOf("amount", some),
 				Withdraw: amountsOf("amount", skBalance.Of),
-				GrantHibah: func(d *dice, _ Row) Input {
+				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
 					return given("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
 				},
-				Close: func(d *dice, _ Row) Input { return given("closed_by", d.text("clerk 7", "")) },
+				Close: func(d *dice, _ schema.Row) schema.Input { return given("closed_by", d.text("clerk 7", "")) },
 			}
 			l.rare = []Action{Close}
 			l.lived(t)

@@ -202,7 +202,7 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
 		for _, lacking := range []string{"approved_by", "fatwa_reference"} {
 			for _, said := range []string{"", `""`, `"  "`, `null`, `7`} {
-				d, err := r.Act(Pass, board().but(lacking, said), 0)
+				d, err := r.Act(Pass, but(board(), lacking, said), 0)
 				if err == nil || d.Record != nil {
 					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, lacking, said)
 				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+lacking+"]" {

@@ -3,6 +3,7 @@ package contract
 import (
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Managed is capital that a manager works with: profit is shared by an agreed ratio,
@@ -16,7 +17,7 @@ var Managed = define(&Product{
 			"distribute_profit": Profit, "record_loss": Loss, "complete": Complete,
 		}},
 	},
-	Columns: columns(base,
+	Columns: schema.NewTable(base,
 		miManager, miCapital, miBusiness, miRatio, miTerm, miMandate, miRestrictions, miDescription, miFrequency,
 		miValue, miStart, miExpected, miEnded, miDistributions, miBankProfit, miTheirProfit, miLost, miLosses, miSettlement,
 		miReported, miNextReport,
@@ -35,9 +36,9 @@ var Managed = define(&Product{
 	Handlers: withReview(
 		&ActionHandler{Name: Fund, Moves: true, Do: miFund},
 		&ActionHandler{Name: Activate, Do: miActivate},
-		&ActionHandler{Name: Profit, Moves: true, Body: columns(nil, miInGross, miInProfitEnd), Do: miShareProfit},
-		&ActionHandler{Name: Loss, Moves: true, Body: columns(nil, miInLoss, miInLossEnd), Transitions: []Action{Loss, Liquidate}, Do: miBearLoss},
-		&ActionHandler{Name: Complete, Moves: true, Body: columns(nil, miInFinal), Do: miComplete},
+		&ActionHandler{Name: Profit, Moves: true, Body: schema.NewTable(nil, miInGross, miInProfitEnd), Do: miShareProfit},
+		&ActionHandler{Name: Loss, Moves: true, Body: schema.NewTable(nil, miInLoss, miInLossEnd), Transitions: []Action{Loss, Liquidate}, Do: miBearLoss},
+		&ActionHandler{Name: Complete, Moves: true, Body: schema.NewTable(nil, miInFinal), Do: miComplete},
 	),
 	Type: "mandate_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: miOpen, Holdings: miHoldings,
@@ -52,55 +53,55 @@ const (
 )
 
 var (
-	miManager      = id(32, "customer_id", required, short)
-	miCapital      = amount(33, "capital_amount", required, short)
-	miBusiness     = text(34, "business_type", required)
-	miRatio        = shares(35, "profit_sharing_ratio", required)
-	miTerm         = integer(36, "term_months", 1, 120, required)
-	miMandate      = enum(37, "mandate_type", []string{"restricted", "unrestricted"}, defaultTo("restricted"), short)
-	miRestrictions = texts(38, "business_restrictions", asked)
-	miDescription  = text(39, "business_description", asked, atMost(maxNote))
-	miFrequency    = enum(40, "reporting_frequency", frequencies, asked)
+	miManager      = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	miCapital      = schema.Amount(33, "capital_amount", schema.Required, schema.InShort)
+	miBusiness     = schema.Text(34, "business_type", schema.Required)
+	miRatio        = shares(35, "profit_sharing_ratio", schema.Required)
+	miTerm         = schema.Integer(36, "term_months", 1, 120, schema.Required)
+	miMandate      = schema.Enum(37, "mandate_type", []string{"restricted", "unrestricted"}, schema.DefaultTo("restricted"), schema.InShort)
+	miRestrictions = schema.Texts(38, "business_restrictions", schema.Asked)
+	miDescription  = schema.Text(39, "business_description", schema.Asked, schema.AtMost(maxNote))
+	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Asked)
 
-	miValue         = amount(50, "current_value", short) // the balance of A:mudaraba while there is one
-	miStart         = date(51, "start_date")
-	miExpected      = date(52, "expected_end_date")
-	miEnded         = date(53, "actual_end_date")
-	miDistributions = rows(54, "profit_distributions", miDistribution)
-	miBankProfit    = amount(55, "bank_profit_share")
-	miTheirProfit   = amount(56, "customer_profit_share")
-	miLost          = amount(57, "total_loss")
-	miLosses        = rows(58, "losses", miLossRow, inMetadata)
-	miSettlement    = rows(59, "final_settlement", miSettlementRow, inMetadata, single)
-	miReported      = date(60, "last_reporting_date")
-	miNextReport    = date(61, "next_reporting_date")
+	miValue         = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba while there is one
+	miStart         = schema.Date(51, "start_date")
+	miExpected      = schema.Date(52, "expected_end_date")
+	miEnded         = schema.Date(53, "actual_end_date")
+	miDistributions = schema.Rows(54, "profit_distributions", miDistribution)
+	miBankProfit    = schema.Amount(55, "bank_profit_share")
+	miTheirProfit   = schema.Amount(56, "customer_profit_share")
+	miLost          = schema.Amount(57, "total_loss")
+	miLosses        = schema.Rows(58, "losses", miLossRow, schema.InMetadata)
+	miSettlement    = schema.Rows(59, "final_settlement", miSettlementRow, schema.InMetadata, schema.Single)
+	miReported      = schema.Date(60, "last_reporting_date")
+	miNextReport    = schema.Date(61, "next_reporting_date")
 
-	miDistributedOn = date(1, "date")
-	miGross         = amount(2, "gross_profit")
-	miBankShare     = amount(3, "bank_share")
-	miTheirShare    = amount(4, "customer_share")
-	miDistribution  = columns(nil, miDistributedOn, miGross, miBankShare, miTheirShare)
+	miDistributedOn = schema.Date(1, "date")
+	miGross         = schema.Amount(2, "gross_profit")
+	miBankShare     = schema.Amount(3, "bank_share")
+	miTheirShare    = schema.Amount(4, "customer_share")
+	miDistribution  = schema.NewTable(nil, miDistributedOn, miGross, miBankShare, miTheirShare)
 
-	miLossDate   = date(1, "date")
-	miLossAmount = amount(2, "loss_amount")
-	miLossLeft   = amount(3, "new_value")
-	miLossRow    = columns(nil, miLossDate, miLossAmount, miLossLeft)
+	miLossDate   = schema.Date(1, "date")
+	miLossAmount = schema.Amount(2, "loss_amount")
+	miLossLeft   = schema.Amount(3, "new_value")
+	miLossRow    = schema.NewTable(nil, miLossDate, miLossAmount, miLossLeft)
 
-	miReturned      = amount(1, "returned_to_bank")
-	miSettledProfit = amount(2, "total_profit") // the bank's share
-	miSettledLoss   = amount(3, "total_loss")
-	miVariance      = signed(4, "variance")
-	miSettlementRow = columns(nil, miReturned, miSettledProfit, miSettledLoss, miVariance)
+	miReturned      = schema.Amount(1, "returned_to_bank")
+	miSettledProfit = schema.Amount(2, "total_profit") // the bank's share
+	miSettledLoss   = schema.Amount(3, "total_loss")
+	miVariance      = schema.Signed(4, "variance")
+	miSettlementRow = schema.NewTable(nil, miReturned, miSettledProfit, miSettledLoss, miVariance)
 
-	miInGross     = amount(1, "gross_profit", required, orZero)
-	miInProfitEnd = date(2, "period_end_date", required)
-	miInLoss      = amount(1, "amount", required)
-	miInLossEnd   = date(2, "period_end_date", asked)
-	miInFinal     = amount(1, "final_value", required, orZero)
+	miInGross     = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
+	miInProfitEnd = schema.Date(2, "period_end_date", schema.Required)
+	miInLoss      = schema.Amount(1, "amount", schema.Required)
+	miInLossEnd   = schema.Date(2, "period_end_date", schema.Asked)
+	miInFinal     = schema.Amount(1, "final_value", schema.Required, schema.OrZero)
 )
 
 func miOpen(c *Case) {
-	for _, total := range []Cell[money.Amount]{miValue, miBankProfit, miTheirProfit, miLost} {
+	for _, total := range []schema.Cell[money.Amount]{miValue, miBankProfit, miTheirProfit, miLost} {
 		total.Set(c.values(), money.Amount{})
 	}
 }
@@ -198,7 +199,7 @@ func miComplete(c *Case) {
 	miSettledProfit.Set(row, miBankProfit.Of(v))
 	miSettledLoss.Set(row, miLost.Of(v))
 	miVariance.Set(row, money.Difference(miInFinal.Of(c.input), returned))
-	miSettlement.Set(v, []Row{row})
+	miSettlement.Set(v, []schema.Row{row})
 	miValue.Set(v, miInFinal.Of(c.input))
 	miEnd(c)
 	c.move(c.r.cash(), c.r.account("A:mudaraba"), returned)

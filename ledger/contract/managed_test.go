@@ -13,6 +13,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // venture is what a managed investment is opened with.
@@ -44,14 +45,14 @@ func TestAManagedInvestmentIsRestrictedUnlessItIsSaidOtherwise(t *testing.T) {
 }
 
 func TestWhatFollowsInAManagedInvestmentCannotBeSet(t *testing.T) {
-	r, fields := asks(Managed, Secular, venture.but("current_value", `"5"`, "actual_end_date", `"2026-01-01"`, "total_loss", `"5"`))
+	r, fields := asks(Managed, Secular, but(venture, "current_value", `"5"`, "actual_end_date", `"2026-01-01"`, "total_loss", `"5"`))
 	if fields != nil || !miValue.Of(r.Values).IsZero() || miEnded.Has(r.Values) || !miLost.Of(r.Values).IsZero() {
 		t.Errorf("%q, %v", fields, r.Values)
 	}
 }
 
 func TestStatesOfManagedInvestments(t *testing.T) {
-	bodies := map[string]Input{
+	bodies := map[string]schema.Input{
 		"review":   given("approved_by", `"Amina"`),
 		"reject":   given("reason", `"no"`),
 		"profit":   given("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`),
@@ -78,7 +79,7 @@ func TestStatesOfManagedInvestments(t *testing.T) {
 }
 
 func TestStatesOfMudaraba(t *testing.T) {
-	bodies := map[string]Input{
+	bodies := map[string]schema.Input{
 		"approve":           given("approved_by", `"board"`, "fatwa_reference", `"F-1"`),
 		"reject":            given("reason", `"no"`),
 		"distribute_profit": given("gross_profit", `10`, "period_end_date", `"2026-01-10"`),
@@ -86,7 +87,7 @@ func TestStatesOfMudaraba(t *testing.T) {
 		"record_loss:all":   given("amount", `"1000"`),
 		"complete":          given("final_value", `900`),
 	}
-	l := &lives{product: Managed, reading: Religious, open: venture.but("capital_amount", `1000`), bodies: bodies,
+	l := &lives{product: Managed, reading: Religious, open: but(venture, "capital_amount", `1000`), bodies: bodies,
 		grid: map[Status]row{
 			"draft":         {"approve": "review_passed", "reject": "rejected"},
 			"under_review":  {"approve": "review_passed", "reject": "rejected"},
@@ -124,7 +125,7 @@ func TestNobodyCanAskForALiquidation(t *testing.T) {
 }
 
 // miRunning opens a managed investment and takes it to where results are reported.
-func miRunning(t rapid.TB, sent Input) (*world, *Record) {
+func miRunning(t rapid.TB, sent schema.Input) (*world, *Record) {
 	w := newWorld(t, "2026-01-10")
 	r := w.act(w.open(Managed, Secular, sent), Fund, nil)
 	return w, w.act(r, Activate, nil)
@@ -158,17 +159,17 @@ func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testin
 }
 
 func TestAManagerWithoutAShareAndABankWithoutOne(t *testing.T) {
-	w, r := miRunning(t, venture.but("profit_sharing_ratio", `{"bank":100,"customer":0}`))
+	w, r := miRunning(t, but(venture, "profit_sharing_ratio", `{"bank":100,"customer":0}`))
 	w.pass(30)
 	profit := given("gross_profit", `"7"`, "period_end_date", `"2026-02-01"`)
 	w.books(r, Profit, profit, "2026-02-01", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
-	w, r = miRunning(t, venture.but("profit_sharing_ratio", `{"bank":0,"customer":100}`))
+	w, r = miRunning(t, but(venture, "profit_sharing_ratio", `{"bank":0,"customer":100}`))
 	w.pass(30)
 	w.books(r, Profit, profit, "2026-02-01", "Dr A:venture_due:{c} 7", "Cr L:manager_profit:{c} 7", "Dr L:manager_profit:{c} 7", "Cr A:venture_due:{c} 7")
 }
 
 func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
-	w, r := miRunning(t, venture.but("reporting_frequency", `"quarterly"`))
+	w, r := miRunning(t, but(venture, "reporting_frequency", `"quarterly"`))
 	if got := miNextReport.Of(r.Values).String(); got != "2026-04-10" {
 		t.Errorf("first report on %s", got)
 	}
@@ -185,9 +186,9 @@ func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
 }
 
 func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
-	w, r := miRunning(t, venture.but("reporting_frequency", `"annually"`))
+	w, r := miRunning(t, but(venture, "reporting_frequency", `"annually"`))
 	r = r.next()
-	last, _ := ParseDate("9000-12-31")
+	last, _ := schema.ParseDate("9000-12-31")
 	miNextReport.Set(r.Values, last)
 	r = w.act(r, Profit, given("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`))
 	if got := miNextReport.Of(r.Values); got != last {
@@ -211,7 +212,7 @@ func TestALossIsBorneByTheCapitalAlone(t *testing.T) {
 }
 
 func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
-	w, r := miRunning(t, venture.but("reporting_frequency", `"monthly"`))
+	w, r := miRunning(t, but(venture, "reporting_frequency", `"monthly"`))
 	w.pass(5)
 	d, err := r.Act(Loss, given("amount", largest), w.now)
 	if err != nil {
@@ -234,20 +235,20 @@ func TestManagedActionsNeedTheirBodies(t *testing.T) {
 	w, r := miRunning(t, venture)
 	good := given("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`, `"x"`} {
-		w.refuses(r, Profit, good.but("gross_profit", wrong), "gross_profit")
+		w.refuses(r, Profit, but(good, "gross_profit", wrong), "gross_profit")
 	}
 	for _, wrong := range append(notDates, "", "null") {
-		w.refuses(r, Profit, good.but("period_end_date", wrong), "period_end_date")
+		w.refuses(r, Profit, but(good, "period_end_date", wrong), "period_end_date")
 	}
 	w.refuses(r, Profit, nil, "gross_profit", "period_end_date")
 	for _, wrong := range append(notAmounts, "", "null") {
-		w.refuses(r, Loss, given("amount", `"1"`).but("amount", wrong), "amount")
+		w.refuses(r, Loss, but(given("amount", `"1"`), "amount", wrong), "amount")
 	}
 	for _, wrong := range notDates {
 		w.refuses(r, Loss, given("amount", `"1"`, "period_end_date", wrong), "period_end_date")
 	}
 	for _, wrong := range []string{"", "null", `"-1"`, `900`} {
-		w.refuses(r, Complete, given("final_value", `"1"`).but("final_value", wrong), "final_value")
+		w.refuses(r, Complete, but(given("final_value", `"1"`), "final_value", wrong), "final_value")
 	}
 	w.conflicts(r, Fund, nil)
 }
@@ -281,7 +282,7 @@ func TestMudarabaIsApprovedWithAReference(t *testing.T) {
 }
 
 func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
-	w, r := miRunning(t, venture.but("reporting_frequency", `"monthly"`))
+	w, r := miRunning(t, but(venture, "reporting_frequency", `"monthly"`))
 	r = w.act(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
 	r = w.act(r, Loss, given("amount", `"300"`))
 	for final, variance := range map[string]string{"800": "40", "700": "-60", "760": "0", "0": "-760"} {
@@ -302,7 +303,7 @@ func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
 }
 
 func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
-	w, r := miRunning(t, venture.but("capital_amount", largest))
+	w, r := miRunning(t, but(venture, "capital_amount", largest))
 	w.pass(30)
 	w.refuses(r, Profit, given("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
 	w.books(r, Profit, given("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
@@ -312,9 +313,9 @@ func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
 func TestAManagedInvestmentTakesSoManyReports(t *testing.T) {
 	w, r := miRunning(t, venture)
 	full := r.next()
-	miDistributions.Set(full.Values, make([]Row, maxRows-1))
-	miLosses.Set(full.Values, make([]Row, maxRows-1))
-	for i := range full.Values[miDistributions.place].([]Row) {
+	miDistributions.Set(full.Values, make([]schema.Row, maxRows-1))
+	miLosses.Set(full.Values, make([]schema.Row, maxRows-1))
+	for i := range miDistributions.Stored(full.Values).([]schema.Row) {
 		miDistributions.Of(full.Values)[i], miLosses.Of(full.Values)[i] = miDistribution.New(), miLossRow.New()
 	}
 	profit, loss := given("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`), given("amount", `"1"`)
@@ -325,21 +326,21 @@ func TestAManagedInvestmentTakesSoManyReports(t *testing.T) {
 }
 
 func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
-	wide := `"` + strings.Repeat("𐍈", maxText) + `"`
-	sent := venture.but("capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", maxObject-10)+`"}`,
-		"business_restrictions", `[`+strings.Repeat(wide+",", maxList-1)+wide+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
+	wide := `"` + strings.Repeat("𐍈", schema.MaxText) + `"`
+	sent := but(venture, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
+		"business_restrictions", `[`+strings.Repeat(wide+",", schema.MaxList-1)+wide+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
 	w, r := miRunning(t, sent)
 	r = w.act(r, Profit, given("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
 	row, loss := miDistribution.New(), miLossRow.New()
-	for _, column := range []Cell[money.Amount]{miGross, miBankShare, miTheirShare} {
+	for _, column := range []schema.Cell[money.Amount]{miGross, miBankShare, miTheirShare} {
 		column.Set(row, ledger.MaxAmount)
 	}
 	miDistributedOn.Set(row, miReported.Of(r.Values))
 	miLossAmount.Set(loss, ledger.MaxAmount)
 	miLossLeft.Set(loss, ledger.MaxAmount)
 	miLossDate.Set(loss, miReported.Of(r.Values))
-	miDistributions.Set(r.Values, slices.Repeat([]Row{row}, maxRows))
-	miLosses.Set(r.Values, slices.Repeat([]Row{loss}, maxRows))
+	miDistributions.Set(r.Values, slices.Repeat([]schema.Row{row}, maxRows))
+	miLosses.Set(r.Values, slices.Repeat([]schema.Row{loss}, maxRows))
 	if n := len(AppendRecord(nil, r)); n > 1<<20 {
 		t.Errorf("%d bytes", n)
 	}
@@ -404,7 +405,7 @@ func miLive(t *rapid.T) {
 		reading = Religious
 	}
 	customer := strconv.FormatInt(100-p.bankPercent, 10)
-	r := w.open(Managed, reading, venture.but("capital_amount", quoted(p.capital),
+	r := w.open(Managed, reading, but(venture, "capital_amount", quoted(p.capital),
 		"profit_sharing_ratio", `{"bank":`+strconv.FormatInt(p.bankPercent, 10)+`,"customer":`+customer+`}`))
 	for range rapid.IntRange(1, 14).Draw(t, "steps") {
 		w.pass(rapid.IntRange(0, 40).Draw(t, "days"))

@@ -4,14 +4,15 @@ import (
 	"testing"
 
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // What moves money says so: the proof that nothing does before a review goes by what
 // the handlers say. Random lives of each product that has a religious counterpart find an
 // entry whose handler does not; those of the other products are beside their tests.
 func TestWhatMovesMoneySaysSo(t *testing.T) {
-	dated := func(name string, most money.Amount) func(*dice, Row) Input {
-		return func(d *dice, v Row) Input {
+	dated := func(name string, most money.Amount) func(*dice, schema.Row) schema.Input {
+		return func(d *dice, v schema.Row) schema.Input {
 			return given(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Of(v)))
 		}
 	}
@@ -20,10 +21,10 @@ func TestWhatMovesMoneySaysSo(t *testing.T) {
 		t.Run("managed investment, "+reading.Name, func(t *testing.T) {
 			fates{
 				product: Managed, reading: reading, ends: []Status{"completed", "liquidated"}, rare: []Action{Submit, Reject, Complete},
-				body: func(d *dice) Input {
-					return venture.but("capital_amount", quote(d.number(1, 1000)), "profit_sharing_ratio", d.ratio())
+				body: func(d *dice) schema.Input {
+					return but(venture, "capital_amount", quote(d.number(1, 1000)), "profit_sharing_ratio", d.ratio())
 				},
-				bodies: map[Action]func(*dice, Row) Input{
+				bodies: map[Action]func(*dice, schema.Row) schema.Input{
 					Reject: reasoned, Profit: dated("gross_profit", thousand), Loss: dated("amount", thousand), Complete: amountsOf("final_value", some),
 				},
 			}.lived(t)
@@ -32,19 +33,21 @@ func TestWhatMovesMoneySaysSo(t *testing.T) {
 			fates{
 				product: Lease, reading: reading, ends: []Status{Completed, Terminated}, open: []string{"A:rent_receivable"},
 				rare: []Action{Submit, Reject, Terminate, ReturnAsset, MarkTransfer},
-				body: func(d *dice) Input {
+				body: func(d *dice) schema.Input {
 					g := leaseBody("lease_term_months", d.whole(1, 12), "monthly_rental", quote(d.number(1, 200)))
 					if d.chance(50) {
-						g = g.but(forFinance...)
+						g = but(g, forFinance...)
 					}
 					return g
 				},
-				bodies: map[Action]func(*dice, Row) Input{
+				bodies: map[Action]func(*dice, schema.Row) schema.Input{
 					Reject: reasoned, Terminate: reasoned,
-					Acquire:       func(*dice, Row) Input { return given("ownership_documents", `["deed"]`) },
-					PayRent:       amountsOf("amount", func(v Row) money.Amount { return less(lsDue.Of(v), lsPaid.Of(v)) }),
+					Acquire:       func(*dice, schema.Row) schema.Input { return given("ownership_documents", `["deed"]`) },
+					PayRent:       amountsOf("amount", func(v schema.Row) money.Amount { return less(lsDue.Of(v), lsPaid.Of(v)) }),
 					RecordArrears: amountsOf("amount", some),
-					BearExpense:   func(d *dice, _ Row) Input { return given("amount", d.sum(thousand), "description", `"tyres"`) },
+					BearExpense: func(d *dice, _ schema.Row) schema.Input {
+						return given("amount", d.sum(thousand), "description", `"tyres"`)
+					},
 				},
 			}.lived(t)
 		})

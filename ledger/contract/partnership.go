@@ -3,6 +3,7 @@ package contract
 import (
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Partnership is shared capital: profit by an agreed ratio, loss by contribution.
@@ -14,7 +15,7 @@ var Partnership = define(&Product{
 		Secular:   {Name: "partnerships", Prefix: "PN"},
 		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Pass, Fund, Activate}},
 	},
-	Columns: columns(base.withPlace(Why.Column, Metadata),
+	Columns: schema.NewTable(base.WithPlace(Why.Column, schema.Metadata),
 		pnCustomer, pnKind, pnTotal, pnBank, pnTheirs, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
 		pnBankPercent, pnTheirPercent, pnUnits, pnUnitValue, pnBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnTheirProfit,
 		pnRentPaid, pnRentNow, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnCarried, pnCapital, pnRentStarted, pnRentDone, pnAtStart, pnReported, pnDissolved,
@@ -36,9 +37,9 @@ var Partnership = define(&Product{
 	Handlers: withReview(
 		&ActionHandler{Name: Fund, Moves: true, Do: pnFund},
 		&ActionHandler{Name: Activate, Do: pnActivate},
-		&ActionHandler{Name: Profit, Moves: true, Body: columns(nil, pnInGross, pnInPeriodEnd), Do: pnShareProfit},
-		&ActionHandler{Name: Loss, Moves: true, Body: columns(nil, pnInLoss), Do: pnBearLoss},
-		&ActionHandler{Name: Buyout, Moves: true, Body: columns(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
+		&ActionHandler{Name: Profit, Moves: true, Body: schema.NewTable(nil, pnInGross, pnInPeriodEnd), Do: pnShareProfit},
+		&ActionHandler{Name: Loss, Moves: true, Body: schema.NewTable(nil, pnInLoss), Do: pnBearLoss},
+		&ActionHandler{Name: Buyout, Moves: true, Body: schema.NewTable(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
 		&ActionHandler{Name: Dissolve, Moves: true, Body: reasons, Do: pnDissolve},
 		&ActionHandler{Name: Rent, Moves: true, Timer: true, Do: pnTakeRent},
 	),
@@ -67,59 +68,59 @@ const (
 )
 
 var (
-	pnCustomer = id(32, "customer_id", required, short)
-	pnKind     = enum(33, "partnership_type", []string{permanent, diminishing}, required, short)
-	pnTotal    = amount(34, "total_value", required, short)
-	pnBank     = amount(35, "bank_contribution", required, short)
-	pnTheirs   = amount(36, "customer_contribution", required, short)
-	pnRatio    = shares(37, "profit_sharing_ratio", required)
-	pnTerm     = integer(38, "term_months", 1, maxTerm, asked)
-	pnSchedule = enum(39, "buyout_schedule", frequencies, defaultTo("monthly"))
-	pnRental   = amount(40, "rental_amount", asked)
-	pnAsset    = text(41, "asset_description", asked, atMost(maxNote))
+	pnCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	pnKind     = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort)
+	pnTotal    = schema.Amount(34, "total_value", schema.Required, schema.InShort)
+	pnBank     = schema.Amount(35, "bank_contribution", schema.Required, schema.InShort)
+	pnTheirs   = schema.Amount(36, "customer_contribution", schema.Required, schema.InShort)
+	pnRatio    = shares(37, "profit_sharing_ratio", schema.Required)
+	pnTerm     = schema.Integer(38, "term_months", 1, maxTerm, schema.Asked)
+	pnSchedule = schema.Enum(39, "buyout_schedule", frequencies, schema.DefaultTo("monthly"))
+	pnRental   = schema.Amount(40, "rental_amount", schema.Asked)
+	pnAsset    = schema.Text(41, "asset_description", schema.Asked, schema.AtMost(maxNote))
 
-	pnBankPercent  = percent(50, "bank_ownership_percent", 0, 100, short)
-	pnTheirPercent = percent(51, "customer_ownership_percent", 0, 100, short)
-	pnUnits        = derived(52, "units_total")
-	pnUnitValue    = amount(53, "buyout_unit_value")
-	pnBought       = derived(54, "units_bought")
-	pnBuyouts      = rows(55, "buyout_history", pnBuyout)
-	pnProfit       = amount(56, "total_profit")
-	pnLoss         = amount(57, "total_loss")
-	pnBankProfit   = amount(58, "bank_profit_share")
-	pnTheirProfit  = amount(59, "customer_profit_share")
-	pnRentPaid     = amount(60, "rental_paid_total")
-	pnStart        = date(61, "start_date")
-	pnEnd          = date(62, "expected_end_date")
-	pnNextBuyout   = date(63, "next_buyout_date")
-	pnLastLoss     = rows(64, "last_loss", pnLossRow, inMetadata, single)
-	pnReported     = date(65, "last_profit_date")
-	pnDissolved    = text(66, "dissolution_reason", sparse)
-	pnRentNow      = amount(67, "current_rental_amount", computed(pnPresentRent)) // so 67 is never stored
+	pnBankPercent  = schema.Percent(50, "bank_ownership_percent", 0, 100, schema.InShort)
+	pnTheirPercent = schema.Percent(51, "customer_ownership_percent", 0, 100, schema.InShort)
+	pnUnits        = schema.Derived(52, "units_total")
+	pnUnitValue    = schema.Amount(53, "buyout_unit_value")
+	pnBought       = schema.Derived(54, "units_bought")
+	pnBuyouts      = schema.Rows(55, "buyout_history", pnBuyout)
+	pnProfit       = schema.Amount(56, "total_profit")
+	pnLoss         = schema.Amount(57, "total_loss")
+	pnBankProfit   = schema.Amount(58, "bank_profit_share")
+	pnTheirProfit  = schema.Amount(59, "customer_profit_share")
+	pnRentPaid     = schema.Amount(60, "rental_paid_total")
+	pnStart        = schema.Date(61, "start_date")
+	pnEnd          = schema.Date(62, "expected_end_date")
+	pnNextBuyout   = schema.Date(63, "next_buyout_date")
+	pnLastLoss     = schema.Rows(64, "last_loss", pnLossRow, schema.InMetadata, schema.Single)
+	pnReported     = schema.Date(65, "last_profit_date")
+	pnDissolved    = schema.Text(66, "dissolution_reason", schema.Sparse)
+	pnRentNow      = schema.Amount(67, "current_rental_amount", schema.Computed(pnPresentRent)) // so 67 is never stored
 
-	pnCarried     = amount(70, "carried", hidden)         // the balance of A:musharaka
-	pnCapital     = amount(71, "partner_capital", hidden) // of M:partner_capital and M:venture_assets
-	pnRentStarted = date(72, "rent_from", hidden)         // when the first period of rent began
-	pnRentDone    = derived(73, "rents", hidden)          // periods that have ended
-	pnAtStart     = derived(74, "percent_at_start", hidden)
+	pnCarried     = schema.Amount(70, "carried", schema.NotShown)         // the balance of A:musharaka
+	pnCapital     = schema.Amount(71, "partner_capital", schema.NotShown) // of M:partner_capital and M:venture_assets
+	pnRentStarted = schema.Date(72, "rent_from", schema.NotShown)         // when the first period of rent began
+	pnRentDone    = schema.Derived(73, "rents", schema.NotShown)          // periods that have ended
+	pnAtStart     = schema.Derived(74, "percent_at_start", schema.NotShown)
 
-	pnBuyoutDate  = date(1, "date")
-	pnBuyoutUnits = derived(2, "units")
-	pnBuyoutPrice = amount(3, "amount")
-	pnBuyoutTheir = percent(4, "customer_ownership_percent", 0, 100)
-	pnBuyoutBank  = percent(5, "bank_ownership_percent", 0, 100)
-	pnBuyout      = columns(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutTheir, pnBuyoutBank)
+	pnBuyoutDate  = schema.Date(1, "date")
+	pnBuyoutUnits = schema.Derived(2, "units")
+	pnBuyoutPrice = schema.Amount(3, "amount")
+	pnBuyoutTheir = schema.Percent(4, "customer_ownership_percent", 0, 100)
+	pnBuyoutBank  = schema.Percent(5, "bank_ownership_percent", 0, 100)
+	pnBuyout      = schema.NewTable(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutTheir, pnBuyoutBank)
 
-	pnLossAmount = amount(1, "amount")
-	pnLossBank   = amount(2, "bank_share")
-	pnLossTheirs = amount(3, "customer_share")
-	pnLossDate   = date(4, "date")
-	pnLossRow    = columns(nil, pnLossAmount, pnLossBank, pnLossTheirs, pnLossDate)
+	pnLossAmount = schema.Amount(1, "amount")
+	pnLossBank   = schema.Amount(2, "bank_share")
+	pnLossTheirs = schema.Amount(3, "customer_share")
+	pnLossDate   = schema.Date(4, "date")
+	pnLossRow    = schema.NewTable(nil, pnLossAmount, pnLossBank, pnLossTheirs, pnLossDate)
 
-	pnInGross     = amount(1, "gross_profit", required, orZero)
-	pnInPeriodEnd = date(2, "period_end_date", required)
-	pnInLoss      = amount(1, "amount", required)
-	pnInUnits     = integer(1, "units", 1, maxUnits, defaultTo(int64(1)))
+	pnInGross     = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
+	pnInPeriodEnd = schema.Date(2, "period_end_date", schema.Required)
+	pnInLoss      = schema.Amount(1, "amount", schema.Required)
+	pnInUnits     = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)))
 )
 
 // Bounds of what the specification leaves open: a term of a hundred years, and as
@@ -153,14 +154,14 @@ func pnOpen(c *Case) {
 		}
 	}
 	pnOwnership(v)
-	for _, total := range []Cell[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnTheirProfit, pnRentPaid} {
+	for _, total := range []schema.Cell[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnTheirProfit, pnRentPaid} {
 		total.Set(v, money.Amount{})
 	}
 }
 
 // pnOwnership sets the percentages that follow from contributions and units bought:
 // customer = floor((contribution + unit value × units bought) × 100 ÷ total).
-func pnOwnership(v Row) {
+func pnOwnership(v schema.Row) {
 	owned := pnTheirs.Of(v)
 	if bought := pnBought.Of(v); bought > 0 {
 		owned = plus(owned, times(pnUnitValue.Of(v), bought))
@@ -248,7 +249,7 @@ func pnBearLoss(c *Case) {
 	pnLossBank.Set(row, bank)
 	pnLossTheirs.Set(row, theirs)
 	pnLossDate.Set(row, c.Today)
-	pnLastLoss.Set(v, []Row{row})
+	pnLastLoss.Set(v, []schema.Row{row})
 	c.move("E:musharaka_loss", r.account("A:musharaka"), bank)
 	c.move(r.account("M:partner_capital"), r.account("M:venture_assets"), theirs)
 }
@@ -305,12 +306,12 @@ func pnDissolve(c *Case) {
 
 // pnRents is how many periods of rent there are: they begin with activation, and the
 // last one ends on the expected end or before.
-func pnRents(v Row) int64 {
+func pnRents(v schema.Row) int64 {
 	return max(0, int64(pnEnd.Of(v)-pnRentStarted.Of(v))) / (days * periodMonths(pnSchedule.Of(v)))
 }
 
 // pnPresentRent is what a period's rent has become.
-func pnPresentRent(v Row) any {
+func pnPresentRent(v schema.Row) any {
 	switch {
 	case !pnRental.Has(v):
 		return nil
@@ -322,7 +323,7 @@ func pnPresentRent(v Row) any {
 
 // pnRent is a period's rent: it shrinks with what the financing side still owns. At
 // the start that is one percent at least, since the customer's is floored.
-func pnRent(v Row) money.Amount {
+func pnRent(v schema.Row) money.Amount {
 	return part(pnRental.Of(v), pnBankPercent.Of(v), pnAtStart.Of(v))
 }
 

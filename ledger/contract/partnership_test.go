@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // shareBody is a diminishing partnership of 800 and 200, to be bought out in ten
 // units of 80.
-func shareBody() Input {
+func shareBody() schema.Input {
 	return given("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`, "total_value", `"1000"`,
 		"bank_contribution", `"800"`, "customer_contribution", `"200"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "10")
 }
@@ -18,7 +19,7 @@ func shareBody() Input {
 // partners are in a venture since 2026-01-01.
 func partners(t *testing.T, pairs ...string) *deal {
 	t.Helper()
-	x := strike(t, Partnership, Secular, shareBody().but(pairs...))
+	x := strike(t, Partnership, Secular, but(shareBody(), pairs...))
 	x.do(Fund)
 	x.do(Activate)
 	return x
@@ -71,24 +72,24 @@ func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `{"ours":true}`, ""},
 		{"metadata", `"ours"`, "metadata"},
 	})
-	tried(t, Partnership, Secular, shareBody().but("partnership_type", `"permanent"`), []trial{{"term_months", "", ""}})
+	tried(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`), []trial{{"term_months", "", ""}})
 }
 
 func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
-	x := strike(t, Partnership, Secular, shareBody().but("bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
+	x := strike(t, Partnership, Secular, but(shareBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
 	x.says("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
 		"buyout_schedule", "monthly", "currency", "AED", "total_profit", "0", "total_loss", "0", "bank_profit_share", "0",
 		"customer_profit_share", "0", "rental_paid_total", "0", "start_date", "", "buyout_history", "", "compliance_review", "")
-	x = strike(t, Partnership, Secular, shareBody().but("total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
+	x = strike(t, Partnership, Secular, but(shareBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
 	x.says("customer_ownership_percent", "99", "bank_ownership_percent", "1")
-	x = strike(t, Partnership, Secular, shareBody().but("total_value", `"999"`, "customer_contribution", `"199"`))
+	x = strike(t, Partnership, Secular, but(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
 	x.says("customer_ownership_percent", "19", "bank_ownership_percent", "81")
 	// Part of a period is one more unit, and what a unit is worth is floored.
-	x = strike(t, Partnership, Secular, shareBody().but("buyout_schedule", `"quarterly"`))
+	x = strike(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"quarterly"`))
 	x.says("units_total", "4", "buyout_unit_value", "200")
-	x = strike(t, Partnership, Secular, shareBody().but("term_months", "3"))
+	x = strike(t, Partnership, Secular, but(shareBody(), "term_months", "3"))
 	x.says("units_total", "3", "buyout_unit_value", "266")
-	x = strike(t, Partnership, Secular, shareBody().but("partnership_type", `"permanent"`))
+	x = strike(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`))
 	x.says("units_total", "", "buyout_unit_value", "", "bank_ownership_percent", "80")
 }
 
@@ -98,10 +99,10 @@ func TestFundingSetsAPartnershipsDates(t *testing.T) {
 	x.books("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
 	x.dated("2026-01-01")
 	x.says("start_date", "2026-01-01", "expected_end_date", "2026-10-28", "next_buyout_date", "2026-01-31")
-	x = strike(t, Partnership, Secular, shareBody().but("partnership_type", `"permanent"`, "term_months", ""))
+	x = strike(t, Partnership, Secular, but(shareBody(), "partnership_type", `"permanent"`, "term_months", ""))
 	x.do(Fund)
 	x.says("expected_end_date", "2035-11-10", "next_buyout_date", "") // 120 months
-	x = strike(t, Partnership, Secular, shareBody().but("buyout_schedule", `"annually"`))
+	x = strike(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"annually"`))
 	x.do(Fund)
 	x.says("next_buyout_date", "2026-12-27")
 }
@@ -244,7 +245,7 @@ func TestARejectionKeepsItsReason(t *testing.T) {
 	x.refuses("reason", Reject)
 	x.do(Reject, "reason", `"too risky"`)
 	x.says("rejection_reason", "too risky")
-	if c := x.column("rejection_reason"); c.Place != Metadata {
+	if c := x.column("rejection_reason"); c.Place != schema.Metadata {
 		t.Errorf("it is shown at %v", c.Place)
 	}
 }
@@ -316,7 +317,7 @@ func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
 
 // A musharaka is reviewed, funded and active in one step: its creation.
 func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
-	body := shareBody().but("compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+	body := but(shareBody(), "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	tried(t, Partnership, Religious, body, []trial{
 		{"compliance_review", "", "compliance_review"},
 		{"compliance_review", `null`, "compliance_review"},
@@ -356,7 +357,7 @@ func TestAMusharakasActionIsBuyoutUnit(t *testing.T) {
 func TestAPartnershipsShortForm(t *testing.T) {
 	var got []string
 	for _, c := range Partnership.Columns.Columns {
-		if c.Place == Short {
+		if c.Place == schema.Short {
 			got = append(got, c.Name)
 		}
 	}
@@ -398,22 +399,22 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 			if reading.ReviewFirst {
 				l.never = []Action{Submit, Reject}
 			}
-			l.body = func(d *dice) Input {
+			l.body = func(d *dice) schema.Input {
 				bank, theirs := d.number(1, 5000), d.number(1, 5000)
-				g := shareBody().but("bank_contribution", quote(bank), "customer_contribution", quote(theirs), "total_value", quote(bank+theirs),
+				g := but(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(theirs), "total_value", quote(bank+theirs),
 					"partnership_type", d.text("diminishing", "diminishing", "permanent"), "term_months", d.whole(1, 40), "profit_sharing_ratio", d.ratio(),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 				d.maybe(g, "rental_amount", quote(d.number(1, 200)))
 				d.maybe(g, "buyout_schedule", d.text(frequencies...))
 				return g
 			}
-			l.bodies = map[Action]func(*dice, Row) Input{
+			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasoned, Dissolve: reasoned, Loss: amountsOf("amount", pnTotal.Of),
-				Profit: func(d *dice, v Row) Input {
+				Profit: func(d *dice, v schema.Row) schema.Input {
 					return given("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Of(v)))
 				},
-				Buyout: func(d *dice, _ Row) Input {
-					g := Input{}
+				Buyout: func(d *dice, _ schema.Row) schema.Input {
+					g := schema.Input{}
 					d.maybe(g, "units", d.whole(0, 12))
 					return g
 				},

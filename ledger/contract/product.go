@@ -6,6 +6,7 @@ import (
 	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/fsm"
+	"mizan/ledger/schema"
 )
 
 // Status is a contract's state, as the API spells it.
@@ -62,11 +63,11 @@ type Machine = fsm.Machine[Status, Action, Step]
 // ActionHandler says how an action is carried out.
 type ActionHandler struct {
 	Name        Action
-	Body        *Table   // the columns of its body; nil: none
-	Transitions []Action // its possible transitions; nil: the one of its name
-	ChecksState bool     // Do refuses a wrong state itself, in its order of checks
-	Timer       bool     // run by a timer only
-	Moves       bool     // it may move money, so a review that is required comes before it
+	Body        *schema.Table // the columns of its body; nil: none
+	Transitions []Action      // its possible transitions; nil: the one of its name
+	ChecksState bool          // Do refuses a wrong state itself, in its order of checks
+	Timer       bool          // run by a timer only
+	Moves       bool          // it may move money, so a review that is required comes before it
 	Do          func(c *Case)
 }
 
@@ -81,14 +82,14 @@ type Variant struct {
 	Opening []Action
 
 	// Reviews is the body of a review, if it differs from the reading's.
-	Reviews *Table
+	Reviews *schema.Table
 }
 
 // Product is a kind of contract: its columns, machine, arithmetic and entries.
 type Product struct {
 	Code     byte // stored
 	Variants map[*Reading]*Variant
-	Columns  *Table
+	Columns  *schema.Table
 	States   []Status // the first is the state of a new contract
 	Steps    []Step
 	Handlers []*ActionHandler
@@ -108,7 +109,7 @@ type Product struct {
 	Ends    func(r *Record) ledger.Date
 
 	// Schedule is the column of the payment schedule; nil: none.
-	Schedule *Column
+	Schedule *schema.Column
 
 	// Open checks a request for a contract and fills the derived columns.
 	Open func(c *Case)
@@ -116,7 +117,7 @@ type Product struct {
 	Due func(r *Record) (on ledger.Date, what Action)
 	// Reads is the extract of the register of holders that an action needs; nil: the
 	// product has no register.
-	Reads func(r *Record, name Action, sent Input) Extract
+	Reads func(r *Record, name Action, sent schema.Input) Extract
 	// Holdings are the balances of the contract's own accounts that follow from its
 	// columns. Other accounts of its own are zero.
 	Holdings func(r *Record) []Holding
@@ -165,7 +166,7 @@ func (p *Product) compile(reading *Reading) *Machine {
 }
 
 // reviews is the body of a review of the product's contracts in a reading.
-func (p *Product) reviews(reading *Reading) *Table {
+func (p *Product) reviews(reading *Reading) *schema.Table {
 	if own := p.Variants[reading].Reviews; own != nil {
 		return own
 	}
@@ -212,8 +213,8 @@ func reviewed(first Action, to Status, why string) []Step {
 
 // The handlers of a review.
 var (
-	reason  = text(1, "reason", required, atMost(maxNote))
-	reasons = columns(nil, reason)
+	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote))
+	reasons = schema.NewTable(nil, reason)
 
 	submitHandler = &ActionHandler{Name: Submit, Do: func(*Case) {}}
 	passHandler   = &ActionHandler{Name: Pass, Do: func(c *Case) {

@@ -6,6 +6,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // world is a case's surroundings: contracts of one organization, and what their
@@ -53,7 +54,7 @@ func (w *world) enter(d *Decision) {
 }
 
 // extract is the part of a contract's register that an action reads.
-func (w *world) extract(r *Record, name Action, sent Input) (part Register) {
+func (w *world) extract(r *Record, name Action, sent schema.Input) (part Register) {
 	e, own := r.Reads(name, sent), w.registerOf(r)
 	for _, h := range own.holders {
 		if h.Investor == e.Investor {
@@ -67,7 +68,7 @@ func (w *world) extract(r *Record, name Action, sent Input) (part Register) {
 }
 
 // decides is Act with the part of the register that it reads.
-func (w *world) decides(r *Record, name Action, sent Input, now ledger.Micros) (Decision, error) {
+func (w *world) decides(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
 	r.Register = w.extract(r, name, sent)
 	return r.Act(name, sent, now)
 }
@@ -85,7 +86,7 @@ func (w *world) holdings(r *Record) []Holding {
 }
 
 func newWorld(t rapid.TB, today string) *world {
-	day, ok := ParseDate(today)
+	day, ok := schema.ParseDate(today)
 	if !ok {
 		t.Fatalf("no date: %s", today)
 	}
@@ -132,7 +133,7 @@ func (w *world) agrees(r *Record) {
 	}
 }
 
-func (w *world) open(p *Product, reading *Reading, given Input) *Record {
+func (w *world) open(p *Product, reading *Reading, given schema.Input) *Record {
 	w.t.Helper()
 	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: given, Now: w.now})
 	if err != nil {
@@ -143,7 +144,7 @@ func (w *world) open(p *Product, reading *Reading, given Input) *Record {
 	return d.Record
 }
 
-func (w *world) act(r *Record, name Action, given Input) *Record {
+func (w *world) act(r *Record, name Action, given schema.Input) *Record {
 	w.t.Helper()
 	d, err := w.decides(r, name, given, w.now)
 	if err != nil {
@@ -154,8 +155,8 @@ func (w *world) act(r *Record, name Action, given Input) *Record {
 	return d.Record
 }
 
-func given(pairs ...string) Input {
-	g := make(Input)
+func given(pairs ...string) schema.Input {
+	g := make(schema.Input)
 	for i := 0; i < len(pairs); i += 2 {
 		g[pairs[i]] = []byte(pairs[i+1])
 	}

@@ -1,6 +1,9 @@
 package contract
 
-import "mizan/ledger"
+import (
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
 
 // Reading is how contracts are read: what comes before money moves, what actions
 // are called, and where some money goes. It is data: no product asks which one it
@@ -16,7 +19,7 @@ type Reading struct {
 	Loose bool
 
 	// Reviews is the body of a review, by which a review is given.
-	Reviews *Table
+	Reviews *schema.Table
 
 	// EarlyPenalty is where a holder's penalty for redeeming early goes, and
 	// WithdrawalPenalty a depositor's for withdrawing early.
@@ -29,16 +32,16 @@ type Reading struct {
 
 // Review bodies.
 var (
-	approvedBy  = text(1, "approved_by", required)
-	signedAt    = text(2, "signed_at", asked, dateOrTime)
-	documentRef = text(3, "document_ref", asked, atMost(maxNote))
-	note        = text(4, "note", asked, atMost(maxNote))
-	reviews     = columns(nil, approvedBy, signedAt, documentRef, note)
+	approvedBy  = schema.Text(1, "approved_by", schema.Required)
+	signedAt    = schema.Text(2, "signed_at", schema.Asked, schema.IsDateOrTime)
+	documentRef = schema.Text(3, "document_ref", schema.Asked, schema.AtMost(maxNote))
+	note        = schema.Text(4, "note", schema.Asked, schema.AtMost(maxNote))
+	reviews     = schema.NewTable(nil, approvedBy, signedAt, documentRef, note)
 
-	fatwaReference   = text(5, "fatwa_reference", required, atMost(maxNote))
-	religiousReviews = columns(reviews, fatwaReference)
-	boardID          = text(6, "board_id", asked)
-	boardReviews     = columns(religiousReviews, boardID)
+	fatwaReference   = schema.Text(5, "fatwa_reference", schema.Required, schema.AtMost(maxNote))
+	religiousReviews = schema.NewTable(reviews, fatwaReference)
+	boardID          = schema.Text(6, "board_id", schema.Asked)
+	boardReviews     = schema.NewTable(religiousReviews, boardID)
 )
 
 // The readings.
@@ -52,3 +55,6 @@ var (
 		EarlyPenalty: "L:charity", WithdrawalPenalty: "Q:pool_reserve",
 	}
 )
+
+// reader says how requests in this reading are read.
+func (r *Reading) reader() schema.Reader { return schema.Reader{LooseAmounts: r.Loose} }

@@ -11,6 +11,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // A third reading, to prove that one is data: an ethical one, in which a committee
@@ -18,10 +19,10 @@ import (
 // contract is also approved straight away. Nothing of the kernel or of the products'
 // arithmetic is touched.
 var (
-	committee = text(7, "committee", required)
-	charter   = text(8, "charter", required)
+	committee = schema.Text(7, "committee", schema.Required)
+	charter   = schema.Text(8, "charter", schema.Required)
 	ethical   = &Reading{
-		Name: "ethical", Code: 'e', ReviewFirst: true, Loose: true, Reviews: columns(nil, approvedBy, committee, charter),
+		Name: "ethical", Code: 'e', ReviewFirst: true, Loose: true, Reviews: schema.NewTable(nil, approvedBy, committee, charter),
 		CertificateMark: "ETH", EarlyPenalty: "L:ethical_fund", WithdrawalPenalty: "L:ethical_fund",
 	}
 )
@@ -61,7 +62,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 		t.Fatal("it is not found under its name")
 	}
 	x := newWorld(t, "2026-03-02")
-	r := x.open(managed, ethical, venture.but("capital_amount", "1000"))
+	r := x.open(managed, ethical, but(venture, "capital_amount", "1000"))
 	if number := r.Number(x.now, 7); number != "ETV-2026-000007" {
 		t.Errorf("its number is %s", number)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Record is the current state of a contract. Its number and version belong to the writer.
@@ -15,7 +16,7 @@ type Record struct {
 	Reading *Reading
 	Status  Status
 	Asset   money.Asset
-	Values  Row // of Product.Columns
+	Values  schema.Row // of Product.Columns
 
 	// Booked is the instant of the last event, if known. While the clock stands still,
 	// events are booked some microseconds after it, and decisions use the later of both.
@@ -30,7 +31,7 @@ type Record struct {
 func (r *Record) next() *Record {
 	copied := *r
 	copied.Register = Register{}
-	copied.Values = append(Row(nil), r.Values...)
+	copied.Values = append(schema.Row(nil), r.Values...)
 	return &copied
 }
 
@@ -67,23 +68,23 @@ func (h Holding) Balance() money.Signed {
 
 // The columns of all products.
 var (
-	Region     = text(1, "region", required, short, atMost(2))
-	Currency   = text(2, "currency", asked, short, atMost(3))
-	Sent       = object(3, "metadata", asked)
+	Region     = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2))
+	Currency   = schema.Text(2, "currency", schema.Asked, schema.InShort, schema.AtMost(3))
+	Sent       = schema.Object(3, "metadata", schema.Asked)
 	Reviewed   = approval(4, "compliance_review")
-	ReviewedAt = instant(5, "reviewed_at", hidden)
-	Why        = text(6, "rejection_reason", sparse)
+	ReviewedAt = schema.Instant(5, "reviewed_at", schema.NotShown)
+	Why        = schema.Text(6, "rejection_reason", schema.Sparse)
 
 	// ScreeningID is the screening that a request for the contract names.
-	ScreeningID = id(7, "screening_id", asked)
+	ScreeningID = schema.ID(7, "screening_id", schema.Asked)
 
 	// made is the day of creation by the clock. Its year is in the contract's number.
-	made = date(8, "made_on", hidden)
+	made = schema.Date(8, "made_on", schema.NotShown)
 
 	// asOf is the day of reading.
-	asOf = date(9, "as_of", hidden, transient)
+	asOf = schema.Date(9, "as_of", schema.NotShown, schema.Transient)
 
-	base = columns(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, made, asOf)
+	base = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, made, asOf)
 )
 
 // AsOf is the record as it is shown on a day, for columns that depend on the day. Instants
@@ -92,8 +93,8 @@ func (r *Record) AsOf(first ledger.Micros, day ledger.Date) *Record {
 	shown := r.next()
 	asOf.Set(shown.Values, day)
 	for _, c := range r.Product.Columns.Columns {
-		if at, ok := shown.Values[c.place].(ledger.Micros); ok && at < first {
-			shown.Values[c.place] = first
+		if at, ok := c.Stored(shown.Values).(ledger.Micros); ok && at < first {
+			c.Put(shown.Values, first)
 		}
 	}
 	return shown
@@ -111,15 +112,15 @@ func (r *Record) Number(booked ledger.Micros, n uint64) string {
 
 // Customer is the contract's customer; zero if the product has none.
 func (r *Record) Customer() (who ledger.ID) {
-	if c := r.Product.Columns.names[r.Product.Customer]; c != nil {
-		who, _ = r.Values[c.place].(ledger.ID)
+	if c := r.Product.Columns.ByName(r.Product.Customer); c != nil {
+		who, _ = c.Stored(r.Values).(ledger.ID)
 	}
 	return who
 }
 
 // Types are the types by which lists of a product can be filtered.
 func (p *Product) Types() []string {
-	if c := p.Columns.names[p.Type]; c != nil {
+	if c := p.Columns.ByName(p.Type); c != nil {
 		return c.Words
 	}
 	return nil
@@ -127,8 +128,8 @@ func (p *Product) Types() []string {
 
 // Type is the contract's type in that filter.
 func (r *Record) Type() (name string) {
-	if c := r.Product.Columns.names[r.Product.Type]; c != nil {
-		name, _ = r.Values[c.place].(string)
+	if c := r.Product.Columns.ByName(r.Product.Type); c != nil {
+		name, _ = c.Stored(r.Values).(string)
 	}
 	return name
 }

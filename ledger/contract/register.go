@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // The register of an issue's holders is kept in rows of its own beside the contract's
@@ -43,7 +44,7 @@ type Extract struct {
 
 // Reads is the part of the register that an action is decided on (Act), or what is due
 // (Woken, where the action is Batch).
-func (r *Record) Reads(name Action, sent Input) Extract {
+func (r *Record) Reads(name Action, sent schema.Input) Extract {
 	if r.Product.Reads == nil {
 		return Extract{}
 	}
@@ -66,7 +67,7 @@ const ShownSubscriptions = 200
 // Show puts subscriptions into the record, which does not store them. The record must
 // not be shared yet.
 func (r *Record) Show(first []Subscription) {
-	rows := make([]Row, len(first))
+	rows := make([]schema.Row, len(first))
 	for i := range first {
 		rows[i] = first[i].Row()
 	}
@@ -74,7 +75,7 @@ func (r *Record) Show(first []Subscription) {
 }
 
 // Row is the subscription as it is shown, of the table SubscriptionColumns.
-func (s *Subscription) Row() Row {
+func (s *Subscription) Row() schema.Row {
 	row := ciSubscription.New()
 	ciInvestor.Set(row, s.Investor)
 	ciHeld.Set(row, s.Certificates)
@@ -83,7 +84,7 @@ func (s *Subscription) Row() Row {
 }
 
 // Row is the position as it is shown, of the table HolderColumns.
-func (h *Holder) Row() Row {
+func (h *Holder) Row() schema.Row {
 	row := ciHolderTable.New()
 	ciHolderInvestor.Set(row, h.Investor)
 	ciHolderHeld.Set(row, h.Certificates)
@@ -95,9 +96,9 @@ var (
 	SubscriptionColumns = ciSubscription
 	HolderColumns       = ciHolderTable
 
-	ciHolderInvestor = id(1, "investor_id")
-	ciHolderHeld     = derived(2, "certificates")
-	ciHolderTable    = columns(nil, ciHolderInvestor, ciHolderHeld)
+	ciHolderInvestor = schema.ID(1, "investor_id")
+	ciHolderHeld     = schema.Derived(2, "certificates")
+	ciHolderTable    = schema.NewTable(nil, ciHolderInvestor, ciHolderHeld)
 )
 
 // AppendSubscription appends a subscription's stored form, without its number.
@@ -116,7 +117,7 @@ func ReadSubscription(number int64, stored []byte) (Subscription, error) {
 	}
 	n, err := readNumbers(rest, 3)
 	if err != nil || n[2] > math.MaxInt32 {
-		return Subscription{}, errStored
+		return Subscription{}, schema.ErrStored
 	}
 	return Subscription{Number: number, Investor: investor, Holder: n[0], Certificates: n[1], On: ledger.Date(n[2])}, nil
 }
@@ -141,7 +142,7 @@ func ReadHolder(number int64, stored []byte) (Holder, error) {
 
 func cutID(stored []byte) (id ledger.ID, rest []byte, err error) {
 	if len(stored) < len(id) {
-		return id, nil, errStored
+		return id, nil, schema.ErrStored
 	}
 	return ledger.ID(stored[:len(id)]), stored[len(id):], nil
 }
@@ -152,12 +153,12 @@ func readNumbers(stored []byte, n int) ([]int64, error) {
 	for i := range numbers {
 		u, size := binary.Uvarint(stored)
 		if size <= 0 || u == 0 || u > math.MaxInt64 || size > 1 && stored[size-1] == 0 {
-			return nil, errStored
+			return nil, schema.ErrStored
 		}
 		numbers[i], stored = int64(u), stored[size:]
 	}
 	if len(stored) != 0 {
-		return nil, errStored
+		return nil, schema.ErrStored
 	}
 	return numbers, nil
 }

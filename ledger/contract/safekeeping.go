@@ -3,6 +3,7 @@ package contract
 import (
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Safekeeping is money that the institution keeps for a customer: guaranteed, among
@@ -16,7 +17,7 @@ var Safekeeping = define(&Product{
 		}},
 		Religious: {Name: "wadiah", Prefix: "WAD", Actions: map[string]Action{"grant_hibah": GrantHibah}, Opening: []Action{Pass, Activate}},
 	},
-	Columns: columns(base,
+	Columns: schema.NewTable(base,
 		skCustomer, skCustody, skInitial, skAccount,
 		skBalance, skHibahTotal, skHibahs, skClosed, skClosedBy,
 	),
@@ -34,11 +35,11 @@ var Safekeeping = define(&Product{
 	),
 	Handlers: []*ActionHandler{
 		own(passHandler),
-		{Name: Activate, Moves: true, Body: columns(nil, skInReview), Do: skActivate},
-		{Name: PutIn, Moves: true, Body: columns(nil, skInAmount), Do: func(c *Case) { skTake(c, skInAmount.Of(c.input), skInAmount.Name) }},
-		{Name: Withdraw, Moves: true, Body: columns(nil, skInTaken), Do: skWithdraw},
-		{Name: GrantHibah, Moves: true, Body: columns(nil, skInGift, skInGranted, skInNote), Do: skGrant},
-		{Name: Close, Moves: true, Body: columns(nil, skInClosedBy), Do: skClose},
+		{Name: Activate, Moves: true, Body: schema.NewTable(nil, skInReview), Do: skActivate},
+		{Name: PutIn, Moves: true, Body: schema.NewTable(nil, skInAmount), Do: func(c *Case) { skTake(c, skInAmount.Of(c.input), skInAmount.Name) }},
+		{Name: Withdraw, Moves: true, Body: schema.NewTable(nil, skInTaken), Do: skWithdraw},
+		{Name: GrantHibah, Moves: true, Body: schema.NewTable(nil, skInGift, skInGranted, skInNote), Do: skGrant},
+		{Name: Close, Moves: true, Body: schema.NewTable(nil, skInClosedBy), Do: skClose},
 	},
 	Type: "custody_type", Customer: "customer_id",
 	Open: skOpen, Holdings: skHoldings,
@@ -57,30 +58,30 @@ const (
 )
 
 var (
-	skCustomer = id(32, "customer_id", required, short)
-	skCustody  = enum(33, "custody_type", []string{guaranteed, inTrust}, required, short)
-	skInitial  = amount(34, "initial_amount", required, short)
-	skAccount  = text(36, "account_id", asked)
+	skCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	skCustody  = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort)
+	skInitial  = schema.Amount(34, "initial_amount", schema.Required, schema.InShort)
+	skAccount  = schema.Text(36, "account_id", schema.Asked)
 
-	skBalance    = amount(50, "balance", short)
-	skHibahTotal = amount(51, "hibah_total")
-	skHibahs     = rows(52, "hibah_history", skHibah)
-	skClosed     = instant(53, "closed_at")
-	skClosedBy   = text(54, "closed_by")
+	skBalance    = schema.Amount(50, "balance", schema.InShort)
+	skHibahTotal = schema.Amount(51, "hibah_total")
+	skHibahs     = schema.Rows(52, "hibah_history", skHibah)
+	skClosed     = schema.Instant(53, "closed_at")
+	skClosedBy   = schema.Text(54, "closed_by")
 
-	skHibahOn     = date(1, "date")
-	skHibahAmount = amount(2, "amount")
-	skHibahNote   = text(3, "note")
-	skHibahBy     = text(4, "granted_by")
-	skHibah       = columns(nil, skHibahOn, skHibahAmount, skHibahNote, skHibahBy)
+	skHibahOn     = schema.Date(1, "date")
+	skHibahAmount = schema.Amount(2, "amount")
+	skHibahNote   = schema.Text(3, "note")
+	skHibahBy     = schema.Text(4, "granted_by")
+	skHibah       = schema.NewTable(nil, skHibahOn, skHibahAmount, skHibahNote, skHibahBy)
 
-	skInReview   = approval(1, "compliance_review", asked)
-	skInAmount   = amount(1, "amount", required)
-	skInTaken    = amount(1, "amount", required)
-	skInGift     = amount(1, "amount", required)
-	skInGranted  = text(2, "granted_by", required)
-	skInNote     = text(3, "note", asked, atMost(maxNote))
-	skInClosedBy = text(1, "closed_by", required)
+	skInReview   = approval(1, "compliance_review", schema.Asked)
+	skInAmount   = schema.Amount(1, "amount", schema.Required)
+	skInTaken    = schema.Amount(1, "amount", schema.Required)
+	skInGift     = schema.Amount(1, "amount", schema.Required)
+	skInGranted  = schema.Text(2, "granted_by", schema.Required)
+	skInNote     = schema.Text(3, "note", schema.Asked, schema.AtMost(maxNote))
+	skInClosedBy = schema.Text(1, "closed_by", schema.Required)
 )
 
 func skOpen(c *Case) {

@@ -1,18 +1,19 @@
 package contract
 
 import (
+	"mizan/ledger/schema"
 	"strings"
 	"testing"
 )
 
-func keepingBody() Input {
+func keepingBody() schema.Input {
 	return given("customer_id", someone, "region", `"BH"`, "custody_type", `"guaranteed"`, "initial_amount", `"1000"`)
 }
 
 // kept is a safekeeping deposit of 1000 that is active.
 func kept(t *testing.T, pairs ...string) *deal {
 	t.Helper()
-	x := strike(t, Safekeeping, Secular, keepingBody().but(pairs...))
+	x := strike(t, Safekeeping, Secular, but(keepingBody(), pairs...))
 	x.do(Activate)
 	return x
 }
@@ -44,7 +45,7 @@ func TestSafekeepingIsAskedForByItsFields(t *testing.T) {
 // Nothing can be promised on safekeeping: there is no column for a rate.
 func TestSafekeepingHasNoRate(t *testing.T) {
 	for _, c := range Safekeeping.Columns.Columns {
-		if c.Kind == Percent || c.Kind == Shares || strings.Contains(c.Name, "rate") || strings.Contains(c.Name, "yield") {
+		if c.Kind == schema.KindPercent || c.Kind == KindShares || strings.Contains(c.Name, "rate") || strings.Contains(c.Name, "yield") {
 			t.Errorf("there is a column %s", c.Name)
 		}
 	}
@@ -119,7 +120,7 @@ func TestHibahsAreBounded(t *testing.T) {
 	x := kept(t)
 	row := skHibah.New()
 	skHibahBy.Set(row, "the board")
-	full := make([]Row, maxRows-1)
+	full := make([]schema.Row, maxRows-1)
 	for i := range full {
 		full[i] = row
 	}
@@ -182,7 +183,7 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 		{"compliance_review", `{"approved_by":"the board"}`, "compliance_review.fatwa_reference"},
 		{"compliance_review", `{"approved_by":"the board","fatwa_reference":" "}`, "compliance_review.fatwa_reference"},
 	})
-	x := strike(t, Safekeeping, Religious, body.but("compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
+	x := strike(t, Safekeeping, Religious, but(body, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
 	if x.r.Status != Active || saysOf(Reviewed.Of(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
 		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // What nobody can see is blank, whatever it consists of.
@@ -34,7 +35,7 @@ func TestADescriptionsLengthIsThatOfWhatCanBeSeen(t *testing.T) {
 	for _, c := range []struct {
 		p     *Product
 		field string
-		body  Input
+		body  schema.Input
 	}{{Certificate, "underlying_asset", issueBody()}, {Lease, "asset_description", leaseBody()}, {InstalmentSale, "asset_description", saleBody()}} {
 		tried(t, c.p, Secular, c.body, []trial{
 			{c.field, `"0123456789"`, c.field},
@@ -68,7 +69,7 @@ func TestAReviewIsSignedOnADateOrAtATime(t *testing.T) {
 	}
 	x := strike(t, Lease, Religious, leaseBody())
 	for _, said := range []string{`""`, `" "`, `"yesterday"`, `"2026-02-30"`, `"2026-02-30T10:15:30Z"`, `"2026-01-01 10:15:30"`, `"2026-01-01T25:00:00Z"`, `"2026-01-01T10:15:30"`,
-		`"9999-01-01"`, `"9999-01-01T00:00:00Z"`, `"2026-01-01T10:15:30.` + strings.Repeat("0", maxText) + `Z"`} {
+		`"9999-01-01"`, `"9999-01-01T00:00:00Z"`, `"2026-01-01T10:15:30.` + strings.Repeat("0", schema.MaxText) + `Z"`} {
 		x.refuses("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", said)
 	}
 }
@@ -144,18 +145,18 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 
 // A reason goes beside metadata, but where the specification puts it there.
 func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
-	places := map[string]Place{
-		"certificate-issues default_reason": Metadata, "partnerships rejection_reason": Metadata,
-		"partnerships last_loss": Metadata, "managed-investments losses": Metadata, "managed-investments final_settlement": Metadata,
-		"investment-deposits early_withdrawal": Metadata,
+	places := map[string]schema.Place{
+		"certificate-issues default_reason": schema.Metadata, "partnerships rejection_reason": schema.Metadata,
+		"partnerships last_loss": schema.Metadata, "managed-investments losses": schema.Metadata, "managed-investments final_settlement": schema.Metadata,
+		"investment-deposits early_withdrawal": schema.Metadata,
 	}
 	for _, p := range Products {
 		for _, c := range p.Columns.Columns {
 			name := p.Variants[Secular].Name + " " + c.Name
-			if (c.Place == Metadata) != (places[name] == Metadata) {
+			if (c.Place == schema.Metadata) != (places[name] == schema.Metadata) {
 				t.Errorf("%s stands at place %d", name, c.Place)
 			}
-			if c.Sparse != (c.Place == Detail && strings.HasSuffix(c.Name, "_reason")) {
+			if c.Sparse != (c.Place == schema.Detail && strings.HasSuffix(c.Name, "_reason")) {
 				t.Errorf("%s is left out where it is empty: %v", name, c.Sparse)
 			}
 			delete(places, name)
@@ -165,7 +166,7 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 		t.Errorf("there are none of %v", places)
 	}
 	for _, p := range []*Product{Partnership, Lease} {
-		x := strike(t, p, Secular, map[*Product]Input{Partnership: shareBody(), Lease: leaseBody()}[p])
+		x := strike(t, p, Secular, map[*Product]schema.Input{Partnership: shareBody(), Lease: leaseBody()}[p])
 		x.do(Submit)
 		x.do(Reject, "reason", `"no"`)
 		x.says("rejection_reason", "no")
@@ -177,7 +178,7 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 
 // Rent begins with activation, and its last period ends on the expected end or before.
 func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
-	x := strike(t, Partnership, Secular, shareBody().but("term_months", "3", "rental_amount", `"7"`))
+	x := strike(t, Partnership, Secular, but(shareBody(), "term_months", "3", "rental_amount", `"7"`))
 	x.do(Fund)
 	x.later(10)
 	x.do(Activate)
@@ -191,7 +192,7 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 	}
 	x.later(4_000)
 	x.says("rental_paid_total", "14")
-	late := strike(t, Partnership, Secular, shareBody().but("term_months", "1", "rental_amount", `"7"`))
+	late := strike(t, Partnership, Secular, but(shareBody(), "term_months", "1", "rental_amount", `"7"`))
 	late.do(Fund)
 	late.later(31)
 	late.do(Activate)
@@ -201,7 +202,7 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 
 // The rent of a period is shown as it is by now.
 func TestThePresentRentIsShown(t *testing.T) {
-	x := strike(t, Partnership, Secular, shareBody().but("rental_amount", `"100"`))
+	x := strike(t, Partnership, Secular, but(shareBody(), "rental_amount", `"100"`))
 	x.says("current_rental_amount", "100")
 	x.do(Fund)
 	x.do(Activate)

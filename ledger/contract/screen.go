@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Outcome is what a rule, or a screening as a whole, comes to.
@@ -106,7 +107,7 @@ const (
 func wordsOf(said string, unseen rune) []string {
 	folded := strings.Map(func(r rune) rune {
 		switch {
-		case ignorable(r):
+		case schema.Ignorable(r):
 			return unseen
 		case r >= fullWidthFirst && r <= fullWidthLast:
 			r -= fullWidth
@@ -148,15 +149,15 @@ func ratio(code, said string, most int64) Finding {
 // transaction what it is for and how much.
 func (s *Screened) complete() Finding {
 	var missing []string
-	if Blank(s.Region) {
+	if schema.Blank(s.Region) {
 		missing = append(missing, "region")
 	}
 	if s.Subject == "asset" {
-		if Blank(s.AssetType) && Blank(s.Description) {
+		if schema.Blank(s.AssetType) && schema.Blank(s.Description) {
 			missing = append(missing, "asset_type or description")
 		}
 	} else {
-		if Blank(s.Activity) {
+		if schema.Blank(s.Activity) {
 			missing = append(missing, "activity")
 		}
 		if !s.HasAmount {

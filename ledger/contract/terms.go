@@ -3,6 +3,7 @@ package contract
 import (
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // frequencies are how often something comes again, the shortest first.
@@ -26,7 +27,7 @@ func after(on ledger.Date, months int64) ledger.Date { return on + ledger.Date(m
 
 // grow adds to a total, and refuses the field that it came from where it would be
 // out of range.
-func (c *Case) grow(total Cell[money.Amount], by money.Amount, field string) bool {
+func (c *Case) grow(total schema.Cell[money.Amount], by money.Amount, field string) bool {
 	sum, err := total.Of(c.values()).Add(by)
 	if err != nil || ledger.MaxAmount.Less(sum) {
 		c.refuse(field, "takes %s out of range", total.Name)
@@ -43,7 +44,7 @@ const maxRows = 3_000
 
 // keep adds a row to a list of reports, and refuses the field that it came from
 // where the list is full.
-func (c *Case) keep(list Cell[[]Row], row Row, field string) bool {
+func (c *Case) keep(list schema.Cell[[]schema.Row], row schema.Row, field string) bool {
 	before, most := list.Of(c.values()), list.MaxLength
 	if most == 0 {
 		most = maxRows
@@ -71,23 +72,23 @@ func (c *Case) full() error {
 	if c.extendedColumn == nil {
 		return nil
 	}
-	rows, _ := c.extendedColumn.Value(c.values()).([]Row)
+	rows, _ := c.extendedColumn.Value(c.values()).([]schema.Row)
 	if len(rows) <= fewRows || c.r.Product.Machine(c.reading).Final(c.r.Status) || len(AppendRecord(nil, c.r)) <= MaxStored {
 		return nil
 	}
 	c.refuse(c.extendedColumn.Name, "is full: the contract has no room for more")
-	return c.faults.err()
+	return c.faults.Err()
 }
 
 // advance takes a date a period on, unless that would leave the calendar.
-func (c *Case) advance(next Cell[ledger.Date], months int64) {
-	if on := after(next.Of(c.values()), months); on.Time().Year() <= maxYear {
+func (c *Case) advance(next schema.Cell[ledger.Date], months int64) {
+	if on := after(next.Of(c.values()), months); on.Time().Year() <= schema.MaxYear {
 		next.Set(c.values(), on)
 	}
 }
 
 // added is a list of rows with one more: the list before is shared.
-func added(before []Row, row Row) []Row {
+func added(before []schema.Row, row schema.Row) []schema.Row {
 	return append(before[:len(before):len(before)], row)
 }
 
@@ -101,7 +102,7 @@ func concat(lists ...[]Step) (all []Step) {
 
 // orToday is the day that was given, or else today. What was given is noted: it may
 // be in a month that is closed.
-func orToday(c *Case, given Cell[ledger.Date]) ledger.Date {
+func orToday(c *Case, given schema.Cell[ledger.Date]) ledger.Date {
 	if !given.Has(c.input) {
 		return c.Today
 	}
@@ -113,7 +114,7 @@ func orToday(c *Case, given Cell[ledger.Date]) ledger.Date {
 // periodEnd is the day on which a period ends whose result is reported: the one that was
 // given, or else today. It is not before the money was put in, and not to come; false: it
 // is refused.
-func periodEnd(c *Case, given Cell[ledger.Date], putIn Cell[ledger.Date]) (on ledger.Date, fine bool) {
+func periodEnd(c *Case, given schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
 	on = orToday(c, given)
 	switch from := putIn.Of(c.values()); {
 	case on < from:

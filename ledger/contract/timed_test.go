@@ -29,7 +29,7 @@ func TestWhatTimeMayBookIsReservedByWhatStartsIt(t *testing.T) {
 	venture.do(Buyout)
 	reserved(venture, "0")
 	reserved(partners(t), "0")
-	religious := strike(t, Partnership, Religious, shareBody().but("rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
+	religious := strike(t, Partnership, Religious, but(shareBody(), "rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
 	reserved(religious, "70")
 	reserved(partners(t, "rental_amount", largest), strings.Trim(largest, `"`)+"0")
 }

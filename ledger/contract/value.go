@@ -1,6 +1,9 @@
 package contract
 
-import "mizan/ledger/money"
+import (
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
 
 // Ratio is a division of profit in whole percent, which add up to 100.
 type Ratio struct{ Bank, Customer int64 }
@@ -29,9 +32,9 @@ func (a Approval) Texts(fn func(name, text string)) {
 }
 
 // approvalOf is the conclusion in a row of a review's table.
-func approvalOf(t *Table, r Row) (a Approval) {
+func approvalOf(t *schema.Table, r schema.Row) (a Approval) {
 	for _, c := range t.Columns {
-		if text, ok := r[c.place].(string); ok {
+		if text, ok := c.Stored(r).(string); ok {
 			a = append(a, ApprovalText{c.Name, text})
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // charging → action_required: auth_params filled, the payer's time begins.
 func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	d := l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
+	d := l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
 	l.is(d, "act action_required", "due 30m0s")
 	a := l.r.Action
 	if a.Type != "redirect" || a.URL != "https://rail" || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) || !l.r.KeepCard || !l.r.Answered() {
@@ -27,18 +27,18 @@ func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 func TestAnActionIsInquiredWhenItsRailWants(t *testing.T) {
 	for again, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
 		l := at(t, payment.Payment, payment.Charging)
-		l.is(l.says(payment.Answer{Verdict: payment.SaidAction, Action: otp, Again: again}), "act action_required", want)
+		l.is(l.says(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: again}), "act action_required", want)
 	}
 }
 
 // One poll that times out does not end the polling.
 func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.SaidAction, Action: otp, Again: 5 * time.Second})
+	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: 5 * time.Second})
 	l.wakes(5 * time.Second)
 	l.is(l.says(said["nothing"]), "await action_required", "due 10s")
 	l.wakes(10 * time.Second)
-	l.is(l.says(payment.Answer{Verdict: payment.SaidAction, Again: 5 * time.Second}), "await action_required", "due 5s")
+	l.is(l.says(payment.Answer{Verdict: payment.VerdictAction, Again: 5 * time.Second}), "await action_required", "due 5s")
 	l.c.Now = now.Add(30*time.Minute - 3*time.Second)
 	l.c.Due = ledger.MicrosOf(l.c.Now)
 	l.is(l.says(said["nothing"]), "await action_required", "due 3s")
@@ -63,7 +63,7 @@ func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 func TestARefusedActionIsRejected(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.completes(true)
-	l.is(l.says(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
+	l.is(l.says(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
 	if l.r.Failure.Code != payment.AuthenticationFailed || l.r.Action != nil {
 		t.Errorf("%q, action %v", l.r.Failure.Describe("en"), l.r.Action)
 	}
@@ -136,7 +136,7 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 // start again": at the instant itself it is not after it.
 func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	for after, late := range map[time.Duration]bool{time.Minute: false, time.Minute + time.Microsecond: true} {
 		l.c.Now = now.Add(after)
 		_, err := l.goesOn(true)
@@ -170,7 +170,7 @@ func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
 		{[]string{"md", "pares"}, []string{"md", "pares"}, ""},
 	} {
 		l := at(t, payment.Payment, payment.Charging)
-		l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
+		l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
 		before := *l.r
 		d, err := l.c.Submit(l.r, has(c.given...), l.name())
 		untouched(t, before, l.r)
@@ -194,7 +194,7 @@ func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
 func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.SaidAction, KeepCard: true, Action: &payment.Action{
+	l.says(payment.Answer{Verdict: payment.VerdictAction, KeepCard: true, Action: &payment.Action{
 		Material: []byte(`{"sequence":1}`), ExpiresAt: micros(time.Minute), Page: "https://rail/1", PageUntil: micros(5 * time.Minute),
 	}})
 	for _, c := range []struct {
@@ -211,7 +211,7 @@ func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 	fresh := payment.Action{
 		Material: []byte(`{"sequence":2}`), ExpiresAt: micros(3 * time.Minute), Page: "https://rail/2", PageUntil: micros(6 * time.Minute), Requires: []string{"signature"},
 	}
-	d := l.says(payment.Answer{Verdict: payment.SaidAction, Inquired: true, Reissued: true, Action: &fresh})
+	d := l.says(payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: &fresh})
 	l.is(d, "reissue action_required", "due 28m0s")
 	fresh.Until = micros(30 * time.Minute)
 	if !reflect.DeepEqual(*l.r.Action, fresh) || !l.r.KeepCard {
@@ -233,7 +233,7 @@ func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	until := now.Add(5 * time.Minute)
-	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(until)}})
+	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(until)}})
 	if at := ledger.MicrosOf(until); l.r.Ended(at-1, true) || !l.r.Ended(at, true) || l.r.Ended(at, false) {
 		t.Errorf("a microsecond before %v, at its end %v, for others %v", l.r.Ended(at-1, true), l.r.Ended(at, true), l.r.Ended(at, false))
 	}
@@ -246,12 +246,12 @@ func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 // A rail that publishes what has ended already, or nothing, says nothing new.
 func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	l.c.Now = now.Add(2 * time.Minute)
 	for _, action := range []*payment.Action{
 		nil, {Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}, {Page: "https://rail", PageUntil: ledger.MicrosOf(l.c.Now)},
 	} {
-		if _, ok := l.c.Answered(l.r, payment.Answer{Verdict: payment.SaidAction, Inquired: true, Reissued: true, Action: action}); ok {
+		if _, ok := l.c.Answered(l.r, payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: action}); ok {
 			t.Errorf("%+v is decided on", action)
 		}
 	}
@@ -261,7 +261,7 @@ func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
 // whether or not the provider has been asked to give the charge up.
 func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
 	pay, out := at(t, payment.Payment, payment.ActionRequired), at(t, payment.Payout, payment.Charging)
-	out.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	out.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
 	try := func(l *life) error {
 		if l == out {
 			_, err := l.c.Choose(l.r, "b1", l.name())
@@ -299,7 +299,7 @@ func TestWhatWasRefusedWaitsForNothing(t *testing.T) {
 
 func TestOnlyAnInstitutionThatIsOfferedIsGoneOnWith(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
 	_, err := l.c.Choose(l.r, "b2", l.name())
 	refused(t, err, ledger.Invalid)
 	d := l.asked(l.c.Choose(l.r, "b1", l.name()))
@@ -315,7 +315,7 @@ func TestOnlyAnInstitutionThatIsOfferedIsGoneOnWith(t *testing.T) {
 func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.c.Now = now.Add(10 * time.Minute)
-	l.is(l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
+	l.is(l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
 	if l.r.Action.Type != "redirect" || l.r.Action.Material != nil {
 		t.Errorf("%+v", l.r.Action)
 	}
@@ -324,7 +324,7 @@ func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 func TestAKeptCardIsKeptUntilTheChargeIsOver(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	for _, keep := range []bool{true, false} {
-		l.says(payment.Answer{Verdict: payment.SaidAction, Action: otp, KeepCard: keep})
+		l.says(payment.Answer{Verdict: payment.VerdictAction, Action: otp, KeepCard: keep})
 	}
 	if !l.r.KeepCard {
 		t.Error("a second action forgot the card")
@@ -386,7 +386,7 @@ func TestALapseThatTheProviderDoesNotGrantIsTriedAgain(t *testing.T) {
 // choose_target_destination: only a payout that offers some waits for a choice.
 func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
-	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
+	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
 	for id, want := range map[string]bool{"b1": true, "b2": true, "b3": false, "": false, "One": false} {
 		if waiting, offered := l.r.Destination(id); !waiting || offered != want {
 			t.Errorf("%q: waiting %v, offered %v", id, waiting, offered)

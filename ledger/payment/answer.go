@@ -6,34 +6,17 @@ import (
 	"mizan/ledger"
 )
 
-// Verdict is what a provider said, or that it said nothing.
-type Verdict uint8
-
-// The verdicts. The zero value is invalid.
-const (
-	SaidCharged Verdict = iota + 1 // what was asked is done
-	SaidPending
-	SaidRefused
-	SaidFailed
-	SaidNothing  // time-out or broken connection
-	SaidNotKnown // an inquiry's answer: the operation never arrived
-	SaidHeld     // authorised; the money is held
-	SaidAction   // the payer has to act
-	SaidReady    // the payer has acted, and the provider waits for us
-	SaidNotSent  // the call never left
-)
-
 // Answer is a provider's answer to a submission or an inquiry.
 type Answer struct {
 	Verdict  Verdict
-	Failure  Failure // for SaidRefused, SaidFailed and SaidNotSent: what the rail says of it
+	Failure  Failure // for VerdictRefused, VerdictFailed and VerdictNotSent: what the rail says of it
 	RRN      string
 	Again    time.Duration // when to inquire; 0: after Case.Inquire, longer each time
 	Status   Status        // a state of the rail's own that it passes through; empty: none
 	Meta     []byte        // the rail's own keys, a JSON object; nil: as they were
-	Action   *Action       // for SaidAction; nil: as it was
-	Token    []byte        // for SaidCharged: of the card that was charged, sealed; nil: none was given
-	KeepCard bool          // for SaidAction: the card is there, and is kept for a later step
+	Action   *Action       // for VerdictAction; nil: as it was
+	Token    []byte        // for VerdictCharged: of the card that was charged, sealed; nil: none was given
+	KeepCard bool          // for VerdictAction: the card is there, and is kept for a later step
 	Inquired bool          // it answers an inquiry, not a submission
 	Reissued bool          // it answers AskReissue: an Action is the old one, published anew
 }
@@ -57,27 +40,27 @@ func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	if a.Meta != nil {
 		d.Record.RailMeta = a.Meta
 	}
-	if a.Verdict == SaidNotSent && (r.Status != Authorizing || r.Unheard > 0) {
-		a.Verdict = SaidNothing // the rail has the charge: only a question about it never left
+	if a.Verdict == VerdictNotSent && (r.Status != Authorizing || r.Unheard > 0) {
+		a.Verdict = VerdictUnknown // the rail has the charge: only a question about it never left
 	}
 	switch a.Verdict {
-	case SaidCharged:
+	case VerdictCharged:
 		c.settle(&d, a)
-	case SaidHeld:
+	case VerdictHeld:
 		ok = c.suspend(&d, a)
 		return d, ok
-	case SaidRefused:
+	case VerdictRefused:
 		c.declined(&d, a)
-	case SaidFailed, SaidNotSent:
+	case VerdictFailed, VerdictNotSent:
 		c.failed(&d, a)
-	case SaidNotKnown:
+	case VerdictNotFound:
 		return d, c.unheard(&d)
-	case SaidAction:
+	case VerdictAction:
 		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
 			return d, c.ready(&d) // what was chosen never arrived
 		}
 		return d, c.act(&d, a)
-	case SaidReady:
+	case VerdictReady:
 		return d, c.ready(&d)
 	default:
 		return d, c.pending(&d, a)
@@ -88,7 +71,7 @@ func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
 // SaysNothing tells whether an answer about a charge that the rail has is only
 // that it still has it.
 func (r *Record) SaysNothing(a Answer) bool {
-	return r.Status.Moving() && r.Op == nil && (a.Verdict == SaidPending || a.Verdict == SaidNothing) &&
+	return r.Status.Moving() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
 }
 
@@ -158,7 +141,7 @@ func (c Case) declined(d *Decision, a Answer) {
 }
 
 func (c Case) failed(d *Decision, a Answer) {
-	if !d.Record.Status.Held() && a.Verdict != SaidNotSent {
+	if !d.Record.Status.Held() && a.Verdict != VerdictNotSent {
 		d.arrive()
 	}
 	d.move(Fail, d.Record.release())
@@ -171,7 +154,7 @@ func (c Case) failed(d *Decision, a Answer) {
 func (c Case) unheard(d *Decision) bool {
 	r := d.Record
 	if r.Known && (r.Op == nil || r.Op.Heard) {
-		return c.unchanged(d, Answer{Verdict: SaidNotKnown})
+		return c.unchanged(d, Answer{Verdict: VerdictNotFound})
 	}
 	if r.Unheard == 0 || r.Known {
 		r.Unheard = 1
@@ -261,11 +244,11 @@ func (c Case) ready(d *Decision) bool {
 // pending notes that the rail has it and says no more.
 func (c Case) pending(d *Decision, a Answer) bool {
 	r := d.Record
-	if a.Verdict == SaidPending { // silence says nothing, not even that it arrived
+	if a.Verdict == VerdictPending { // silence says nothing, not even that it arrived
 		r.Unheard, r.Known = 0, true
 	}
 	switch {
-	case r.Status.Held(), r.Status == ActionRequired && a.Verdict == SaidNothing:
+	case r.Status.Held(), r.Status == ActionRequired && a.Verdict == VerdictUnknown:
 		return c.unchanged(d, a)
 	case r.Status == Authorizing, r.Status == ActionRequired:
 		d.arrive()
@@ -277,7 +260,7 @@ func (c Case) pending(d *Decision, a Answer) bool {
 	if a.Status.Passing() && a.Status != r.Status {
 		d.move(passes[a.Status], nil)
 	}
-	if r.Op != nil && r.Op.Choice != "" && a.Verdict == SaidNothing {
+	if r.Op != nil && r.Op.Choice != "" && a.Verdict == VerdictUnknown {
 		o := *r.Op // nobody knows whether the choice arrived: it may have to be sent again
 		o.Heard = true
 		r.Op = &o

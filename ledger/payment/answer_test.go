@@ -15,17 +15,17 @@ var otp = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
 
 // said are answers by the names of the grid's columns.
 var said = map[string]payment.Answer{
-	"charged":      {Verdict: payment.SaidCharged, RRN: "123456789012"},
-	"pending":      {Verdict: payment.SaidPending},
-	"refused":      {Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "why"}},
-	"failed":       {Verdict: payment.SaidFailed, Failure: payment.Failure{Detail: "why"}},
-	"nothing":      {Verdict: payment.SaidNothing},
-	"not known":    {Verdict: payment.SaidNotKnown},
-	"held":         {Verdict: payment.SaidHeld, RRN: "123456789012"},
-	"act":          {Verdict: payment.SaidAction, Action: otp},
-	"still to act": {Verdict: payment.SaidAction},
-	"ready":        {Verdict: payment.SaidReady},
-	"not sent":     {Verdict: payment.SaidNotSent, Failure: payment.Failure{Detail: "why"}},
+	"charged":      {Verdict: payment.VerdictCharged, RRN: "123456789012"},
+	"pending":      {Verdict: payment.VerdictPending},
+	"refused":      {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "why"}},
+	"failed":       {Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "why"}},
+	"nothing":      {Verdict: payment.VerdictUnknown},
+	"not known":    {Verdict: payment.VerdictNotFound},
+	"held":         {Verdict: payment.VerdictHeld, RRN: "123456789012"},
+	"act":          {Verdict: payment.VerdictAction, Action: otp},
+	"still to act": {Verdict: payment.VerdictAction},
+	"ready":        {Verdict: payment.VerdictReady},
+	"not sent":     {Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "why"}},
 }
 
 // at takes a transaction of 100 without a fee to a state.
@@ -39,9 +39,9 @@ func at(t testing.TB, kind payment.Type, status payment.Status) *life {
 	case payment.PaymentHeld, payment.PayoutHeld:
 		l.says(said["held"])
 	case payment.Charging:
-		l.says(payment.Answer{Verdict: payment.SaidNothing, Again: time.Second})
+		l.says(payment.Answer{Verdict: payment.VerdictUnknown, Again: time.Second})
 	default:
-		l.says(payment.Answer{Verdict: payment.SaidPending, Again: time.Second, Status: status})
+		l.says(payment.Answer{Verdict: payment.VerdictPending, Again: time.Second, Status: status})
 	}
 	if l.r.Status != status {
 		t.Fatalf("%s is not %s", l.r.Status, status)
@@ -169,7 +169,7 @@ func TestTheRetrievalReferenceIsKept(t *testing.T) {
 		}
 	}
 	l := at(t, payment.Payment, payment.PaymentHeld)
-	if l.says(payment.Answer{Verdict: payment.SaidCharged}); l.r.RRN != "123456789012" {
+	if l.says(payment.Answer{Verdict: payment.VerdictCharged}); l.r.RRN != "123456789012" {
 		t.Errorf("captured without another: %q", l.r.RRN)
 	}
 }
@@ -177,7 +177,7 @@ func TestTheRetrievalReferenceIsKept(t *testing.T) {
 func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
 	l := at(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct{ sent, want string }{{`{"a":1}`, `{"a":1}`}, {"", `{"a":1}`}, {`{"b":2}`, `{"b":2}`}} {
-		a := payment.Answer{Verdict: payment.SaidPending}
+		a := payment.Answer{Verdict: payment.VerdictPending}
 		if c.sent != "" {
 			a.Meta = []byte(c.sent)
 		}
@@ -321,7 +321,7 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 	l := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
 	var gaps []string
 	for range 11 {
-		d := l.says(payment.Answer{Verdict: payment.SaidNothing})
+		d := l.says(payment.Answer{Verdict: payment.VerdictUnknown})
 		gaps = append(gaps, d.Due.Time().Sub(now).String())
 	}
 	if got, want := strings.Join(gaps, " "), "10s 20s 40s 1m20s 2m40s 5m20s 10m40s 21m20s 42m40s 42m40s 42m40s"; got != want {
@@ -334,7 +334,7 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 func TestARailSaysWhenItIsAskedAgain(t *testing.T) {
 	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		l := at(t, payment.Payment, payment.Charging)
-		d := l.says(payment.Answer{Verdict: payment.SaidPending, Again: again})
+		d := l.says(payment.Answer{Verdict: payment.VerdictPending, Again: again})
 		if got := d.Due.Time().Sub(now).String(); got != want {
 			t.Errorf("again in %v: due %s, want %s", again, got, want)
 		}
@@ -357,12 +357,12 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 		{"charged", "await: charging, due 10m40s"}, // only a verdict settles
 		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
 	} {
-		if got := brief(l.says(payment.Answer{Verdict: payment.SaidPending, Status: c.status})); got != c.want {
+		if got := brief(l.says(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
 			t.Errorf("%q: %s, want %s", c.status, got, c.want)
 		}
 	}
 	l = at(t, payment.Payment, payment.ActionRequired)
-	if got, want := brief(l.says(payment.Answer{Verdict: payment.SaidPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
+	if got, want := brief(l.says(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -152,17 +152,17 @@ func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 // DECISIONS: a rejected or failed-before-submission terminal cascades to the
 // next; an unknown outcome never does.
 func TestOnlyARefusalOrACallThatNeverLeftCascades(t *testing.T) {
-	first := map[payment.Verdict]bool{payment.SaidRefused: true, payment.SaidNotSent: true}
-	for v := payment.SaidCharged; v <= payment.SaidNotSent; v++ {
+	first := map[payment.Verdict]bool{payment.VerdictRefused: true, payment.VerdictNotSent: true}
+	for v := payment.VerdictCharged; v <= payment.VerdictNotSent; v++ {
 		l := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
 		if got := payment.Reroutable(l.r, payment.Answer{Verdict: v}); got != first[v] {
 			t.Errorf("the first answer %d: %v, want %v", v, got, first[v])
 		}
-		l.says(payment.Answer{Verdict: payment.SaidNotKnown})
+		l.says(payment.Answer{Verdict: payment.VerdictNotFound})
 		if payment.Reroutable(l.r, payment.Answer{Verdict: v}) {
 			t.Errorf("%d after an unknown reference cascades", v)
 		}
-		l.says(payment.Answer{Verdict: payment.SaidNothing})
+		l.says(payment.Answer{Verdict: payment.VerdictUnknown})
 		if payment.Reroutable(l.r, payment.Answer{Verdict: v}) {
 			t.Errorf("%d after a time-out cascades", v)
 		}
@@ -178,7 +178,7 @@ func elsewhere(f payment.Fees) *payment.Terms {
 func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", terms(onTop(0, "7")))
 	first, before := l.r, *l.r
-	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "20")))
+	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "20")))
 	if !ok || d.Outcome {
 		t.Fatal("not rerouted by a command")
 	}
@@ -199,11 +199,11 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	for range 3 {
-		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "0")))
+		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "0")))
 		l.took(d)
 	}
-	first, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidNotSent}, terms(deducted(0, "0")))
-	_, _ = l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(deducted(0, "0")))
+	first, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, terms(deducted(0, "0")))
+	_, _ = l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(deducted(0, "0")))
 	if a := first.Record.Attempts; len(a) != 4 || a[3].Failure.Code != payment.ProcessingError {
 		t.Errorf("%+v", a)
 	}
@@ -211,7 +211,7 @@ func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 
 func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
 	l := begun(t, payment.Payout, "1000", terms(deducted(0, "10")))
-	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidNotSent}, elsewhere(onTop(0, "30")))
+	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, elsewhere(onTop(0, "30")))
 	l.is(d,
 		"reroute new: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"authorise authorizing: pending Dr L:partner:1:available 1030, Cr A:provider:next 1000, Cr I:fees 30",
@@ -221,7 +221,7 @@ func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
 // A second terminal converts where the first did not, and the other way round.
 func TestACascadeChangesTheDestinationWithTheTerminal(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", converting(deducted(0, "0"), usd, rub, "92.5"))
-	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused}, elsewhere(deducted(0, "0")))
+	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "0")))
 	l.took(d)
 	l.is(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1000, release 92500 "+rub.String()+", reserve 1000")
 	if l.r.DestAsset() != usd || figures(l.r) != "1000 1000 1000 0" {
@@ -231,10 +231,10 @@ func TestACascadeChangesTheDestinationWithTheTerminal(t *testing.T) {
 
 func TestATerminalWhoseTermsRuleItOutIsNotTriedNext(t *testing.T) {
 	l := begun(t, payment.Payout, "1000", terms(deducted(0, "0")))
-	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused}, elsewhere(deducted(0, "1000"))); ok {
+	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "1000"))); ok {
 		t.Error("rerouted to a terminal whose fee takes all")
 	}
-	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused}, converting(deducted(0, "0"), usd, rub, "")); ok {
+	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, converting(deducted(0, "0"), usd, rub, "")); ok {
 		t.Error("rerouted to a terminal without a rate")
 	}
 }

@@ -191,7 +191,7 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d.Counters = r.reserved(c.Org, nil)
 	d.move(Reroute, r.release())
 	tried := Attempt{Terminal: r.Terminal, Failure: a.Failure.as(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
-	if a.Verdict == SaidNotSent {
+	if a.Verdict == VerdictNotSent {
 		tried.Outcome, tried.Failure = AttemptNotSent, a.Failure.as(ProcessingError)
 	}
 	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], tried), t.Skipped...)
@@ -206,7 +206,7 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 // Reroutable tells whether an answer sends the transaction on to another
 // terminal: the first one refused or was never reached, and nothing is unknown.
 func Reroutable(r *Record, a Answer) bool {
-	return r.Status == Authorizing && r.Unheard == 0 && (a.Verdict == SaidRefused || a.Verdict == SaidNotSent)
+	return r.Status == Authorizing && r.Unheard == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
 // reserve appends the guards that keep every total from overflowing, whatever

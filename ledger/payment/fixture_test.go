@@ -100,7 +100,7 @@ func begun(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *l
 func charged(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *life {
 	t.Helper()
 	l := begun(t, kind, amount, on)
-	l.says(payment.Answer{Verdict: payment.SaidCharged})
+	l.says(payment.Answer{Verdict: payment.VerdictCharged})
 	return l
 }
 

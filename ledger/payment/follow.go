@@ -157,25 +157,11 @@ func tooLate(op string) *ledger.Refusal {
 	return ledger.Refuse(op, ledger.Expired, "the payer's time is over")
 }
 
-// Stale tells whether the deadline of what is to be signed is over. At the instant
-// itself it is not.
-func (a *Action) Stale(now ledger.Micros) bool { return a.ExpiresAt != 0 && now > a.ExpiresAt }
-
 // Ended tells whether the rail has to publish anew what the payer is to do, before it
 // is shown: the material's deadline is over or, for the payer's page, that of the rail's
 // own page. Nobody waits for it once the payer's time is over.
 func (r *Record) Ended(now ledger.Micros, page bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.ended(now, page)
-}
-
-func (a *Action) ended(now ledger.Micros, page bool) bool {
-	return a.Stale(now) || page && a.PageUntil != 0 && now >= a.PageUntil
-}
-
-// wantsMaterial tells whether something may be submitted: the rail asks for it,
-// or what it asks for was lost with the answer that said so.
-func (a *Action) wantsMaterial() bool {
-	return a.Material != nil || a.Type == "" && a.URL == "" && a.Page == "" && a.Destinations == nil
 }
 
 func (c Case) complete(r *Record, request ledger.ID) Decision {
@@ -238,7 +224,7 @@ func (c Case) wait(r *Record, a Answer) ledger.Micros {
 	switch over := r.over(); {
 	case over <= ledger.MicrosOf(c.Now):
 		return c.again(&r.Inquiries, a)
-	case a.Again > 0, a.Verdict == SaidNothing, a.Verdict == SaidNotKnown:
+	case a.Again > 0, a.Verdict == VerdictUnknown, a.Verdict == VerdictNotFound:
 		return min(over, c.again(&r.Inquiries, a))
 	default:
 		return over
@@ -287,18 +273,18 @@ func (c Case) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok
 	if o.Kind == OpCapture && a.RRN != "" {
 		d.Record.RRN = a.RRN
 	}
-	if o.Heard && a.Verdict == SaidNotSent {
-		a.Verdict = SaidNothing // an inquiry that never left
+	if o.Heard && a.Verdict == VerdictNotSent {
+		a.Verdict = VerdictUnknown // an inquiry that never left
 	}
 	switch a.Verdict {
-	case SaidCharged:
+	case VerdictCharged:
 		if o.Kind == OpCapture {
 			d.Record.remember(a)
 		}
 		c.done(&d)
-	case SaidRefused, SaidFailed, SaidNotSent:
+	case VerdictRefused, VerdictFailed, VerdictNotSent:
 		c.notDone(&d, a.Failure)
-	case SaidNotKnown:
+	case VerdictNotFound:
 		c.opUnheard(&d)
 	default:
 		c.stillAsked(&d, a)
@@ -330,7 +316,7 @@ func (c Case) opUnheard(d *Decision) {
 func (c Case) stillAsked(d *Decision, a Answer) {
 	o := d.Record.Op
 	o.Heard = true
-	if a.Verdict == SaidPending {
+	if a.Verdict == VerdictPending {
 		o.Unheard = 0
 	}
 	d.undecided()
@@ -392,7 +378,7 @@ func (c Case) notDone(d *Decision, why Failure) {
 		// How the charge stands says why: it is asked at once, and again later.
 		d.move(VoidFailed, nil)
 		r.Op = nil
-		d.Due = c.wait(r, Answer{Verdict: SaidNothing})
+		d.Due = c.wait(r, Answer{Verdict: VerdictUnknown})
 		d.Ask = AskInquire
 	case o.Late:
 		d.move(GiveBackFailed, nil)

@@ -311,7 +311,7 @@ func (o *one) step() {
 func (o *one) anyAnswer() payment.Answer {
 	t := o.t
 	a := payment.Answer{
-		Verdict: payment.Verdict(rapid.IntRange(int(payment.SaidCharged), int(payment.SaidNotSent)).Draw(t, "verdict")),
+		Verdict: payment.Verdict(rapid.IntRange(int(payment.VerdictCharged), int(payment.VerdictNotSent)).Draw(t, "verdict")),
 		Again:   time.Duration(rapid.Int64Range(-5, 5_000_000).Draw(t, "again")),
 		Failure: payment.Failure{Detail: "why"},
 	}
@@ -438,7 +438,7 @@ func (o *one) end() {
 	for range 40 {
 		var d payment.Decision
 		ok := true
-		said := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.SaidCharged, payment.SaidRefused, payment.SaidFailed}).Draw(o.t, "at last")}
+		said := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(o.t, "at last")}
 		switch r := o.r; {
 		case r.Op != nil && r.Op.Kind != payment.OpComplete:
 			d, ok = o.c.OpAnswered(r, r.Op.Request, said)
@@ -463,12 +463,12 @@ func (o *one) end() {
 	if !o.r.Status.Held() {
 		o.t.Fatalf("%s has no end", o.r.Status)
 	}
-	d, ok := o.c.Answered(o.r, payment.Answer{Verdict: payment.SaidFailed})
+	d, ok := o.c.Answered(o.r, payment.Answer{Verdict: payment.VerdictFailed})
 	if o.r.Op != nil {
-		if d, ok = o.c.OpAnswered(o.r, o.r.Op.Request, payment.Answer{Verdict: payment.SaidRefused}); ok {
+		if d, ok = o.c.OpAnswered(o.r, o.r.Op.Request, payment.Answer{Verdict: payment.VerdictRefused}); ok {
 			o.take(d)
 		}
-		d, ok = o.c.Answered(o.r, payment.Answer{Verdict: payment.SaidFailed})
+		d, ok = o.c.Answered(o.r, payment.Answer{Verdict: payment.VerdictFailed})
 	}
 	if !ok {
 		o.t.Fatalf("%s: not decided on", o.r.Status)

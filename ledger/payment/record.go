@@ -147,26 +147,6 @@ const (
 	AttemptExcluded = "excluded" // it does not serve such a transaction, and no other was found
 )
 
-// Action is what the payer has to do. All JSON in it is as the rail gave it.
-type Action struct {
-	Type         string // auth_params.type; empty: none are published
-	Method       string
-	URL          string
-	Params       []byte        // JSON object of strings; nil: none
-	Page         string        // where the service's page sends the payer; empty: to URL
-	PageUntil    ledger.Micros // when Page ends; 0: not before Until
-	Code         string        // what the QR code on the service\'s page says; empty: it shows none
-	Deposit      string        // the address on a chain that money is sent to; empty: none
-	Material     []byte        // additional_params_for_auth, a JSON object; nil: nothing to submit
-	Requires     []string      // members that what is submitted has to have, each a text that is not blank
-	ExpiresAt    ledger.Micros
-	Destinations []Destination
-	Until        ledger.Micros // the payer's time is over
-}
-
-// Destination is a receiving institution that a payout can go to.
-type Destination struct{ ID, Name string }
-
 // Op is an operation on a charge that is under way at the provider.
 type Op struct {
 	Kind      OpKind

@@ -294,7 +294,7 @@ func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 func TestTheRailsKeysOfAnOperationAreKept(t *testing.T) {
 	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
-	if l.hears(payment.Answer{Verdict: payment.SaidCharged, Meta: []byte(`{"a":1}`)}); string(l.r.RailMeta) != `{"a":1}` {
+	if l.hears(payment.Answer{Verdict: payment.VerdictCharged, Meta: []byte(`{"a":1}`)}); string(l.r.RailMeta) != `{"a":1}` {
 		t.Errorf("%s", l.r.RailMeta)
 	}
 }

@@ -41,18 +41,18 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 		if n%2 == 0 {
 			want = payment.AskSubmit
 		}
-		d := l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})
+		d := l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
 		if d.Ask != want || d.Record.Status != payment.Authorizing || d.Due == 0 {
 			t.Fatalf("unknown reference %d: asks %d in %s, due %d", n, d.Ask, d.Record.Status, d.Due)
 		}
 	}
-	l.is(l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true}), "process charging", "fail failed", "release 100, final")
+	l.is(l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}), "process charging", "fail failed", "release 100, final")
 	if l.r.Failure.Code != payment.Interrupted {
 		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
 	card := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
-	card.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})
-	if d := card.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true}); d.Record.Status != payment.Failed {
+	card.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
+	if d := card.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true}); d.Record.Status != payment.Failed {
 		t.Errorf("a card is %s", d.Record.Status)
 	}
 }
@@ -61,13 +61,13 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 // taken for a failure.
 func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	l := renewed(t)
-	l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})
-	l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})
-	l.says(payment.Answer{Verdict: payment.SaidNothing})
+	l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
+	l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
+	l.says(payment.Answer{Verdict: payment.VerdictUnknown})
 	if l.r.Status != payment.Charging {
 		t.Fatalf("%s", l.r.Status)
 	}
-	l.says(payment.Answer{Verdict: payment.SaidCharged, Inquired: true})
+	l.says(payment.Answer{Verdict: payment.VerdictCharged, Inquired: true})
 	if l.r.Status != payment.Charged {
 		t.Errorf("%s", l.r.Status)
 	}
@@ -81,9 +81,9 @@ func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 		end  func(l *life)
 		want string
 	}{
-		"charged at once": {func(l *life) { token.Verdict = payment.SaidCharged; l.says(token) }, "sealed"},
-		"declined":        {func(l *life) { token.Verdict = payment.SaidRefused; l.says(token) }, ""},
-		"pending":         {func(l *life) { token.Verdict = payment.SaidPending; l.says(token) }, ""},
+		"charged at once": {func(l *life) { token.Verdict = payment.VerdictCharged; l.says(token) }, "sealed"},
+		"declined":        {func(l *life) { token.Verdict = payment.VerdictRefused; l.says(token) }, ""},
+		"pending":         {func(l *life) { token.Verdict = payment.VerdictPending; l.says(token) }, ""},
 	} {
 		l := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
 		c.end(l)
@@ -92,17 +92,17 @@ func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 		}
 	}
 	l := begun(t, payment.Payment, "100", twoPhase(terms(deducted(0, "0"))))
-	l.says(payment.Answer{Verdict: payment.SaidHeld, Token: []byte("early")})
+	l.says(payment.Answer{Verdict: payment.VerdictHeld, Token: []byte("early")})
 	if l.r.Token != nil {
 		t.Errorf("held: token %q", l.r.Token)
 	}
 	l.commits("")
-	l.hears(payment.Answer{Verdict: payment.SaidCharged, Token: []byte("captured")})
+	l.hears(payment.Answer{Verdict: payment.VerdictCharged, Token: []byte("captured")})
 	if string(l.r.Token) != "captured" || !l.r.HasCredential() {
 		t.Errorf("captured: token %q", l.r.Token)
 	}
 	l.refunds("10")
-	l.hears(payment.Answer{Verdict: payment.SaidCharged, Token: []byte("another")})
+	l.hears(payment.Answer{Verdict: payment.VerdictCharged, Token: []byte("another")})
 	if string(l.r.Token) != "captured" {
 		t.Errorf("refunded: token %q", l.r.Token)
 	}

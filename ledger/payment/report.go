@@ -56,7 +56,7 @@ func (c Case) Corrected(r *Record, why Failure) (Decision, bool) {
 // late decides on an answer about a charge that is closed: money that has moved
 // after all is written down, and waits in suspense until it is given back.
 func (c Case) late(r *Record, a Answer) (Decision, bool) {
-	if a.Verdict != SaidCharged || r.Terminal == (ledger.ID{}) || r.SettledLate {
+	if a.Verdict != VerdictCharged || r.Terminal == (ledger.ID{}) || r.SettledLate {
 		return Decision{}, false
 	}
 	d := next(r)

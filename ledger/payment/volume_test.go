@@ -70,10 +70,10 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 			t.Errorf("counter %d refuses with %q, want %q", i, got, want)
 		}
 	}
-	l.counts(l.says(payment.Answer{Verdict: payment.SaidPending}), "", true)
-	l.counts(l.says(payment.Answer{Verdict: payment.SaidCharged}), settles, true)
+	l.counts(l.says(payment.Answer{Verdict: payment.VerdictPending}), "", true)
+	l.counts(l.says(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
 	l.counts(l.refunds(""), "", true) // what went back was moved all the same
-	l.counts(l.hears(payment.Answer{Verdict: payment.SaidCharged}), "", true)
+	l.counts(l.hears(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
 }
 
 func TestAChargebackGivesNoVolumeBack(t *testing.T) {
@@ -85,19 +85,19 @@ func TestAChargebackGivesNoVolumeBack(t *testing.T) {
 }
 
 func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
-	refusal := payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
+	refusal := payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, ends := range map[string]func(*life) payment.Decision{
 		"refused":    func(l *life) payment.Decision { return l.says(refusal) },
-		"failed":     func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.SaidFailed}) },
-		"never sent": func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.SaidNotSent}) },
+		"failed":     func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.VerdictFailed}) },
+		"never sent": func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.VerdictNotSent}) },
 		"never arrived": func(l *life) payment.Decision {
-			l.says(payment.Answer{Verdict: payment.SaidNotKnown})
-			return l.says(payment.Answer{Verdict: payment.SaidNotKnown})
+			l.says(payment.Answer{Verdict: payment.VerdictNotFound})
+			return l.says(payment.Answer{Verdict: payment.VerdictNotFound})
 		},
 		"given up by the caller": func(l *life) payment.Decision {
-			l.says(payment.Answer{Verdict: payment.SaidPending})
+			l.says(payment.Answer{Verdict: payment.VerdictPending})
 			l.counts(l.cancels(), "", true)
-			return l.hears(payment.Answer{Verdict: payment.SaidCharged})
+			return l.hears(payment.Answer{Verdict: payment.VerdictCharged})
 		},
 	} {
 		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
@@ -111,7 +111,7 @@ func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
 				if d, ok := l.c.Corrected(l.r, payment.Failure{Detail: "corrected"}); ok && volumes(&d) != "" {
 					t.Errorf("a correction: %s", volumes(&d))
 				}
-				if d := l.says(payment.Answer{Verdict: payment.SaidCharged}); volumes(&d) != "" {
+				if d := l.says(payment.Answer{Verdict: payment.VerdictCharged}); volumes(&d) != "" {
 					t.Errorf("money that came too late: %s", volumes(&d)) // it is in suspense
 				}
 			})
@@ -131,8 +131,8 @@ func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 
 	lost := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // thought lost, and was not
 	lost.commits("400")
-	lost.counts(lost.hears(payment.Answer{Verdict: payment.SaidRefused}), "", true)
-	lost.counts(lost.says(payment.Answer{Verdict: payment.SaidCharged}), part, true)
+	lost.counts(lost.hears(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
+	lost.counts(lost.says(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
 
 	over := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // nobody captures it
 	if _, d, decided := over.wakes(week); !decided || volumes(&d) != "" {
@@ -147,7 +147,7 @@ func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
 	on := elsewhere(deducted(0, "0"))
 	on.Bounds = bounded(terms(payment.Fees{})).Bounds[:1]
-	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused}, on)
+	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, on)
 	if !ok || volumes(&d) != givesAll+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
 		t.Fatalf("%s", volumes(&d))
 	}
@@ -157,7 +157,7 @@ func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
 	if len(l.r.Volumes) != 2 {
 		t.Error("the record decided on was changed")
 	}
-	free, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused}, elsewhere(deducted(0, "0")))
+	free, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "0")))
 	if !ok || volumes(&free) != givesAll || free.Record.Volumes != nil {
 		t.Errorf("%s", volumes(&free))
 	}
@@ -227,8 +227,8 @@ func TestSharedBoundsBindEveryTransactionAsItsOwnWould(t *testing.T) {
 	if &first.r.Volumes[0] != &second.r.Volumes[0] {
 		t.Error("each has its own volumes")
 	}
-	second.counts(second.says(payment.Answer{Verdict: payment.SaidRefused}), givesAll, false)
-	first.counts(first.says(payment.Answer{Verdict: payment.SaidCharged}), settles, true)
+	second.counts(second.says(payment.Answer{Verdict: payment.VerdictRefused}), givesAll, false)
+	first.counts(first.says(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
 	begin()
 	payment.Share(nil) // bounds nothing
 }
@@ -251,7 +251,7 @@ func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
 	for name, outcome := range map[string]struct {
 		says payment.Verdict
 		want string
-	}{"charged": {payment.SaidCharged, settles}, "refused": {payment.SaidRefused, givesAll}} {
+	}{"charged": {payment.VerdictCharged, settles}, "refused": {payment.VerdictRefused, givesAll}} {
 		l := begun(t, payment.Payment, "1000", shares(terms(deducted(0, "0"))))
 		for i, v := range l.r.Volumes {
 			stored := payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject}
@@ -274,7 +274,7 @@ func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
 // large it is, they are the same.
 func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
 	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
-	for verdict, want := range map[payment.Verdict]string{payment.SaidCharged: settles, payment.SaidRefused: givesAll} {
+	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: settles, payment.VerdictRefused: givesAll} {
 		for size := range 6 {
 			l := begun(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
 			for range size {
@@ -302,7 +302,7 @@ func TestSharedVolumesTakeNoAllocationOfTheirOwn(t *testing.T) {
 			c := cas
 			d := c.Create(txid, 1, asked, on)
 			c.Room = d.Counters
-			if _, ok := c.Answered(d.Record, payment.Answer{Verdict: payment.SaidCharged}); !ok {
+			if _, ok := c.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
 				t.Fatal("it was not decided on")
 			}
 		})

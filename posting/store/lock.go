@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"mizan/internal/filelock"
 )
 
 const lockName = "LOCK"
@@ -33,12 +34,12 @@ func lockBadger(path string) (*os.File, error) {
 
 // take locks f, which stands for dir, or closes it.
 func take(f *os.File, dir string) (*os.File, error) {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err := filelock.Try(f)
 	if err == nil {
 		return f, nil
 	}
 	_ = f.Close() // nothing was written
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf("store: %s: %w", dir, ErrLocked)
 	}
 	return nil, fmt.Errorf("store: locking %s: %w", f.Name(), err)

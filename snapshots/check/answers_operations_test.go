@@ -190,7 +190,7 @@ func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 			w.Started[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
 			lines = append(lines, fixture.AnswerLine(w.First.Org, 201, l.record, w.Show(l.record)))
 		}
-		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
+		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		if !ok {
 			t.Fatal("it is not refused")
 		}

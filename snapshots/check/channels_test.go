@@ -33,7 +33,7 @@ func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 			runScenario(t, &w.Store, func(s *scenarios) {
 				created := s.at.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
 				first := decided(w.First.Org, &created, 0)
-				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"})
+				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}

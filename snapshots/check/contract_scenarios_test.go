@@ -3,6 +3,7 @@ package check_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"mizan/ledger/schema"
 	"os"
 	"strconv"
 	"testing"
@@ -26,39 +27,39 @@ type randomInput struct {
 func (d randomInput) day() string { return d.at.AddDate(0, 0, d.IntN(200)-100).Format(`"2006-01-02"`) }
 
 // value is something that a column may be given: most often what it takes.
-func (d randomInput) value(c *contract.Column) string {
+func (d randomInput) value(c *schema.Column) string {
 	switch c.Kind {
-	case contract.Enum:
+	case schema.KindEnum:
 		return strconv.Quote(c.Words[d.IntN(len(c.Words))])
-	case contract.UUID:
+	case schema.KindID:
 		return strconv.Quote(fixture.NewID().String())
-	case contract.Integer, contract.Percent:
+	case schema.KindInteger, schema.KindPercent:
 		return strconv.FormatInt(c.Min+d.Int64N(min(c.Max-c.Min+1, 9)), 10)
-	case contract.Bool:
+	case schema.KindBool:
 		return strconv.FormatBool(d.IntN(2) == 0)
-	case contract.Amount:
+	case schema.KindAmount:
 		return strconv.Quote(strconv.Itoa(d.IntN(400)))
-	case contract.Date:
+	case schema.KindDate:
 		return d.day()
-	case contract.Shares:
+	case contract.KindShares:
 		bank := d.IntN(101)
 		return fmt.Sprintf(`{"bank":%d,"customer":%d}`, bank, 100-bank)
-	case contract.Review:
+	case contract.KindReview:
 		return fatwa
-	case contract.List, contract.Texts:
+	case schema.KindList, schema.KindTexts:
 		return `["a deed"]`
 	}
 	return `"said by somebody"`
 }
 
 // body gives every column that a table asks for, or leaves out what may be left out.
-func (d randomInput) body(table *contract.Table) contract.Input {
-	given := make(contract.Input)
+func (d randomInput) body(table *schema.Table) schema.Input {
+	given := make(schema.Input)
 	if table == nil {
 		return given
 	}
 	for _, c := range table.Columns {
-		if c.Asked && c.Kind != contract.Rows && c.Kind != contract.Object && (c.Required || d.IntN(2) == 0) {
+		if c.Asked && c.Kind != schema.KindRows && c.Kind != schema.KindObject && (c.Required || d.IntN(2) == 0) {
 			given[c.Name] = []byte(d.value(c))
 		}
 	}
@@ -66,7 +67,7 @@ func (d randomInput) body(table *contract.Table) contract.Input {
 }
 
 // opening is what a contract of a product is asked for with.
-func (d randomInput) opening(t testing.TB, p *contract.Product) contract.Input {
+func (d randomInput) opening(t testing.TB, p *contract.Product) schema.Input {
 	t.Helper()
 	given := d.body(p.Columns)
 	bank, theirs, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)

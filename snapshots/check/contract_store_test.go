@@ -3,6 +3,7 @@ package check_test
 import (
 	"encoding/json"
 	"fmt"
+	"mizan/ledger/schema"
 	"os"
 	"path/filepath"
 	"sync"
@@ -74,9 +75,9 @@ type contractMaker struct {
 }
 
 // inputOf are the members of a body.
-func inputOf(t testing.TB, body string) contract.Input {
+func inputOf(t testing.TB, body string) schema.Input {
 	t.Helper()
-	given := make(contract.Input)
+	given := make(schema.Input)
 	if body != "" {
 		fixture.Must(t, json.Unmarshal([]byte(body), &given))
 	}
@@ -128,7 +129,7 @@ func (s *contractMaker) wantStatus(name string, want contract.Status, column, va
 }
 
 // columnNamed is a column of a contract's product.
-func columnNamed(r *contract.Record, name string) *contract.Column {
+func columnNamed(r *contract.Record, name string) *schema.Column {
 	for _, c := range r.Product.Columns.Columns {
 		if c.Name == name {
 			return c

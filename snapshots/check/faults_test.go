@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	paymentcodec "mizan/ledger/payment/codec"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,7 @@ func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, c
 	return &posting.Change{
 		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
 		Steps: []posting.Step{{
-			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: live.Encode(d.Record),
+			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
 			List: posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)}, Due: d.Due, Finish: d.Finish, Events: d.Events,
 		}},
 	}
@@ -271,24 +272,24 @@ var stateFaults = []fault{
 			Terminal: w.Charged.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.Charged.Fee, 1)}, Route: "another",
 		})
 		w.Submit(t, decided(w.First.Org, &exact, 0, claim(w.First.Org, 1, exact.Record)))
-		next, _ := at.Answered(exact.Record, payment.Answer{Verdict: payment.SaidCharged})
+		next, _ := at.Answered(exact.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		w.Submit(t, decided(w.First.Org, &next, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Record(w.Second.Org, fixture.FirstOf(p, w.Second.Org), func(_ *store.Envelope, payload []byte) []byte {
-				r, _ := live.Decode(payload)
+				r, _ := paymentcodec.Decode(payload)
 				r.Amount, r.WithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.WithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
-				return live.Encode(r)
+				return paymentcodec.Encode(r)
 			})
 		})
 	}, []int{3}, ""},
 	{"a status that no event led to", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Record(w.First.Org, fixture.TransactionSource(w.Refused.ID), func(_ *store.Envelope, payload []byte) []byte {
-				r, _ := live.Decode(payload)
+				r, _ := paymentcodec.Decode(payload)
 				r.Status = payment.Failed
-				return live.Encode(r)
+				return paymentcodec.Encode(r)
 			})
 		})
 	}, []int{3}, ""},
@@ -348,7 +349,7 @@ var stateFaults = []fault{
 		at, request := asked(w, "empty")
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
-		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.SaidCharged})
+		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		next.Events[1].Entry = nil
 		w.Submit(t, decided(w.First.Org, &next, 3))
 	}, []int{3}, ""},
@@ -357,7 +358,7 @@ var stateFaults = []fault{
 		request.Type = payment.Payout
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, decided(w.First.Org, &d, 0, claim(w.First.Org, 1, d.Record)))
-		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.SaidCharged})
+		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		for i := range next.Events[1].Entry.Postings {
 			line := &next.Events[1].Entry.Postings[i]
 			line.Amount = fixture.MustAdd(line.Amount, 1)
@@ -375,7 +376,7 @@ var stateFaults = []fault{
 		if err != nil || v.Close() != nil {
 			t.Fatal(err)
 		}
-		original, err := live.Decode(stored.Payload)
+		original, err := paymentcodec.Decode(stored.Payload)
 		if err != nil || original.Status != payment.Reversed {
 			t.Fatalf("%+v, %v", original, err)
 		}

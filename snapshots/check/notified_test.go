@@ -8,10 +8,10 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/actors/notifier"
-	live "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/check/findings"
@@ -71,7 +71,7 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 			if err != nil || !found {
 				t.Fatal(found, err)
 			}
-			r, err := live.Decode(stored.Payload)
+			r, err := paymentcodec.Decode(stored.Payload)
 			if got := (counts{r.Told, r.Untold, r.Unwanted}); err != nil || got != c.want {
 				t.Errorf("%s: %+v (%v), want %+v", name, got, err, c.want)
 			}

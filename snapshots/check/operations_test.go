@@ -137,11 +137,11 @@ func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 				sent := terms(payment.Fees{})
 				sent.Route = "simulator"
 				l = s.create(s.request(payment.Payment, 300), sent)
-				l.answer(payment.Answer{Verdict: payment.SaidRefused})
-				l.answer(payment.Answer{Verdict: payment.SaidCharged})
+				l.answer(payment.Answer{Verdict: payment.VerdictRefused})
+				l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 				l.giveBack()
 				if c.answered {
-					l.op(payment.SaidCharged)
+					l.op(payment.VerdictCharged)
 				}
 			})
 			line := func(rest string) string {

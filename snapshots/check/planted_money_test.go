@@ -21,7 +21,7 @@ var refundFaults = []fault{
 	scenarioFault("a refund that takes less than it held", "it is not what the refund holds", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.op(payment.SaidCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
 	scenarioFault("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
@@ -47,15 +47,15 @@ var refundFaults = []fault{
 	scenarioFault("a refund that the record forgets in part", "and its entries say", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.op(payment.SaidCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
 	}),
 	scenarioFault("a refund that a second one's refusal hides", `is "charged", and has refunded 100`, func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.op(payment.SaidCharged)
+		l.op(payment.VerdictCharged)
 		l.refund(100)
-		l.op(payment.SaidPending)
-		l.op(payment.SaidRefused, func(d *payment.Decision) {
+		l.op(payment.VerdictPending)
+		l.op(payment.VerdictRefused, func(d *payment.Decision) {
 			last(d).Name, last(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
 		})
 	}),
@@ -123,7 +123,7 @@ func (s *scenarios) refundedInPart() *scenario {
 	s.t.Helper()
 	l := s.pay(300, terms(payment.Fees{}))
 	l.refund(100)
-	l.op(payment.SaidCharged)
+	l.op(payment.VerdictCharged)
 	return l
 }
 
@@ -160,11 +160,11 @@ var splitFaults = []fault{
 	splitScenario("a debit that is owed though it is there", wrongSplit, func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100)
-		l.op(payment.SaidCharged, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a payout that is owed though it was held", wrongSplit, func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a line both ways", "moves a partner's line both ways", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
@@ -176,7 +176,7 @@ var splitFaults = []fault{
 		t := terms(payment.Fees{})
 		t.Asset = r.Asset
 		l := s.create(r, t)
-		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
 			rename(last(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
 		})
 	}),
@@ -188,7 +188,7 @@ var splitFaults = []fault{
 		s.w.First.Partner = 7
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(300)
-		l.op(payment.SaidRefused)
+		l.op(payment.VerdictRefused)
 		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
 	}),
 	{"a refund of what is not there any more", func(t *testing.T, w *fixture.Store) {
@@ -196,7 +196,7 @@ var splitFaults = []fault{
 			s.w.First.Partner = 7
 			l := s.pay(300, terms(payment.Fees{}))
 			out := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-			out.answer(payment.Answer{Verdict: payment.SaidCharged})
+			out.answer(payment.Answer{Verdict: payment.VerdictCharged})
 			l.refund(300)
 		})
 	}, nil, ""},

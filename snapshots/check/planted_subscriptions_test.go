@@ -1,13 +1,13 @@
 package check_test
 
 import (
+	paymentcodec "mizan/ledger/payment/codec"
 	"strings"
 	"testing"
 	"time"
 
 	"mizan/actors"
 	"mizan/actors/directory"
-	live "mizan/actors/payment"
 	recurring "mizan/actors/subscription"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
@@ -88,10 +88,10 @@ func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
 func changeRenewal(p *fixture.Planter, org, id ledger.ID, change func(r *payment.Record)) {
 	p.T.Helper()
 	p.Record(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
-		r, err := live.Decode(payload)
+		r, err := paymentcodec.Decode(payload)
 		fixture.Must(p.T, err)
 		change(r)
-		return live.Encode(r)
+		return paymentcodec.Encode(r)
 	})
 }
 

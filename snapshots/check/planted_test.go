@@ -56,26 +56,26 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 	runScenario(t, w, func(s *scenarios) {
 		free := payment.Fees{}
 		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
-		lateOne.answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}})
-		lateOne.answer(payment.Answer{Verdict: payment.SaidCharged})
+		lateOne.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		lateOne.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		lateOne.giveBack()
-		lateOne.op(payment.SaidCharged)
+		lateOne.op(payment.VerdictCharged)
 		out := s.create(s.request(payment.Payout, 300), terms(free))
-		out.answer(payment.Answer{Verdict: payment.SaidFailed, Failure: payment.Failure{Detail: "no"}})
-		out.answer(payment.Answer{Verdict: payment.SaidCharged})
+		out.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
+		out.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		kept := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
-		kept.answer(payment.Answer{Verdict: payment.SaidRefused})
-		kept.answer(payment.Answer{Verdict: payment.SaidCharged})
+		kept.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		kept.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		kept.giveBack()
-		kept.op(payment.SaidRefused)
+		kept.op(payment.VerdictRefused)
 		whole := s.hold(payment.Payment, 300, terms(fees()))
-		whole.answer(payment.Answer{Verdict: payment.SaidCharged})
+		whole.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		whole.refund(100)
-		whole.op(payment.SaidPending)
-		whole.op(payment.SaidRefused)
+		whole.op(payment.VerdictPending)
+		whole.op(payment.VerdictRefused)
 		dear := s.pay(100, withRate(terms(payment.Fees{Fixed: money.FromUint64(10)}), "0.77"))
 		dear.refund(95) // and the fee is not returned: the partner gets back what it lacks
-		dear.op(payment.SaidCharged)
+		dear.op(payment.VerdictCharged)
 		dear.reverse()
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
@@ -90,8 +90,8 @@ var entryFaults = []fault{
 		runScenario(t, w, func(s *scenarios) {
 			terminal := terms(fees())
 			first, second = s.create(s.request(payment.Payout, 300), terminal), s.create(s.request(payment.Payout, 300), terminal)
-			first.answer(payment.Answer{Verdict: payment.SaidRefused})
-			second.answer(payment.Answer{Verdict: payment.SaidRefused})
+			first.answer(payment.Answer{Verdict: payment.VerdictRefused})
+			second.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		})
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
@@ -115,7 +115,7 @@ var entryFaults = []fault{
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-		l.answer(payment.Answer{Verdict: payment.SaidRefused}, func(d *payment.Decision) { pair(last(d).Entry) })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
 	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
@@ -123,7 +123,7 @@ var entryFaults = []fault{
 		var l *scenario
 		runScenario(t, w, func(s *scenarios) {
 			l = s.create(s.request(payment.Payout, 300), terms(fees()))
-			l.answer(payment.Answer{Verdict: payment.SaidCharged})
+			l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		})
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
@@ -169,7 +169,7 @@ var entryFaults = []fault{
 	scenarioFault("less given back than is in suspense", "it does not give back what is in suspense", func(s *scenarios) {
 		l := s.late()
 		l.giveBack()
-		l.op(payment.SaidCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		free := terms(payment.Fees{})
@@ -180,13 +180,13 @@ var entryFaults = []fault{
 		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
 			last(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
 		})
-		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
 			last(d).Entry.Phase, last(d).Entry.Released = ledger.Capture, held
 		})
 	}),
 	scenarioFault("a payout that is sent without its hold", "and money was held for 0 of them", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { last(d).Entry = nil })
-		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
 			last(d).Entry.Phase, last(d).Entry.Released = ledger.Posted, nil
 		})
 	}),
@@ -220,8 +220,8 @@ func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
 func (s *scenarios) late(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
-	l.answer(payment.Answer{Verdict: payment.SaidRefused})
-	l.answer(payment.Answer{Verdict: payment.SaidCharged}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged}, spoil...)
 	return l
 }
 
@@ -232,7 +232,7 @@ var intentFaults = []fault{
 		d, err := s.at.Commit(l.record, &amount, uuid.New())
 		fixture.Must(s.t, err)
 		l.record = d.Record
-		l.op(payment.SaidCharged)
+		l.op(payment.VerdictCharged)
 	}),
 	scenarioFault("a refund that nobody asked for", "nothing that it goes on with was asked of the provider", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
@@ -250,13 +250,13 @@ var intentFaults = []fault{
 			s.t.Fatal("its time is not over")
 		}
 		l.write(d, func(d *payment.Decision) { d.Record.Op.Why = payment.HoldExpired })
-		l.op(payment.SaidCharged)
+		l.op(payment.VerdictCharged)
 	}),
 	scenarioFault("a settlement during a commit", "it comes while another operation is under way", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		l.commit(300)
 		l.record.Op = nil
-		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *scenarios) {
 		d := s.at.Create(uuid.New(), s.w.First.Partner, s.request(payment.Payment, 300), terms(fees()))
@@ -286,7 +286,7 @@ var intentFaults = []fault{
 func (s *scenarios) acting(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
-	l.answer(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
 	return l
 }
 
@@ -302,17 +302,17 @@ var termFaults = []fault{
 			r := d.Record
 			r.Fee, r.Merchant.Abs, r.Dest = fixture.MustAdd(r.Fee, 1), minus(r.Merchant.Abs, 1), minus(r.Dest, 1)
 		})
-		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("a conversion rounded up", "splits its amount another way than its terms", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 301), withRate(terms(payment.Fees{}), "0.5"), func(d *payment.Decision) {
 			d.Record.Dest = fixture.MustAdd(d.Record.Dest, 1)
 		})
-		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("a capture that the record does not know", "was captured of what was held", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
 	}),
 	scenarioFault("another fee than the terminal's", "has other fees than its terminal", func(s *scenarios) {
 		dear := s.known()
@@ -343,7 +343,7 @@ func (s *scenarios) convert(rate string) {
 	c.Settles = sold.Settles
 	s.w.First.Partner = s.w.Trades.Partner
 	l := s.create(r, c)
-	l.answer(payment.Answer{Verdict: payment.SaidCharged})
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 }
 
 var standingFaults = []fault{
@@ -356,7 +356,7 @@ var standingFaults = []fault{
 	}),
 	scenarioFault("a refused payout whose money stays held", "", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.SaidRefused}, func(d *payment.Decision) { last(d).Entry = nil })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { last(d).Entry = nil })
 	}),
 	scenarioFault("a hold without an end", "and is held until 0", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })

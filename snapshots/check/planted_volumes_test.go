@@ -1,13 +1,13 @@
 package check_test
 
 import (
+	paymentcodec "mizan/ledger/payment/codec"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
-	live "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -89,19 +89,19 @@ func one(before []byte) []byte {
 
 var volumeFaults = []fault{
 	sound("volumes that are given back, settled, settled in part and given up for another terminal", func(s *scenarios) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}})
+		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
 		s.pay(300, s.within(terms(fees())))
 		held := s.hold(payment.Payment, 300, s.within(terms(fees())))
 		held.commit(100)
-		held.op(payment.SaidCharged)
+		held.op(payment.VerdictCharged)
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).reroute(terms(fees()))
 		late := s.create(s.request(payment.Payout, 300), s.within(terms(payment.Fees{})))
-		late.answer(payment.Answer{Verdict: payment.SaidFailed})
-		late.answer(payment.Answer{Verdict: payment.SaidCharged})
+		late.answer(payment.Answer{Verdict: payment.VerdictFailed})
+		late.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	volumeFault("what moved no money is not given back", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, unguarded("volume/", true))
+			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, unguarded("volume/", true))
 	}),
 	volumeFault("what another terminal takes is not given back at the first", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).reroute(s.within(terms(fees())), unguarded("volume/", true))
@@ -109,15 +109,15 @@ var volumeFaults = []fault{
 	volumeFault("what was not captured is not given back", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, s.within(terms(fees())))
 		l.commit(100)
-		l.op(payment.SaidCharged, unguarded("volume/", true))
+		l.op(payment.VerdictCharged, unguarded("volume/", true))
 	}),
 	volumeFault("what settled is not counted", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, unguarded("settled/", false))
+			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, unguarded("settled/", false))
 	}),
 	volumeFault("what settled is counted twice", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, func(d *payment.Decision) {
+			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, func(d *payment.Decision) {
 				d.Counters = append(d.Counters, d.Counters...)
 			})
 	}),
@@ -127,11 +127,11 @@ var volumeFaults = []fault{
 	}),
 	volumeFault("a record forgets the volumes that it was counted in", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidPending}, func(d *payment.Decision) { d.Record.Volumes = nil })
+			answer(payment.Answer{Verdict: payment.VerdictPending}, func(d *payment.Decision) { d.Record.Volumes = nil })
 	}),
 	scenarioFault("a record that is over keeps its volumes", "and counts towards volumes", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
+			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
 				d.Record.Volumes = slices.Clone(s.w.Trades.Volumes)
 			})
 	}),
@@ -152,10 +152,10 @@ var volumeFaults = []fault{
 	{"a transaction that its limit did not judge", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Record(w.First.Org, fixture.TransactionSource(w.Charged.ID), func(_ *store.Envelope, payload []byte) []byte {
-				r, err := live.Decode(payload)
+				r, err := paymentcodec.Decode(payload)
 				fixture.Must(t, err)
 				r.Volumes = nil
-				return live.Encode(r)
+				return paymentcodec.Encode(r)
 			})
 		})
 	}, []int{2, 3}, ""},

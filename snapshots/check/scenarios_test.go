@@ -81,7 +81,7 @@ func (s *scenarios) create(r payment.Request, terms *payment.Terms, spoil ...cha
 func (s *scenarios) pay(amount uint64, terms *payment.Terms, spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, amount), terms)
-	l.answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, spoil...)
 	return l
 }
 
@@ -90,7 +90,7 @@ func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms,
 	s.t.Helper()
 	terms.TwoPhase, terms.HoldTTL = true, time.Hour
 	l := s.create(s.request(kind, amount), terms)
-	l.answer(payment.Answer{Verdict: payment.SaidHeld}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictHeld}, spoil...)
 	return l
 }
 
@@ -171,7 +171,7 @@ func (l *scenario) cancel(spoil ...change) {
 
 func (l *scenario) reroute(terms *payment.Terms, spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, terms)
+	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, terms)
 	if !ok {
 		l.t.Fatal("it can't be sent on")
 	}
@@ -281,11 +281,11 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	at.Due = l.due
 	part := money.FromUint64(uint64(1 + r.IntN(200)))
 	answer := payment.Answer{
-		Verdict: payment.Verdict(1 + r.IntN(int(payment.SaidNotSent))), Failure: payment.Failure{Detail: "no"}, KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
+		Verdict: payment.Verdict(1 + r.IntN(int(payment.VerdictNotSent))), Failure: payment.Failure{Detail: "no"}, KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
 		Status: []payment.Status{"", payment.AuthRequired, payment.Unknown}[r.IntN(3)], RRN: "000000000001",
 	}
 	if r.IntN(2) == 0 {
-		answer.Verdict = []payment.Verdict{payment.SaidCharged, payment.SaidHeld}[r.IntN(2)]
+		answer.Verdict = []payment.Verdict{payment.VerdictCharged, payment.VerdictHeld}[r.IntN(2)]
 	}
 	var err error
 	switch n := r.IntN(12); {

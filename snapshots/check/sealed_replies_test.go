@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"mizan/ledger/schema"
 	"testing"
 
 	"mizan/actors"
@@ -16,6 +17,7 @@ import (
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -59,7 +61,7 @@ func shownPayment(r live.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", live.Encode(r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Stamp, r.Replay), nil
 }
 
 func shownContract(r acting.Result, err error) (string, error) {
@@ -83,7 +85,7 @@ func (a *answeringServer) pay() (live.Result, error) {
 }
 
 func (a *answeringServer) sign() (acting.Result, error) {
-	var given contract.Input
+	var given schema.Input
 	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
 	return a.contracts.Create(acting.Create{
 		Org: a.First.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given, Key: a.keyOf(actors.KeyOfStaff),
@@ -122,7 +124,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 	fixture.Must(t, err)
 	signed, err := a.sign()
 	fixture.Must(t, err)
-	_, err = a.contracts.Act(acting.Act{Org: a.First.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: contract.Input{}})
+	_, err = a.contracts.Act(acting.Act{Org: a.First.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
 	fixture.Must(t, err)
 	subscribed, err := a.subscribe()
 	fixture.Must(t, err)

@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,14 +10,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
-
-	"github.com/go-telegram/bot"
-	"github.com/go-telegram/bot/models"
 
 	"mizan/ledger/alerts"
 )
@@ -36,19 +33,26 @@ const (
 	badToken  = "the bot's token is not accepted"
 )
 
-// telegram tells chats by the Bot API.
+// noPreview is the Bot API's LinkPreviewOptions of a message whose links are not opened.
+const noPreview = `{"is_disabled":true}`
+
+// telegram sends messages to chats by the Bot API's method sendMessage
+// (core.telegram.org/bots/api).
 type telegram struct {
-	bot   *bot.Bot
-	token string
-	lines *http.Transport
+	method    string // the address of sendMessage, which holds the token
+	token     string
+	transport *http.Transport
 }
 
-func newTelegram(url, token string, roots *x509.CertPool, b bounds) (*telegram, error) {
-	if url == "" {
-		url = DefaultTelegramURL
+func newTelegram(base, token string, roots *x509.CertPool, b bounds) (*telegram, error) {
+	if base == "" {
+		base = DefaultTelegramURL
 	}
-	t := &telegram{token: token}
-	t.lines = &http.Transport{
+	t := &telegram{method: strings.TrimRight(base, "/") + "/bot" + token + "/sendMessage", token: token}
+	if _, err := http.NewRequest(http.MethodPost, t.method, nil); err != nil || strings.TrimSpace(token) == "" {
+		return nil, errors.New("the Telegram bot's token cannot be used") // the error would quote it
+	}
+	t.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			return dial(ctx, address, way{bound: b.connect})
 		},
@@ -63,16 +67,10 @@ func newTelegram(url, token string, roots *x509.CertPool, b bounds) (*telegram, 
 		},
 		MaxIdleConns: maxChats, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: maxAnswer,
 	}
-	var err error
-	t.bot, err = bot.New(token, bot.WithSkipGetMe(), bot.WithServerURL(strings.TrimRight(url, "/")), bot.WithHTTPClient(0, t),
-		bot.WithErrorsHandler(func(error) {}), bot.WithDebugHandler(func(string, ...any) {}), bot.WithUpdatesChannelCap(0))
-	if err != nil {
-		return nil, errors.New("the Telegram bot's token cannot be used")
-	}
 	return t, nil
 }
 
-func (t *telegram) close() { t.lines.CloseIdleConnections() }
+func (t *telegram) close() { t.transport.CloseIdleConnections() }
 
 // tell tells the chats, some at once.
 func (t *telegram) tell(ctx context.Context, chats []string, m alerts.Message) outcome {
@@ -96,37 +94,45 @@ func (t *telegram) tell(ctx context.Context, chats []string, m alerts.Message) o
 	return o
 }
 
-// send tells one chat; nil: it is told.
+// send sends the message to one chat; nil: the Bot API has taken it.
 func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *failure {
-	heard := new(hearing)
-	off := true
-	_, err := t.bot.SendMessage(context.WithValue(ctx, hearingKey{}, heard), &bot.SendMessageParams{
-		ChatID: chat, Text: m.Subject + "\n\n" + m.Text, LinkPreviewOptions: &models.LinkPreviewOptions{IsDisabled: &off},
-	})
-	if heard.OK {
-		return nil // the message is there, also where what is said of it is not understood
+	form := url.Values{"chat_id": {chat}, "text": {m.Subject + "\n\n" + m.Text}, "link_preview_options": {noPreview}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.method, strings.NewReader(form.Encode()))
+	if err != nil {
+		return &failure{why: badToken} // the error would quote it
 	}
-	f := t.refused(ctx, heard, err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := t.transport.RoundTrip(request) // which follows no redirect
+	if err != nil {
+		f := broke(ctx, err)
+		return &f
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	_ = response.Body.Close() // what lies behind the bound is not needed
+	if err != nil && timedOut(err) {
+		return &failure{why: noAnswer}
+	}
+	var a botAnswer
+	switch parsed := err == nil && json.Unmarshal(body, &a) == nil; {
+	case parsed && a.OK && response.StatusCode == http.StatusOK:
+		return nil // a result that is not understood says nothing about the message
+	case !parsed || a.Code == 0:
+		return &failure{status: response.StatusCode, why: notBotAPI + ": status " + strconv.Itoa(response.StatusCode)}
+	}
+	f := t.refused(&a)
 	return &f
 }
 
-// refused says why a chat was not told.
-func (t *telegram) refused(ctx context.Context, heard *hearing, err error) failure {
-	var busy *bot.TooManyRequestsError
-	switch {
-	case heard.status == 0:
-		return broke(ctx, err)
-	case !heard.understood && timedOut(err):
-		return failure{why: noAnswer}
-	case !heard.understood:
-		return failure{status: heard.status, why: notBotAPI + ": status " + strconv.Itoa(heard.status)}
-	case errors.As(err, &busy):
-		seconds := time.Duration(min(max(busy.RetryAfter, 0), int(maxWait/time.Second)))
-		return failure{status: heard.Code, wait: seconds * time.Second, why: fmt.Sprintf("too many messages, again after %d s", seconds)}
-	case errors.Is(err, bot.ErrorUnauthorized), errors.Is(err, bot.ErrorNotFound):
-		return failure{status: heard.Code, why: badToken} // an unknown path is a token in a wrong form
+// refused says why the Bot API did not take a message.
+func (t *telegram) refused(a *botAnswer) failure {
+	switch a.Code {
+	case http.StatusTooManyRequests:
+		seconds := time.Duration(min(max(a.Parameters.RetryAfter, 0), int(maxWait/time.Second)))
+		return failure{status: a.Code, wait: seconds * time.Second, why: fmt.Sprintf("too many messages, again after %d s", seconds)}
+	case http.StatusUnauthorized, http.StatusNotFound:
+		return failure{status: a.Code, why: badToken} // an unknown path is a token in a wrong form
 	}
-	return failure{status: heard.Code, why: t.plain(heard.Description, heard.Code)}
+	return failure{status: a.Code, why: t.plain(a.Description, a.Code)}
 }
 
 // plain is what the Bot API says of a failure, cut.
@@ -147,33 +153,12 @@ func (t *telegram) plain(said string, code int) string {
 	return said
 }
 
-// hearing is what came back of one call: the library's errors do not tell all of it.
-type hearing struct {
-	status     int  // of HTTP; 0: no answer came
-	understood bool // it was the Bot API's
-
+// botAnswer is the Bot API's answer, but for its result.
+type botAnswer struct {
 	OK          bool   `json:"ok"`
 	Code        int    `json:"error_code"`
 	Description string `json:"description"`
-}
-
-type hearingKey struct{}
-
-// Do implements bot.HttpClient: one exchange without redirects, of which the answer is
-// read up to its bound.
-func (t *telegram) Do(r *http.Request) (*http.Response, error) {
-	answer, err := t.lines.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	_ = answer.Body.Close() // what is behind the bound is nobody's concern
-	if heard, ok := r.Context().Value(hearingKey{}).(*hearing); ok {
-		heard.status = answer.StatusCode
-		parsed := err == nil && json.Unmarshal(body, heard) == nil
-		heard.OK = parsed && heard.OK && answer.StatusCode == http.StatusOK // nothing else is the Bot API's success
-		heard.understood = parsed && (heard.OK || heard.Code != 0)
-	}
-	answer.Body = io.NopCloser(bytes.NewReader(body))
-	return answer, err
+	Parameters  struct {
+		RetryAfter int `json:"retry_after"`
+	} `json:"parameters"`
 }

@@ -108,7 +108,7 @@ func TestABotAPIThatHangsHasItsTime(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	carry(t, open(t, byTelegram(url(nowhere(t)))), chats("1")).want(t, 0, "telegram: not connected", chats("1"))
+	carry(t, open(t, byTelegram(addressOf(nowhere(t)))), chats("1")).want(t, 0, "telegram: not connected", chats("1"))
 	carry(t, open(t, byTelegram("http://nobody.invalid")), chats("1")).want(t, 0, "telegram: no such host", chats("1"))
 }
 
@@ -125,6 +125,6 @@ func TestTheBotAPIsCertificateIsChecked(t *testing.T) {
 
 func TestAHandshakeThatHangsHasTheTimeOfAConnection(t *testing.T) {
 	host, port := silent(t)
-	c := open(t, byTelegram("https"+strings.TrimPrefix(url(host, port), "http")), bounds{connect: short, answer: patience})
+	c := open(t, byTelegram("https"+strings.TrimPrefix(addressOf(host, port), "http")), bounds{connect: short, answer: patience})
 	carry(t, c, chats("1")).want(t, 0, "telegram: no connection in time", chats("1"))
 }

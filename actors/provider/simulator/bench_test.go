@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mizan/actors"
+	"mizan/ledger/payment"
 )
 
 func TestSubmitAllocatesNothingButTheRetrievalNumberAndTheToken(t *testing.T) {
@@ -68,7 +69,7 @@ func BenchmarkSearch(b *testing.B) {
 	s.forget()
 	b.SetBytes(s.tape.size)
 	for b.Loop() {
-		if s.inquire(0).Verdict != actors.VerdictCharged {
+		if s.inquire(0).Verdict != payment.VerdictCharged {
 			b.Fatal("not found")
 		}
 	}

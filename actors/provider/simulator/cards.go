@@ -75,7 +75,7 @@ func (a ask) ofCard() bool { return a == asksRedirect || a == asksForm || a == a
 
 // decision is what the rail makes of a charge.
 type decision struct {
-	verdict actors.Verdict
+	verdict payment.Verdict
 	reason  string
 	then    fate
 	after   time.Duration
@@ -87,29 +87,29 @@ type decision struct {
 }
 
 var (
-	charged   = decision{verdict: actors.VerdictCharged}
-	slow      = decision{verdict: actors.VerdictPending, then: charges, after: delay}
-	timedOut  = decision{verdict: actors.VerdictUnknown, then: charges, after: timeOut}
-	takenBack = decision{verdict: actors.VerdictCharged, then: reverses, after: chargebackAfter}
+	charged   = decision{verdict: payment.VerdictCharged}
+	slow      = decision{verdict: payment.VerdictPending, then: charges, after: delay}
+	timedOut  = decision{verdict: payment.VerdictUnknown, then: charges, after: timeOut}
+	takenBack = decision{verdict: payment.VerdictCharged, then: reverses, after: chargebackAfter}
 )
 
 func refused(reason string) decision {
-	return decision{verdict: actors.VerdictRefused, reason: reason}
+	return decision{verdict: payment.VerdictRefused, reason: reason}
 }
 
 func failed(reason string) decision {
-	return decision{verdict: actors.VerdictFailed, reason: reason}
+	return decision{verdict: payment.VerdictFailed, reason: reason}
 }
 
 func waitsFor(a ask) decision {
-	return decision{verdict: actors.VerdictAction, then: charges, ask: a}
+	return decision{verdict: payment.VerdictAction, then: charges, ask: a}
 }
 
 // held is the decision for a call that asks to authorise only.
 func (d decision) held() decision {
 	switch {
-	case d.verdict == actors.VerdictCharged:
-		d.verdict, d.after = actors.VerdictHeld, 0
+	case d.verdict == payment.VerdictCharged:
+		d.verdict, d.after = payment.VerdictHeld, 0
 	case d.then == charges:
 		d.then = holds
 	}
@@ -130,8 +130,8 @@ var cards = map[actors.Operation]map[string]decision{
 		"4000000000000077": slow,
 		"4000000000000341": timedOut,
 		"4000000000000259": takenBack,
-		"4000000000005126": {verdict: actors.VerdictCharged, refunds: refusesRefunds},
-		"4000000000007726": {verdict: actors.VerdictCharged, refunds: delaysRefunds},
+		"4000000000005126": {verdict: payment.VerdictCharged, refunds: refusesRefunds},
+		"4000000000007726": {verdict: payment.VerdictCharged, refunds: delaysRefunds},
 	},
 	actors.PayOut: {
 		"4000000000000002": refused(reasonDeclined),

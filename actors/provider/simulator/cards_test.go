@@ -9,15 +9,16 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/secret"
+	"mizan/ledger/payment"
 )
 
 // truth is what the documents say of a call: the answer, and what an inquiry
 // says a minute later. If the call asks to hold, charged is held in both.
 type truth struct {
-	verdict actors.Verdict
+	verdict payment.Verdict
 	reason  string
 	again   time.Duration
-	later   actors.Verdict
+	later   payment.Verdict
 	down    bool
 
 	keepCard bool
@@ -25,33 +26,33 @@ type truth struct {
 }
 
 var (
-	paid         = truth{verdict: actors.VerdictCharged, later: actors.VerdictCharged}
-	delayed      = truth{verdict: actors.VerdictPending, again: 5 * time.Second, later: actors.VerdictCharged}
-	lost         = truth{verdict: actors.VerdictUnknown, again: 10 * time.Second, later: actors.VerdictCharged}
-	silent       = truth{verdict: actors.VerdictUnknown, again: 10 * time.Second, later: actors.VerdictCharged, down: true}
-	declined     = truth{verdict: actors.VerdictRefused, reason: "card_declined", later: actors.VerdictRefused}
-	noFunds      = truth{verdict: actors.VerdictRefused, reason: "insufficient_funds", later: actors.VerdictRefused}
-	expired      = truth{verdict: actors.VerdictRefused, reason: "expired_card", later: actors.VerdictRefused}
-	broken       = truth{verdict: actors.VerdictFailed, reason: "processing_error", later: actors.VerdictFailed}
-	forced       = truth{verdict: actors.VerdictRefused, reason: "forced_by_terminal", later: actors.VerdictRefused}
-	forcedFailed = truth{verdict: actors.VerdictFailed, reason: "forced_by_terminal", later: actors.VerdictFailed}
-	foreign      = truth{verdict: actors.VerdictRefused, reason: "method_not_accepted", later: actors.VerdictRefused}
-	cardless     = truth{verdict: actors.VerdictFailed, reason: "card_missing", later: actors.VerdictFailed}
-	asked        = truth{verdict: actors.VerdictAction, later: actors.VerdictAction}
-	askedOfCard  = truth{verdict: actors.VerdictAction, later: actors.VerdictAction, keepCard: true}
-	askedDeposit = truth{verdict: actors.VerdictAction, later: actors.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
+	paid         = truth{verdict: payment.VerdictCharged, later: payment.VerdictCharged}
+	delayed      = truth{verdict: payment.VerdictPending, again: 5 * time.Second, later: payment.VerdictCharged}
+	lost         = truth{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged}
+	silent       = truth{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged, down: true}
+	declined     = truth{verdict: payment.VerdictRefused, reason: "card_declined", later: payment.VerdictRefused}
+	noFunds      = truth{verdict: payment.VerdictRefused, reason: "insufficient_funds", later: payment.VerdictRefused}
+	expired      = truth{verdict: payment.VerdictRefused, reason: "expired_card", later: payment.VerdictRefused}
+	broken       = truth{verdict: payment.VerdictFailed, reason: "processing_error", later: payment.VerdictFailed}
+	forced       = truth{verdict: payment.VerdictRefused, reason: "forced_by_terminal", later: payment.VerdictRefused}
+	forcedFailed = truth{verdict: payment.VerdictFailed, reason: "forced_by_terminal", later: payment.VerdictFailed}
+	foreign      = truth{verdict: payment.VerdictRefused, reason: "method_not_accepted", later: payment.VerdictRefused}
+	cardless     = truth{verdict: payment.VerdictFailed, reason: "card_missing", later: payment.VerdictFailed}
+	asked        = truth{verdict: payment.VerdictAction, later: payment.VerdictAction}
+	askedOfCard  = truth{verdict: payment.VerdictAction, later: payment.VerdictAction, keepCard: true}
+	askedDeposit = truth{verdict: payment.VerdictAction, later: payment.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
 )
 
 // of is the outcome of a verdict for the call; what an action is, others test.
-func (w truth) of(verdict actors.Verdict, call *actors.Call) actors.Outcome {
+func (w truth) of(verdict payment.Verdict, call *actors.Call) actors.Outcome {
 	o := actors.Outcome{Verdict: verdict, Failure: failureOf[w.reason]}
 	switch {
-	case verdict == actors.VerdictCharged:
+	case verdict == payment.VerdictCharged:
 		o.RRN = retrievalNumber(call.Reference)
 		if call.Hold {
-			o.Verdict = actors.VerdictHeld
+			o.Verdict = payment.VerdictHeld
 		}
-	case verdict == actors.VerdictAction:
+	case verdict == payment.VerdictAction:
 		o.KeepCard = w.keepCard
 		if w.meta != "" {
 			o.Meta = []byte(w.meta)
@@ -66,7 +67,7 @@ func check(t *testing.T, call *actors.Call, want truth) {
 	outcome, later := want.of(want.verdict, call), want.of(want.later, call)
 	outcome.Again, outcome.Down = want.again, want.down
 	got := b.submit(call)
-	if (got.Action != nil) != (want.verdict == actors.VerdictAction) {
+	if (got.Action != nil) != (want.verdict == payment.VerdictAction) {
 		t.Errorf("submit: action %+v", got.Action)
 	}
 	got.Action = nil

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // ChallengePath is where the service has the challenge page. It is asked for
@@ -51,7 +51,7 @@ type Challenge struct {
 }
 
 // action is what the payer of the line's charge has to do. All of it is the caller's own.
-func (s *Simulator) action(l *line) *actors.Action {
+func (s *Simulator) action(l *line) *payment.Action {
 	token := s.token(l.terminal, l.reference)
 	query := url.Values{
 		TerminalParam: {l.terminal.String()}, ReferenceParam: {l.reference.String()}, TokenParam: {token},
@@ -59,28 +59,28 @@ func (s *Simulator) action(l *line) *actors.Action {
 	address := s.page + "?" + query.Encode()
 	switch l.charge.ask {
 	case asksRedirect:
-		return &actors.Action{Type: "redirect", Method: "get", URL: address}
+		return &payment.Action{Type: "redirect", Method: "get", URL: address}
 	case asksForm:
-		return &actors.Action{
+		return &payment.Action{
 			Type: "auth_3ds_form", Method: "post", URL: s.page, Page: address,
-			Params: map[string]string{
+			Params: payment.ActionParams(map[string]string{
 				TerminalParam: l.terminal.String(), ReferenceParam: l.reference.String(), TokenParam: token,
-			},
+			}),
 		}
 	case asksPassword:
-		return &actors.Action{Type: "none", Material: []byte(passwordMaterial), Requires: []string{"otp"}}
+		return &payment.Action{Type: "none", Material: []byte(passwordMaterial), Requires: []string{"otp"}}
 	case asksSignature:
 		material := appendText(nil, `{"payload":`, l.charge.payload(l.reference))
 		material = append(strconv.AppendUint(append(material, `,"sequence":`...), l.charge.sequence, 10), '}')
-		return &actors.Action{Type: "none", Material: material, Requires: []string{"signature"}, ExpiresAt: l.charge.expires}
+		return &payment.Action{Type: "none", Material: material, Requires: []string{"signature"}, ExpiresAt: ledger.MicrosOf(l.charge.expires)}
 	case asksChoice:
-		return &actors.Action{Destinations: slices.Clone(destinations)}
+		return &payment.Action{Destinations: slices.Clone(destinations)}
 	}
 	if l.charge.ask == asksDeposit {
 		deposit := l.deposit()
-		return &actors.Action{Page: address, Code: deposit, Deposit: deposit}
+		return &payment.Action{Page: address, Code: deposit, Deposit: deposit}
 	}
-	return &actors.Action{Page: address, Code: address}
+	return &payment.Action{Page: address, Code: address}
 }
 
 // deposit is where the money of the line's charge is to be sent. No wallet takes it for

@@ -16,6 +16,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // token1 is the token of charge 1 at terminal 7, by the definition.
@@ -37,24 +38,24 @@ const (
 
 func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 	query := pageURL + "?reference=" + pageOne + "&terminal=" + pageTerm + "&token=" + token1()
-	page := actors.Action{Page: query, Code: query}
-	deposit := actors.Action{Page: query, Code: depositOne, Deposit: depositOne}
-	banks := actors.Action{Destinations: []actors.Destination{
+	page := payment.Action{Page: query, Code: query}
+	deposit := payment.Action{Page: query, Code: depositOne, Deposit: depositOne}
+	banks := payment.Action{Destinations: []payment.Destination{
 		{ID: "sim-bank-1", Name: "First Simulated Bank"}, {ID: "sim-bank-2", Name: "Bank of the Second Example"},
 		{ID: "sim-bank-3", Name: "Sandbox Savings Bank"}, {ID: "sim-bank-4", Name: "Invented Credit Union"},
 	}}
 	for what, c := range map[string]struct {
 		call *actors.Call
-		want actors.Action
+		want payment.Action
 	}{
-		"redirect": {cardCall(1, actors.Pay, redirectCard), actors.Action{Type: "redirect", Method: "get", URL: query}},
-		"form": {cardCall(1, actors.Pay, formCard), actors.Action{
+		"redirect": {cardCall(1, actors.Pay, redirectCard), payment.Action{Type: "redirect", Method: "get", URL: query}},
+		"form": {cardCall(1, actors.Pay, formCard), payment.Action{
 			Type: "auth_3ds_form", Method: "post", URL: pageURL, Page: query,
-			Params: map[string]string{"terminal": pageTerm, "reference": pageOne, "token": token1()},
+			Params: payment.ActionParams(map[string]string{"terminal": pageTerm, "reference": pageOne, "token": token1()}),
 		}},
-		"password": {cardCall(1, actors.Pay, passwordCard), actors.Action{Type: "none", Material: []byte(`{"type":"otp","digits":6}`), Requires: []string{"otp"}}},
-		"signature": {methodCall(1, actors.Pay, "native_gas"), actors.Action{
-			Type: "none", Requires: []string{"signature"}, ExpiresAt: start.Add(time.Minute),
+		"password": {cardCall(1, actors.Pay, passwordCard), payment.Action{Type: "none", Material: []byte(`{"type":"otp","digits":6}`), Requires: []string{"otp"}}},
+		"signature": {methodCall(1, actors.Pay, "native_gas"), payment.Action{
+			Type: "none", Requires: []string{"signature"}, ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 			Material: []byte(`{"payload":"` + payloadOne + `","sequence":1}`),
 		}},
 		"sbp":                 {methodCall(1, actors.Pay, "sbp"), page},
@@ -71,18 +72,18 @@ func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 			c.call.Hold = hold
 			for range 2 { // a call that is made again gets the same answer
 				got := b.submit(c.call)
-				if got.Verdict != actors.VerdictAction || !reflect.DeepEqual(got.Action, &c.want) || got.KeepCard != (c.call.Card != nil) {
+				if got.Verdict != payment.VerdictAction || !reflect.DeepEqual(got.Action, &c.want) || got.KeepCard != (c.call.Card != nil) {
 					t.Errorf("%s: %+v with %+v, want %+v", what, got, got.Action, c.want)
 				}
 				clear(got.Action.Destinations) // it is the caller's own
 				clear(got.Action.Material)
 				b.reopen()
 			}
-			if again := b.ask(1, c.call.Operation, 0); again.Verdict != actors.VerdictAction || again.Action != nil {
+			if again := b.ask(1, c.call.Operation, 0); again.Verdict != payment.VerdictAction || again.Action != nil {
 				t.Errorf("%s: an inquiry says %+v", what, again)
 			}
 			// Who has lost the answer is told again.
-			if again := b.Inquire(t.Context(), question(1, c.call.Operation)); again.Verdict != actors.VerdictAction || !reflect.DeepEqual(again.Action, &c.want) {
+			if again := b.Inquire(t.Context(), question(1, c.call.Operation)); again.Verdict != payment.VerdictAction || !reflect.DeepEqual(again.Action, &c.want) {
 				t.Errorf("%s: an inquiry of who lost the answer says %+v with %+v", what, again, again.Action)
 			}
 		}
@@ -157,7 +158,7 @@ func TestThePayersAnswerDecidesWhatACompleteDoes(t *testing.T) {
 func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	b := open(t)
 	crypto := call.Method == "crypto"
-	waiting, done := actors.Outcome{Verdict: actors.VerdictAction, KeepCard: call.Card != nil}, unpaid
+	waiting, done := actors.Outcome{Verdict: payment.VerdictAction, KeepCard: call.Card != nil}, unpaid
 	if crypto {
 		waiting.Meta = []byte(`{"status":"awaiting_deposit"}`)
 	}
@@ -207,7 +208,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 }
 
 func TestTheRailKeepsNoCard(t *testing.T) {
-	cardMissing := actors.Outcome{Verdict: actors.VerdictFailed, Failure: failureOf["card_missing"]}
+	cardMissing := actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["card_missing"]}
 	for _, number := range []string{redirectCard, formCard, passwordCard} {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, number))
@@ -409,12 +410,12 @@ func TestAReturnAddressThatIsTooLongIsNotSent(t *testing.T) {
 	long := func() string { return strings.Repeat("x", maxReturnURL+1) }
 	call := cardCall(1, actors.Pay, redirectCard)
 	call.ReturnURL = long
-	b.expect("challenge", b.submit(call), actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failureOf["return_url_too_long"]})
+	b.expect("challenge", b.submit(call), actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failureOf["return_url_too_long"]})
 	if len(b.content()) > 0 {
 		t.Errorf("logged %s", b.content())
 	}
 	call.ReturnURL = nil
-	if got := b.submit(call); got.Verdict != actors.VerdictAction {
+	if got := b.submit(call); got.Verdict != payment.VerdictAction {
 		t.Errorf("without an address: %+v", got)
 	}
 	if back, _, err := b.Decide(id(7), id(1), token1(), true); back != "" || err != nil {

@@ -7,6 +7,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // answer is the payer's, on the challenge page. The zero value is none yet.
@@ -28,7 +29,7 @@ const (
 // goes on with time: at an instant it is what by says.
 type charge struct {
 	operation actors.Operation // Pay or PayOut; 0: there is none
-	verdict   actors.Verdict   // VerdictNotFound: there is none
+	verdict   payment.Verdict  // VerdictNotFound: there is none
 	reason    string
 	then      fate
 	at        time.Time // when the rail does then, where that has a time; else when the charge became what it is
@@ -48,7 +49,7 @@ type charge struct {
 }
 
 // nothing is the charge of a reference that the rail has no charge for.
-var nothing = charge{verdict: actors.VerdictNotFound}
+var nothing = charge{verdict: payment.VerdictNotFound}
 
 // open makes the empty charge the one of a call that opens it.
 func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
@@ -79,18 +80,18 @@ func (c *charge) become(d *decision, now time.Time) {
 	c.verdict, c.reason, c.then, c.refunds = d.verdict, d.reason, d.then, d.refunds
 	c.at = now.Add(d.after)
 	c.captured = money.Amount{}
-	if c.verdict == actors.VerdictCharged {
+	if c.verdict == payment.VerdictCharged {
 		c.captured = c.amount
 	}
 }
 
 // under tells whether the rail is still at it: time decides.
 func (c *charge) under() bool {
-	return c.verdict == actors.VerdictPending || c.verdict == actors.VerdictUnknown
+	return c.verdict == payment.VerdictPending || c.verdict == payment.VerdictUnknown
 }
 
 // waiting tells whether the payer has to act and has not.
-func (c *charge) waiting() bool { return c.verdict == actors.VerdictAction && c.answer == "" }
+func (c *charge) waiting() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
 
 // over tells whether the rail has come to the end of what it was at.
 func (c *charge) over(now time.Time) bool { return c.under() && !now.Before(c.at) }
@@ -100,9 +101,9 @@ func (c charge) by(now time.Time) charge {
 	if !c.over(now) {
 		return c
 	}
-	c.verdict = actors.VerdictHeld
+	c.verdict = payment.VerdictHeld
 	if c.then == charges {
-		c.verdict, c.captured = actors.VerdictCharged, c.amount
+		c.verdict, c.captured = payment.VerdictCharged, c.amount
 	}
 	c.then = ""
 	return c
@@ -116,14 +117,14 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 	}
 	o := actors.Outcome{Verdict: c.verdict, Failure: failures[c.reason]}
 	switch {
-	case c.verdict == actors.VerdictCharged || c.verdict == actors.VerdictHeld:
+	case c.verdict == payment.VerdictCharged || c.verdict == payment.VerdictHeld:
 		o.RRN, o.Meta = retrievalNumber(reference), c.meta(metaConfirmed)
 	case c.under():
 		o.Again = c.at.Sub(now)
 	case c.waiting():
 		o.KeepCard, o.Meta = c.ask.ofCard(), c.meta(metaAwaiting)
-	case c.verdict == actors.VerdictAction:
-		o.Verdict = actors.VerdictReady
+	case c.verdict == payment.VerdictAction:
+		o.Verdict = payment.VerdictReady
 	}
 	return o
 }

@@ -10,6 +10,7 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger"
+	"mizan/ledger/payment"
 )
 
 // chargebackBound is how many chargebacks are kept in memory at most.
@@ -42,7 +43,7 @@ func (l *line) chargeback() actors.Report {
 func (c *chargebacks) note(l *line) {
 	later := l.own.operation == refunds || l.own.operation == voids
 	switch {
-	case l.charge.then == reverses && l.charge.verdict == actors.VerdictCharged && !later:
+	case l.charge.then == reverses && l.charge.verdict == payment.VerdictCharged && !later:
 		c.add(l.chargeback())
 	case l.charge.then == keeps:
 		c.drop(contract{l.terminal, l.reference})
@@ -159,7 +160,7 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 		switch {
 		case l.charge.then == keeps:
 			delete(found, contractOf(&r))
-		case l.charge.verdict == actors.VerdictCharged && r.At.After(since) && !r.At.After(until):
+		case l.charge.verdict == payment.VerdictCharged && r.At.After(since) && !r.At.After(until):
 			found[contractOf(&r)] = r
 		}
 		return nil

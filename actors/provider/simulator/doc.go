@@ -13,7 +13,7 @@
 //	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
 //
 // Of the call: operation (as actors.Operation names it, or challenge for the
-// payer's decision, or reissue for what was published anew), request, outcome (as actors.Verdict names it, or approved
+// payer's decision, or reissue for what was published anew), request, outcome (as payment.Verdict names it, or approved
 // or refused), reason, and done, when a refund that is under way is done. Of
 // the charge as the call left it: charge (what opened it), status and cause
 // (its verdict and reason), captured, refunded, amount, then (what the rail does

@@ -13,6 +13,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/ledger/payment"
 )
 
 // volatile is a file whose content survives a power cut only as far as it was synced.
@@ -203,7 +204,7 @@ func TestAPowerCutLosesNoAnswer(t *testing.T) {
 		}
 		after.open()
 		for _, n := range told {
-			if got := after.inquire(n).Verdict; got != actors.VerdictCharged {
+			if got := after.inquire(n).Verdict; got != payment.VerdictCharged {
 				t.Fatalf("round %d: call %d was answered, and is %v after the power cut", round, n, got)
 			}
 		}

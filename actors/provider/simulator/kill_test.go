@@ -11,6 +11,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/ledger/payment"
 )
 
 const (
@@ -77,7 +78,7 @@ func TestVictim(t *testing.T) {
 // over one log.
 func TestAKillLosesNoAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "simulator.log")
-	answers := make(map[answered]actors.Verdict)
+	answers := make(map[answered]payment.Verdict)
 	for round := range 5 {
 		killed(t, path, round, answers)
 		b := &bench{t: t, path: path, clock: clock.NewManual(start)}
@@ -100,9 +101,9 @@ func TestAKillLosesNoAnswer(t *testing.T) {
 
 // checkPaid compares a charge with the answers: the call after it may have
 // changed it before the kill, and lost its own answer.
-func (b *bench) checkPaid(n uint64, verdict actors.Verdict, answers map[answered]actors.Verdict) {
+func (b *bench) checkPaid(n uint64, verdict payment.Verdict, answers map[answered]payment.Verdict) {
 	b.t.Helper()
-	then := map[actors.Verdict]actors.Verdict{actors.VerdictPending: actors.VerdictRefused, actors.VerdictHeld: actors.VerdictCharged}[verdict]
+	then := map[payment.Verdict]payment.Verdict{payment.VerdictPending: payment.VerdictRefused, payment.VerdictHeld: payment.VerdictCharged}[verdict]
 	_, voided := answers[answered{n, actors.Void}]
 	_, captured := answers[answered{n, actors.Capture}]
 	switch got := b.inquire(n).Verdict; {
@@ -114,7 +115,7 @@ func (b *bench) checkPaid(n uint64, verdict actors.Verdict, answers map[answered
 
 // killed runs the victim until it has answered a few hundred calls, kills it,
 // and adds all that it answered.
-func killed(t *testing.T, path string, round int, answers map[answered]actors.Verdict) {
+func killed(t *testing.T, path string, round int, answers map[answered]payment.Verdict) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestVictim$")
 	child.Env = append(os.Environ(), victimLog+"="+path, fmt.Sprint(victimRound, "=", round))
@@ -128,7 +129,7 @@ func killed(t *testing.T, path string, round int, answers map[answered]actors.Ve
 	heard := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var a answered
-		var verdict actors.Verdict
+		var verdict payment.Verdict
 		if _, err := fmt.Sscanf(lines.Text(), "answer %d %d %d", &a.n, &a.operation, &verdict); err != nil {
 			continue // the kill cut it off, or the test runner said something
 		}

@@ -15,6 +15,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 const (
@@ -80,7 +81,7 @@ type line struct {
 type own struct {
 	operation string    // as actors.Operation names it, or challenges
 	request   ledger.ID // zero for what opens a charge, and for a challenge
-	outcome   string    // as actors.Verdict names it, or the payer's answer
+	outcome   string    // as payment.Verdict names it, or the payer's answer
 	reason    string
 	done      time.Time // when a refund that is under way is done; else zero
 }
@@ -224,15 +225,15 @@ func appendID(dst []byte, id ledger.ID) []byte {
 }
 
 // verdicts reads what Verdict.String wrote.
-var verdicts = map[string]actors.Verdict{
-	actors.VerdictCharged.String():  actors.VerdictCharged,
-	actors.VerdictPending.String():  actors.VerdictPending,
-	actors.VerdictRefused.String():  actors.VerdictRefused,
-	actors.VerdictFailed.String():   actors.VerdictFailed,
-	actors.VerdictUnknown.String():  actors.VerdictUnknown,
-	actors.VerdictNotFound.String(): actors.VerdictNotFound,
-	actors.VerdictHeld.String():     actors.VerdictHeld,
-	actors.VerdictAction.String():   actors.VerdictAction,
+var verdicts = map[string]payment.Verdict{
+	payment.VerdictCharged.String():  payment.VerdictCharged,
+	payment.VerdictPending.String():  payment.VerdictPending,
+	payment.VerdictRefused.String():  payment.VerdictRefused,
+	payment.VerdictFailed.String():   payment.VerdictFailed,
+	payment.VerdictUnknown.String():  payment.VerdictUnknown,
+	payment.VerdictNotFound.String(): payment.VerdictNotFound,
+	payment.VerdictHeld.String():     payment.VerdictHeld,
+	payment.VerdictAction.String():   payment.VerdictAction,
 }
 
 // openers reads what Operation.String wrote of an operation that opens a charge.
@@ -301,7 +302,7 @@ func (f *fields) charge() charge {
 	}
 	if f.Before == nil {
 		c.operation, c.verdict, c.reason = openers[f.Operation], verdicts[f.Outcome], f.Reason
-		if c.verdict == actors.VerdictCharged {
+		if c.verdict == payment.VerdictCharged {
 			c.captured = c.amount
 		}
 	}
@@ -315,20 +316,20 @@ func (l *line) sound() bool {
 	if _, known := verdicts[l.own.outcome]; !known && l.own.operation != challenges {
 		return false
 	}
-	if (c.operation == 0) != (c.verdict == actors.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {
+	if (c.operation == 0) != (c.verdict == payment.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {
 		return false
 	}
 	if (c.ask == asksSignature) != (c.sequence > 0) || (c.sequence > 0) == c.expires.IsZero() {
 		return false
 	}
 	switch c.verdict {
-	case actors.VerdictPending, actors.VerdictUnknown, actors.VerdictAction:
+	case payment.VerdictPending, payment.VerdictUnknown, payment.VerdictAction:
 		return c.then == charges || c.then == holds
-	case actors.VerdictCharged:
+	case payment.VerdictCharged:
 		return c.then == "" || c.then == reverses || c.then == keeps
-	case actors.VerdictHeld:
+	case payment.VerdictHeld:
 		return c.then == "" || c.then == reverses
-	case actors.VerdictRefused, actors.VerdictFailed, actors.VerdictNotFound:
+	case payment.VerdictRefused, payment.VerdictFailed, payment.VerdictNotFound:
 		return c.then == ""
 	}
 	return false

@@ -11,6 +11,7 @@ import (
 	"mizan/actors"
 	"mizan/internal/secret"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // naive is a charge as a second, simpler program keeps it: in memory, with
@@ -55,7 +56,7 @@ func (n *naive) pass(from time.Time, d time.Duration) {
 	for _, c := range n.past {
 		if c.left > 0 {
 			if c.left -= d; c.left <= 0 {
-				c.outcome = actors.Outcome{Verdict: actors.VerdictCharged}
+				c.outcome = actors.Outcome{Verdict: payment.VerdictCharged}
 			} else {
 				c.outcome.Again = c.left
 			}
@@ -93,11 +94,11 @@ func (n *naive) stands(ref uint64) actors.Outcome {
 		if n.decision != "" {
 			return isReady
 		}
-		return crypto(actors.Outcome{Verdict: actors.VerdictAction, KeepCard: n.card != ""}, "awaiting_deposit")
+		return crypto(actors.Outcome{Verdict: payment.VerdictAction, KeepCard: n.card != ""}, "awaiting_deposit")
 	case "refused":
 		return isRefused(n.reason)
 	case "failed":
-		return actors.Outcome{Verdict: actors.VerdictFailed, Failure: failureOf[n.reason]}
+		return actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf[n.reason]}
 	}
 	return notFound
 }
@@ -155,7 +156,7 @@ func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
 		n.backIn = 0
 	}
 	if n.card == "4000000000007726" {
-		return actors.Outcome{Verdict: actors.VerdictPending, Status: "refunding", Again: 5 * time.Second}
+		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", Again: 5 * time.Second}
 	}
 	return isGranted
 }
@@ -172,7 +173,7 @@ func (n *naive) pay(c *actors.Call, ref uint64, amount int) actors.Outcome {
 		n.status, n.left = "moving", 5*time.Second
 	case "4000000000000341":
 		n.status, n.left = "lost", 10*time.Second
-		return actors.Outcome{Verdict: actors.VerdictUnknown, Again: n.left}
+		return actors.Outcome{Verdict: payment.VerdictUnknown, Again: n.left}
 	case redirectCard:
 		n.status = "asked"
 	default:
@@ -202,11 +203,11 @@ func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
 // gone on with the charge.
 func (n *naive) again(made *naiveCall, ref uint64) actors.Outcome {
 	verdict := made.outcome.Verdict
-	if made.outcome.Status != "" || verdict != actors.VerdictPending && verdict != actors.VerdictUnknown {
+	if made.outcome.Status != "" || verdict != payment.VerdictPending && verdict != payment.VerdictUnknown {
 		return made.outcome
 	}
 	o := n.stands(ref)
-	if o.Verdict == actors.VerdictPending {
+	if o.Verdict == payment.VerdictPending {
 		o.Verdict = verdict
 	}
 	return o

@@ -10,6 +10,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // The reasons for which an operation on a charge is refused.
@@ -38,7 +39,7 @@ const (
 )
 
 // destinations are the institutions that a recipient chooses from.
-var destinations = []actors.Destination{
+var destinations = []payment.Destination{
 	{ID: "sim-bank-1", Name: "First Simulated Bank"},
 	{ID: "sim-bank-2", Name: "Bank of the Second Example"},
 	{ID: "sim-bank-3", Name: "Sandbox Savings Bank"},
@@ -47,15 +48,15 @@ var destinations = []actors.Destination{
 
 // result is what the rail makes of an operation.
 type result struct {
-	verdict actors.Verdict
+	verdict payment.Verdict
 	reason  string
 	done    time.Time // when a refund that is under way is done
 }
 
-var granted = result{verdict: actors.VerdictCharged}
+var granted = result{verdict: payment.VerdictCharged}
 
 func refuse(reason string) result {
-	return result{verdict: actors.VerdictRefused, reason: reason}
+	return result{verdict: payment.VerdictRefused, reason: reason}
 }
 
 // perform is what the rail makes of a call, and the charge as it leaves it. The
@@ -69,7 +70,7 @@ func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (re
 		c.open(call, decided, now)
 		return result{verdict: c.verdict, reason: c.reason}, c
 	case c.operation == 0:
-		return result{verdict: actors.VerdictNotFound}, c
+		return result{verdict: payment.VerdictNotFound}, c
 	}
 	switch call.Operation {
 	case actors.Complete:
@@ -85,13 +86,13 @@ func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (re
 // complete goes on with a charge whose payer has acted. A charge that does not
 // wait for anyone is what it is: whoever asks twice learns how it stands.
 func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
-	if c.verdict == actors.VerdictAction {
-		if d := c.completion(call, now); d.verdict != actors.VerdictAction {
+	if c.verdict == payment.VerdictAction {
+		if d := c.completion(call, now); d.verdict != payment.VerdictAction {
 			c.become(&d, now)
 		}
 	}
 	if c.under() {
-		return result{verdict: actors.VerdictPending}, c
+		return result{verdict: payment.VerdictPending}, c
 	}
 	return result{verdict: c.verdict, reason: c.reason}, c
 }
@@ -107,7 +108,7 @@ func (c *charge) completion(call *actors.Call, now time.Time) decision {
 	}
 	d := charged
 	if c.ask.ofCard() {
-		if d = ofCard(c.operation, call.Card.Number); d.verdict == actors.VerdictAction {
+		if d = ofCard(c.operation, call.Card.Number); d.verdict == payment.VerdictAction {
 			d = charged
 		}
 	}
@@ -128,7 +129,7 @@ func (c *charge) acted(call *actors.Call, now time.Time) (decision, bool) {
 		digest := sha256.Sum256([]byte(c.payload(call.Reference)))
 		return refused(reasonAuthentication), textIn(call.Material, "signature") == hex.EncodeToString(digest[:])
 	case c.ask == asksChoice:
-		chosen := func(d actors.Destination) bool { return d.ID == call.Choice }
+		chosen := func(d payment.Destination) bool { return d.ID == call.Choice }
 		return refused(reasonDestination), slices.ContainsFunc(destinations, chosen)
 	case c.answer == "":
 		return waitsFor(c.ask), false
@@ -149,14 +150,14 @@ func textIn(material []byte, name string) string {
 // capture takes of a hold what is asked for and lets the rest go.
 func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	switch {
-	case c.verdict != actors.VerdictHeld:
+	case c.verdict != payment.VerdictHeld:
 		return refuse(reasonNotHeld), c
 	case amount.IsZero():
 		return refuse(reasonNoAmount), c
 	case c.amount.Less(amount):
 		return refuse(reasonAboveHeld), c
 	}
-	c.verdict, c.captured, c.at = actors.VerdictCharged, amount, now
+	c.verdict, c.captured, c.at = payment.VerdictCharged, amount, now
 	if c.then == reverses {
 		c.at = now.Add(chargebackAfter)
 	}
@@ -167,9 +168,9 @@ func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 // up already, and stays what it was.
 func (c charge) void(now time.Time) (result, charge) {
 	switch c.verdict {
-	case actors.VerdictCharged:
+	case payment.VerdictCharged:
 		return refuse(reasonCharged), c
-	case actors.VerdictRefused, actors.VerdictFailed:
+	case payment.VerdictRefused, payment.VerdictFailed:
 		return granted, c
 	}
 	given := refused(reasonVoided)
@@ -179,7 +180,7 @@ func (c charge) void(now time.Time) (result, charge) {
 
 // refund returns settled money. What is on its way back counts as returned.
 func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
-	if c.verdict != actors.VerdictCharged {
+	if c.verdict != payment.VerdictCharged {
 		return refuse(reasonNotSettled), c
 	}
 	if c.then == reverses && !now.Before(c.at) {
@@ -201,7 +202,7 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 		c.then = keeps
 	}
 	if c.refunds == delaysRefunds {
-		return result{verdict: actors.VerdictPending, done: now.Add(delay)}, c
+		return result{verdict: payment.VerdictPending, done: now.Add(delay)}, c
 	}
 	return granted, c
 }
@@ -215,9 +216,9 @@ func (l *line) answer(c *charge, now time.Time) actors.Outcome {
 	if l.own.operation == refunds || l.own.operation == voids {
 		return l.own.returned(verdict, now)
 	}
-	if verdict == actors.VerdictPending || verdict == actors.VerdictUnknown {
+	if verdict == payment.VerdictPending || verdict == payment.VerdictUnknown {
 		o := c.outcome(l.reference, now)
-		if o.Verdict == actors.VerdictUnknown {
+		if o.Verdict == payment.VerdictUnknown {
 			o.Verdict = verdict
 		}
 		return c.with(o, l.reference)
@@ -227,14 +228,14 @@ func (l *line) answer(c *charge, now time.Time) actors.Outcome {
 }
 
 // returned is the answer for a Void or a Refund, which have no number of their own.
-func (o *own) returned(verdict actors.Verdict, now time.Time) actors.Outcome {
+func (o *own) returned(verdict payment.Verdict, now time.Time) actors.Outcome {
 	switch {
-	case verdict != actors.VerdictPending:
+	case verdict != payment.VerdictPending:
 		return actors.Outcome{Verdict: verdict, Failure: failures[o.reason]}
 	case now.Before(o.done):
 		return actors.Outcome{Verdict: verdict, Status: statusRefunding, Again: o.done.Sub(now)}
 	}
-	return actors.Outcome{Verdict: actors.VerdictCharged}
+	return actors.Outcome{Verdict: payment.VerdictCharged}
 }
 
 // requested is what tells the operation from others of its charge: a charge is

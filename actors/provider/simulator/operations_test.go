@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger/payment"
 )
 
 const (
@@ -90,7 +91,7 @@ var (
 	alreadyCharged = isRefused("already_charged")
 	voided         = isRefused("voided")
 	unpaid         = isRefused("authentication_failed")
-	procFailed     = actors.Outcome{Verdict: actors.VerdictFailed, Failure: failureOf["processing_error"]}
+	procFailed     = actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["processing_error"]}
 )
 
 type cell struct {
@@ -181,7 +182,7 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 	if got := b.counted(1, operation.String()) - many; got != 3 {
 		t.Errorf("%d lines for three calls", got)
 	}
-	if charge.Verdict == actors.VerdictRefused || charge.Verdict == actors.VerdictFailed {
+	if charge.Verdict == payment.VerdictRefused || charge.Verdict == payment.VerdictFailed {
 		b.pass(time.Hour)
 		between(b)
 		b.expect("inquiry an hour later", b.inquire(1), charge)
@@ -198,7 +199,7 @@ func TestACaptureTakesUpToWhatWasAuthorised(t *testing.T) {
 			b.expect("hold", b.submit(held(cardCall(1, opening, "4242424242424242"))), onHold(1))
 			b.expect(fmt.Sprint("capture of ", amount), b.submit(goingOn(1, actors.Capture, 2, amount)), want)
 			after := onHold(1)
-			if want.Verdict == actors.VerdictCharged {
+			if want.Verdict == payment.VerdictCharged {
 				after = settled(1)
 			}
 			b.expect("inquiry", b.ask(1, opening, 0), after)
@@ -253,7 +254,7 @@ func TestTheIssuerRefusesRefunds(t *testing.T) {
 
 func TestARefundIsUnderWayForFiveSeconds(t *testing.T) {
 	refunding := func(again time.Duration) actors.Outcome {
-		return actors.Outcome{Verdict: actors.VerdictPending, Status: "refunding", Again: again}
+		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", Again: again}
 	}
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000000000007726"))

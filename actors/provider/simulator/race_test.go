@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger/payment"
 )
 
 func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
@@ -75,8 +76,8 @@ func TestOneReferenceFromManyGoroutinesHasOneAnswer(t *testing.T) {
 }
 
 // together makes all calls at once and returns their verdicts in the calls' order.
-func (b *bench) together(calls ...*actors.Call) []actors.Verdict {
-	verdicts := make([]actors.Verdict, len(calls))
+func (b *bench) together(calls ...*actors.Call) []payment.Verdict {
+	verdicts := make([]payment.Verdict, len(calls))
 	var all sync.WaitGroup
 	for i, call := range calls {
 		all.Go(func() { verdicts[i] = b.submit(call).Verdict })
@@ -85,7 +86,7 @@ func (b *bench) together(calls ...*actors.Call) []actors.Verdict {
 	return verdicts
 }
 
-func count(verdicts []actors.Verdict, of actors.Verdict) int {
+func count(verdicts []payment.Verdict, of payment.Verdict) int {
 	n := 0
 	for _, v := range verdicts {
 		if v == of {
@@ -107,7 +108,7 @@ func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
 		for n := range uint64(each) {
 			calls = append(calls, goingOn(1, actors.Capture, n, 1000), goingOn(1, actors.Void, 100+n, 0))
 		}
-		var captures, voids []actors.Verdict
+		var captures, voids []payment.Verdict
 		for i, v := range b.together(calls...) {
 			if i%2 == 0 {
 				captures = append(captures, v)
@@ -115,9 +116,9 @@ func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
 				voids = append(voids, v)
 			}
 		}
-		won, given := count(captures, actors.VerdictCharged), count(voids, actors.VerdictCharged)
+		won, given := count(captures, payment.VerdictCharged), count(voids, payment.VerdictCharged)
 		after := b.inquire(1).Verdict
-		if !(won == 1 && given == 0 && after == actors.VerdictCharged || won == 0 && given == each && after == actors.VerdictRefused) {
+		if !(won == 1 && given == 0 && after == payment.VerdictCharged || won == 0 && given == each && after == payment.VerdictRefused) {
 			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", won, given, after)
 		}
 		if n := len(b.logged()); n != 1+2*each {
@@ -133,7 +134,7 @@ func TestRefundsAtOnceNeverReturnMoreThanWasCharged(t *testing.T) {
 	for n := range uint64(24) {
 		calls = append(calls, goingOn(1, actors.Refund, n%12, 100)) // each request twice
 	}
-	if n := count(b.together(calls...), actors.VerdictCharged); n != 20 {
+	if n := count(b.together(calls...), payment.VerdictCharged); n != 20 {
 		t.Errorf("%d calls were granted, want 20, which are 10 requests", n)
 	}
 	if n := len(b.logged()); n != 25 {
@@ -236,26 +237,26 @@ func TestAnInquiryNeverTakesBackWhatItSaid(t *testing.T) {
 		b.submit(cardCall(1, actors.Pay, "4000000000000077"))
 		b.pass(5*time.Second - 2*time.Microsecond)
 		var all sync.WaitGroup
-		var granted actors.Verdict
+		var granted payment.Verdict
 		all.Go(func() { granted = b.submit(goingOn(1, actors.Void, 2, 0)).Verdict })
 		all.Go(func() {
 			for range 4 {
 				b.pass(time.Microsecond)
 			}
 		})
-		var said []actors.Verdict
+		var said []payment.Verdict
 		all.Go(func() {
 			for range 50 {
 				said = append(said, b.inquire(1).Verdict)
 			}
 		})
 		all.Wait()
-		last := map[actors.Verdict]actors.Verdict{actors.VerdictCharged: actors.VerdictRefused, actors.VerdictRefused: actors.VerdictCharged}[granted]
+		last := map[payment.Verdict]payment.Verdict{payment.VerdictCharged: payment.VerdictRefused, payment.VerdictRefused: payment.VerdictCharged}[granted]
 		if got := b.inquire(1).Verdict; got != last {
 			t.Errorf("the void was %v, and the charge is %v", granted, got)
 		}
 		for _, v := range said {
-			if v != actors.VerdictPending && v != last {
+			if v != payment.VerdictPending && v != last {
 				t.Errorf("an inquiry said %v of what became %v: %v", v, last, said)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger"
 	"mizan/ledger/payment"
 )
 
@@ -29,7 +30,7 @@ func signed(payload string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-var waitsForSignature = actors.Outcome{Verdict: actors.VerdictAction}
+var waitsForSignature = actors.Outcome{Verdict: payment.VerdictAction}
 
 func TestOnlyTheSignatureOfThePayloadCharges(t *testing.T) {
 	right := signed(payloadOne)
@@ -51,7 +52,7 @@ func TestOnlyTheSignatureOfThePayloadCharges(t *testing.T) {
 			call.Hold = hold
 			b.submit(call)
 			want := want
-			if hold && want.Verdict == actors.VerdictCharged {
+			if hold && want.Verdict == payment.VerdictCharged {
 				want = onHold(1)
 			}
 			complete := goingOn(1, actors.Complete, 2, 0)
@@ -83,12 +84,12 @@ func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	publishes := func(sequence int, at time.Duration) {
 		t.Helper()
-		want := actors.Action{
-			Type: "none", Requires: []string{"signature"}, ExpiresAt: start.Add(at + time.Minute),
+		want := payment.Action{
+			Type: "none", Requires: []string{"signature"}, ExpiresAt: ledger.MicrosOf(start.Add(at + time.Minute)),
 			Material: fmt.Appendf(nil, `{"payload":"%s%d","sequence":%d}`, strings.TrimSuffix(payloadOne, "1"), sequence, sequence),
 		}
 		for _, o := range []actors.Outcome{b.Reissue(t.Context(), question(1, actors.Pay)), b.Inquire(t.Context(), question(1, actors.Pay))} {
-			if o.Verdict != actors.VerdictAction || o.Action == nil || !o.Action.ExpiresAt.Equal(want.ExpiresAt) || !bytes.Equal(o.Action.Material, want.Material) {
+			if o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.ExpiresAt != want.ExpiresAt || !bytes.Equal(o.Action.Material, want.Material) {
 				t.Errorf("%+v with %+v, want %+v", o, o.Action, want)
 			}
 		}
@@ -133,14 +134,14 @@ func TestOnlyWhatMayBeSignedIsPublishedAnew(t *testing.T) {
 	b.submit(methodCall(5, actors.PayOut, "native_gas"))
 	b.pass(time.Hour)
 	before := b.content()
-	for n, want := range map[uint64]actors.Verdict{
-		1: actors.VerdictRefused, 2: actors.VerdictCharged, 3: actors.VerdictAction, 4: actors.VerdictAction, 6: actors.VerdictNotFound,
+	for n, want := range map[uint64]payment.Verdict{
+		1: payment.VerdictRefused, 2: payment.VerdictCharged, 3: payment.VerdictAction, 4: payment.VerdictAction, 6: payment.VerdictNotFound,
 	} {
 		if o := b.Reissue(t.Context(), question(n, actors.Pay)); o.Verdict != want {
 			t.Errorf("%d: %+v, want %v", n, o, want)
 		}
 	}
-	if o := b.Reissue(t.Context(), question(5, actors.PayOut)); o.Verdict != actors.VerdictCharged {
+	if o := b.Reissue(t.Context(), question(5, actors.PayOut)); o.Verdict != payment.VerdictCharged {
 		t.Errorf("a payout: %+v", o)
 	}
 	if !bytes.Equal(before, b.content()) {

@@ -12,6 +12,7 @@ import (
 	"mizan/actors"
 	"mizan/internal/assert"
 	"mizan/internal/clock"
+	"mizan/ledger/payment"
 )
 
 // name is what a terminal's provider field says.
@@ -172,15 +173,15 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 }
 
 // Submit implements actors.Provider. The line is written and durable, or the call never
-// happened: actors.VerdictNotSent. It waits for the sync, which all calls in flight
+// happened: payment.VerdictNotSent. It waits for the sync, which all calls in flight
 // share, and to look for an older charge's line, which ctx may end. A log that can't be
-// read or synced, or a line that is damaged, is actors.VerdictUnknown: this very call
+// read or synced, or a line that is damaged, is payment.VerdictUnknown: this very call
 // may have been made before, or its line may be there after all.
 func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	assert.That(call.Operation >= actors.Pay && call.Operation <= actors.Refund, "simulator: operation %d", call.Operation)
 	outcome, end := s.submit(ctx, call)
 	if s.settle(end) != nil {
-		return actors.Outcome{Verdict: actors.VerdictUnknown}
+		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
 	return outcome
 }
@@ -200,7 +201,7 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 	decided := decide(call, s.clock.Now())
 	if decided.ask.onPage() && call.ReturnURL != nil {
 		if decided.returnURL = call.ReturnURL(); len(decided.returnURL) > maxReturnURL {
-			return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures[reasonLongURL]}, 0
+			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonLongURL]}, 0
 		}
 	}
 	if outcome, end, fresh := s.open(key, hash, call, &decided); fresh {
@@ -226,7 +227,7 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	}
 	l.charge.open(call, decided, now)
 	if err := s.write(key, hash, &l); err != nil {
-		return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0, true
+		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0, true
 	}
 	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), s.tape.size, true
 }
@@ -241,7 +242,7 @@ func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *act
 		made, err = s.made(key, newest, &asked)
 	}
 	if err != nil {
-		return actors.Outcome{Verdict: actors.VerdictUnknown}, 0
+		return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,9 +266,9 @@ func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *act
 	}
 	if err := s.write(key, hash, &l); err != nil {
 		if made != nil { // the first time it did happen
-			return actors.Outcome{Verdict: actors.VerdictUnknown}, 0
+			return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
 		}
-		return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
+		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
 	}
 	return s.acting(&l, l.answer(&l.charge, now)), s.tape.size
 }
@@ -288,14 +289,14 @@ func (s *Simulator) write(key []byte, hash uint64, l *line) error {
 
 // acting is the answer to the line's call, with what the payer has to do.
 func (s *Simulator) acting(l *line, o actors.Outcome) actors.Outcome {
-	if o.Verdict == actors.VerdictAction && openers[l.own.operation] != 0 {
+	if o.Verdict == payment.VerdictAction && openers[l.own.operation] != 0 {
 		o.Action = s.action(l)
 	}
 	return o
 }
 
 // Inquire implements actors.Provider. A log that can't be read, or a line that
-// is damaged, answers actors.VerdictUnknown: the call may have been made.
+// is damaged, answers payment.VerdictUnknown: the call may have been made.
 func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	// The instant is taken before the lines are looked at: what they say by then
 	// cannot be undone any more.
@@ -306,10 +307,10 @@ func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outc
 	}
 	switch {
 	case err != nil:
-		return actors.Outcome{Verdict: actors.VerdictUnknown}
-	case o.Verdict == actors.VerdictUnknown:
+		return actors.Outcome{Verdict: payment.VerdictUnknown}
+	case o.Verdict == payment.VerdictUnknown:
 		// The answer was lost, not the call: who inquires learns that it is under way.
-		o.Verdict = actors.VerdictPending
+		o.Verdict = payment.VerdictPending
 	}
 	return o
 }
@@ -327,7 +328,7 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 	}
 	if newest != nil && newest.charge.operation == q.Operation {
 		o = newest.charge.with(newest.charge.outcome(q.Reference, now), q.Reference)
-		if o.Verdict == actors.VerdictAction && !q.Acting {
+		if o.Verdict == payment.VerdictAction && !q.Acting {
 			o.Action = s.action(newest) // the answer that had it was lost, or it was published anew
 		}
 		return o, end, nil
@@ -348,7 +349,7 @@ func (s *Simulator) Reissue(ctx context.Context, q *actors.Question) actors.Outc
 		err = s.settle(end)
 	}
 	if err != nil {
-		return actors.Outcome{Verdict: actors.VerdictUnknown}
+		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
 	return s.Inquire(ctx, q)
 }
@@ -373,7 +374,7 @@ func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64
 	}
 	l := *newest
 	l.charge.publish(now)
-	l.own = own{operation: reissues, outcome: actors.VerdictAction.String()}
+	l.own = own{operation: reissues, outcome: payment.VerdictAction.String()}
 	l.before = newest.offset
 	if err := s.write(key, hash, &l); err != nil {
 		return 0, err

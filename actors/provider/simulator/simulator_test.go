@@ -161,7 +161,7 @@ func (b *bench) Inquire(ctx context.Context, q *actors.Question) actors.Outcome 
 // untokened is an answer without its token, which has tests of its own
 // (tokens_test.go): only what is charged may have one.
 func (b *bench) untokened(o actors.Outcome) actors.Outcome {
-	if o.Token != "" && o.Verdict != actors.VerdictCharged {
+	if o.Token != "" && o.Verdict != payment.VerdictCharged {
 		b.t.Errorf("what is %v came with a token", o.Verdict)
 	}
 	o.Token = ""
@@ -213,11 +213,11 @@ func completing(n, request uint64, number string) *actors.Call {
 }
 
 func settled(n uint64) actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictCharged, RRN: retrievalNumber(id(n))}
+	return actors.Outcome{Verdict: payment.VerdictCharged, RRN: retrievalNumber(id(n))}
 }
 
 func onHold(n uint64) actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictHeld, RRN: retrievalNumber(id(n))}
+	return actors.Outcome{Verdict: payment.VerdictHeld, RRN: retrievalNumber(id(n))}
 }
 
 // failureOf is the truth about the rail's reasons, written by hand beside failures.
@@ -260,19 +260,19 @@ func TestEveryReasonOfTheRailIsAFailureInOurWords(t *testing.T) {
 }
 
 func isRefused(reason string) actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictRefused, Failure: failureOf[reason]}
+	return actors.Outcome{Verdict: payment.VerdictRefused, Failure: failureOf[reason]}
 }
 
 func isPending(again time.Duration) actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictPending, Again: again}
+	return actors.Outcome{Verdict: payment.VerdictPending, Again: again}
 }
 
 var (
-	notFound  = actors.Outcome{Verdict: actors.VerdictNotFound}
-	isUnknown = actors.Outcome{Verdict: actors.VerdictUnknown}
-	isReady   = actors.Outcome{Verdict: actors.VerdictReady}
-	isWaiting = actors.Outcome{Verdict: actors.VerdictAction, KeepCard: true} // of a card, as an inquiry says it
-	isGranted = actors.Outcome{Verdict: actors.VerdictCharged}                // a void, or a refund
+	notFound  = actors.Outcome{Verdict: payment.VerdictNotFound}
+	isUnknown = actors.Outcome{Verdict: payment.VerdictUnknown}
+	isReady   = actors.Outcome{Verdict: payment.VerdictReady}
+	isWaiting = actors.Outcome{Verdict: payment.VerdictAction, KeepCard: true} // of a card, as an inquiry says it
+	isGranted = actors.Outcome{Verdict: payment.VerdictCharged}                // a void, or a refund
 )
 
 func (b *bench) expect(what string, got, want actors.Outcome) {
@@ -435,7 +435,7 @@ func TestInquiriesAreAnsweredAfterAReopen(t *testing.T) {
 		b.expect("delayed", b.inquire(2), step.slow)
 		b.expect("timed out", b.inquire(3), step.lost)
 		b.expect("declined", b.inquire(4), isRefused("insufficient_funds"))
-		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: actors.VerdictFailed, Failure: failureOf["processing_error"]})
+		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["processing_error"]})
 		b.expect("never made", b.inquire(6), notFound)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger/payment"
 )
 
 // faulty is a file whose writes and cuts can be made to fail.
@@ -59,7 +60,7 @@ func openFaulty(t *testing.T) (*bench, *faulty) {
 	return b, f
 }
 
-var unwritable = actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failureOf["simulator_log_unwritable"]}
+var unwritable = actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failureOf["simulator_log_unwritable"]}
 
 func TestACallIsOneWrite(t *testing.T) {
 	b, f := openFaulty(t)
@@ -100,9 +101,9 @@ func TestAFullDiskFailsTheCallAndLeavesNoPartOfIt(t *testing.T) {
 				f.noCut = true
 				b.expect("nothing to cut", b.submit(cardCall(5, actors.Pay, "4242424242424242")), settled(5))
 				b.reopen()
-				for n, want := range map[uint64]actors.Verdict{
-					1: actors.VerdictCharged, 2: actors.VerdictNotFound, 3: actors.VerdictNotFound,
-					4: actors.VerdictCharged, 5: actors.VerdictCharged,
+				for n, want := range map[uint64]payment.Verdict{
+					1: payment.VerdictCharged, 2: payment.VerdictNotFound, 3: payment.VerdictNotFound,
+					4: payment.VerdictCharged, 5: payment.VerdictCharged,
 				} {
 					if got := b.inquire(n).Verdict; got != want {
 						t.Errorf("call %d is %v, want %v", n, got, want)
@@ -149,7 +150,7 @@ func TestAnOperationOnAFullDiskNeverHappened(t *testing.T) {
 		b.expect("inquiry about it", b.ask(1, operation, 2), notFound)
 		b.expect("inquiry about the charge", b.inquire(1), charge)
 		f.room = -1
-		if got := b.submit(goingOn(1, operation, 2, amount)).Verdict; got == actors.VerdictNotSent || b.counted(1, operation.String()) != 1 {
+		if got := b.submit(goingOn(1, operation, 2, amount)).Verdict; got == payment.VerdictNotSent || b.counted(1, operation.String()) != 1 {
 			t.Errorf("%v with room again: %v", operation, got)
 		}
 	}

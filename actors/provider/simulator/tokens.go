@@ -7,6 +7,7 @@ import (
 	"mizan/actors"
 	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/payment"
 )
 
 // A token charges a card again that was charged before. It says how the card was
@@ -22,8 +23,8 @@ var habits = map[string]decision{
 	"slow":     slow,
 	"lost":     timedOut,
 	"reversed": takenBack,
-	"kept":     {verdict: actors.VerdictCharged, refunds: refusesRefunds},
-	"delayed":  {verdict: actors.VerdictCharged, refunds: delaysRefunds},
+	"kept":     {verdict: payment.VerdictCharged, refunds: refusesRefunds},
+	"delayed":  {verdict: payment.VerdictCharged, refunds: delaysRefunds},
 }
 
 // habit is how the charge, as one of its lines leaves it, was charged.
@@ -35,9 +36,9 @@ func (c *charge) habit() string {
 		return "delayed"
 	case c.then == reverses || c.then == keeps:
 		return "reversed"
-	case c.verdict == actors.VerdictPending:
+	case c.verdict == payment.VerdictPending:
 		return "slow"
-	case c.verdict == actors.VerdictUnknown:
+	case c.verdict == payment.VerdictUnknown:
 		return "lost"
 	}
 	return "plain"
@@ -45,7 +46,7 @@ func (c *charge) habit() string {
 
 // with adds the token to an answer that says that the charge is charged.
 func (c *charge) with(o actors.Outcome, reference ledger.ID) actors.Outcome {
-	if c.operation == actors.Pay && o.Verdict == actors.VerdictCharged {
+	if c.operation == actors.Pay && o.Verdict == payment.VerdictCharged {
 		o.Token = secret.Text(tokenHead + c.habit() + "_" + hex.EncodeToString(reference[:]))
 	}
 	return o

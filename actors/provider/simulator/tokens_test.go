@@ -8,6 +8,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/secret"
+	"mizan/ledger/payment"
 )
 
 // tokenOf is the token that a card's charge is answered with in the end.
@@ -18,7 +19,7 @@ func (b *bench) tokenOf(n uint64, number string) secret.Text {
 	}
 	b.pass(timeOut)
 	o := b.Simulator.Inquire(context.Background(), &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: actors.Pay})
-	if o.Verdict != actors.VerdictCharged || o.Token == "" {
+	if o.Verdict != payment.VerdictCharged || o.Token == "" {
 		b.t.Fatalf("card %s: %v with token %q", number, o.Verdict, string(o.Token))
 	}
 	return o.Token
@@ -34,12 +35,12 @@ func tokenCall(n uint64, token secret.Text) *actors.Call {
 // The simulator charges by token as it did by the card (DECISIONS, "Simulator").
 func TestATokenIsChargedAsItsCardWas(t *testing.T) {
 	for number, want := range map[string]actors.Outcome{
-		"4242424242424242": {Verdict: actors.VerdictCharged},
-		"4000000000000077": {Verdict: actors.VerdictPending, Again: delay},
-		"4000000000000341": {Verdict: actors.VerdictUnknown, Again: timeOut},
-		"4000000000000259": {Verdict: actors.VerdictCharged},
-		"4000000000005126": {Verdict: actors.VerdictCharged},
-		"4000000000007726": {Verdict: actors.VerdictCharged},
+		"4242424242424242": {Verdict: payment.VerdictCharged},
+		"4000000000000077": {Verdict: payment.VerdictPending, Again: delay},
+		"4000000000000341": {Verdict: payment.VerdictUnknown, Again: timeOut},
+		"4000000000000259": {Verdict: payment.VerdictCharged},
+		"4000000000005126": {Verdict: payment.VerdictCharged},
+		"4000000000007726": {Verdict: payment.VerdictCharged},
 	} {
 		b := open(t)
 		token := b.tokenOf(1, number)
@@ -63,10 +64,10 @@ func TestATokenAsksNobodyToAct(t *testing.T) {
 	c := cardCall(1, actors.Complete, "4000002500003155")
 	c.Request, c.Material = id(9), []byte(`{"otp":"123456"}`)
 	o := b.Simulator.Submit(context.Background(), c)
-	if o.Verdict != actors.VerdictCharged || o.Token == "" {
+	if o.Verdict != payment.VerdictCharged || o.Token == "" {
 		t.Fatalf("completed: %v with token %q", o.Verdict, string(o.Token))
 	}
-	if got := b.submit(tokenCall(2, o.Token)); got.Verdict != actors.VerdictCharged {
+	if got := b.submit(tokenCall(2, o.Token)); got.Verdict != payment.VerdictCharged {
 		t.Errorf("its token: %v", got.Verdict)
 	}
 }
@@ -76,12 +77,12 @@ func TestACaptureLeavesAToken(t *testing.T) {
 	b := open(t)
 	hold := cardCall(1, actors.Pay, "4242424242424242")
 	hold.Hold = true
-	if o := b.Simulator.Submit(context.Background(), hold); o.Verdict != actors.VerdictHeld || o.Token != "" {
+	if o := b.Simulator.Submit(context.Background(), hold); o.Verdict != payment.VerdictHeld || o.Token != "" {
 		t.Fatalf("held: %v with token %q", o.Verdict, string(o.Token))
 	}
 	capture := cardCall(1, actors.Capture, "")
 	capture.Request, capture.Card = id(9), nil
-	if o := b.Simulator.Submit(context.Background(), capture); o.Verdict != actors.VerdictCharged || o.Token == "" {
+	if o := b.Simulator.Submit(context.Background(), capture); o.Verdict != payment.VerdictCharged || o.Token == "" {
 		t.Errorf("captured: %v with token %q", o.Verdict, string(o.Token))
 	}
 }
@@ -106,7 +107,7 @@ func TestATokenOutlivesARestartAndIsNotLogged(t *testing.T) {
 func TestATokenThatIsNoneIsRefused(t *testing.T) {
 	b := open(t)
 	for n, token := range []secret.Text{"x", "sim_", "sim_plain", "sim_none_00", secret.Text(strings.Repeat("s", actors.MaxToken))} {
-		if got := b.submit(tokenCall(uint64(n+1), token)); got.Verdict != actors.VerdictRefused || got.Failure != failureOf[reasonToken] {
+		if got := b.submit(tokenCall(uint64(n+1), token)); got.Verdict != payment.VerdictRefused || got.Failure != failureOf[reasonToken] {
 			t.Errorf("token %q: %v %s", string(token), got.Verdict, got.Failure)
 		}
 	}
@@ -117,7 +118,7 @@ func TestATerminalThatFailsFailsTokensToo(t *testing.T) {
 	b := open(t)
 	c := tokenCall(2, b.tokenOf(1, "4242424242424242"))
 	c.Terminal = terminal("rejected")
-	if got := b.submit(c); got.Verdict != actors.VerdictRefused || got.Failure != failureOf[reasonForced] {
+	if got := b.submit(c); got.Verdict != payment.VerdictRefused || got.Failure != failureOf[reasonForced] {
 		t.Errorf("%v %s", got.Verdict, got.Failure)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger/directory"
+	"mizan/ledger/payment"
 )
 
 const (
@@ -75,7 +76,7 @@ func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.O
 	case r != nil:
 		return nil, p.failure(s, r, false)
 	}
-	return nil, actors.Outcome{Verdict: actors.VerdictNotFound}
+	return nil, actors.Outcome{Verdict: payment.VerdictNotFound}
 }
 
 // read is how a transaction stands whose id there is known.

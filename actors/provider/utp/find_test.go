@@ -47,7 +47,7 @@ func (r *rail) lost(operation actors.Operation) *actors.Question {
 func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
 	r := open(t, pages(page("c1", another("charged"), another("failed")), page("c2"), page("c3", another("rejected"), theirs("charged"), another("failed"))))
 	o := r.inquire(r.lost(actors.Pay))
-	r.is(o, actors.VerdictCharged, false)
+	r.is(o, payment.VerdictCharged, false)
 	if string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("kept %s", o.Meta)
 	}
@@ -73,7 +73,7 @@ func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
 
 func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 	r := open(t, pages(page("c1", another("charged")), page("")))
-	r.is(r.inquire(r.lost(actors.Pay)), actors.VerdictNotFound, false)
+	r.is(r.inquire(r.lost(actors.Pay)), payment.VerdictNotFound, false)
 
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		if n == 2 {
@@ -82,7 +82,7 @@ func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 		}
 		pages(page("c1", another("charged")))(w, got, n)
 	})
-	r.is(r.inquire(r.lost(actors.Pay)), actors.VerdictUnknown, true)
+	r.is(r.inquire(r.lost(actors.Pay)), payment.VerdictUnknown, true)
 
 	for name, answer := range map[string]func(http.ResponseWriter, received, int){
 		"a page that can't be read": pages(page("c1"), `{"data":"none"}`),
@@ -92,7 +92,7 @@ func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 		"a row that can't be read":  pages(page("", `{"id":7}`)),
 	} {
 		r = open(t, answer)
-		if o := r.inquire(r.lost(actors.Pay)); o.Verdict != actors.VerdictUnknown {
+		if o := r.inquire(r.lost(actors.Pay)); o.Verdict != payment.VerdictUnknown {
 			t.Errorf("%s: %v", name, o.Verdict)
 		}
 		if n := len(r.requests()); n > 200 {
@@ -104,7 +104,7 @@ func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
 func TestAnInquiryNeverCreates(t *testing.T) {
 	r := open(t, pages(page("")))
 	for _, operation := range []actors.Operation{actors.Pay, actors.PayOut, actors.Capture, actors.Void, actors.Refund} {
-		r.is(r.inquire(r.lost(operation)), actors.VerdictNotFound, false)
+		r.is(r.inquire(r.lost(operation)), payment.VerdictNotFound, false)
 	}
 	for _, got := range r.requests() {
 		if got.method != "GET" {
@@ -123,7 +123,7 @@ func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 	})
 	call := r.follow(actors.Void, 0)
 	call.Meta = nil
-	r.is(r.submit(call), actors.VerdictCharged, false)
+	r.is(r.submit(call), payment.VerdictCharged, false)
 	if got := r.requests(); len(got) != 2 || got[1].path != "/api/v1/transactions/their-id" {
 		t.Errorf("asked %+v", got)
 	}
@@ -138,7 +138,7 @@ func TestAnAnswerAboutAnotherTransactionIsNone(t *testing.T) {
 		for _, o := range []actors.Outcome{
 			r.inquire(r.ask(actors.Pay, 0)), r.submit(r.follow(actors.Refund, 400)), r.submit(r.follow(actors.Complete, 0)),
 		} {
-			if o.Verdict != actors.VerdictUnknown {
+			if o.Verdict != payment.VerdictUnknown {
 				t.Errorf("%s: %v", name, o.Verdict)
 			}
 		}

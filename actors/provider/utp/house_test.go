@@ -25,6 +25,7 @@ import (
 	"mizan/internal/testkit"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -221,7 +222,7 @@ func (r *rail) quiet(o actors.Outcome) actors.Outcome {
 }
 
 // is checks a verdict and whether it counts against the circuit.
-func (r *rail) is(o actors.Outcome, verdict actors.Verdict, down bool) {
+func (r *rail) is(o actors.Outcome, verdict payment.Verdict, down bool) {
 	r.t.Helper()
 	if o.Verdict != verdict || o.Down != down {
 		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Down, verdict, down, r.log)

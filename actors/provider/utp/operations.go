@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"mizan/actors"
+	"mizan/ledger/payment"
 )
 
 // complete goes on with a charge whose payer has acted: with what was submitted or
@@ -71,8 +72,8 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 		return o
 	}
 	o = p.judge(tx, &s, false)
-	if o.Verdict == actors.VerdictNotFound {
-		o.Verdict, o.Failure = actors.VerdictRefused, processing(reason)
+	if o.Verdict == payment.VerdictNotFound {
+		o.Verdict, o.Failure = payment.VerdictRefused, processing(reason)
 	}
 	return o
 }

@@ -12,6 +12,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // transaction is the other platform's, as far as it concerns us.
@@ -28,11 +29,11 @@ type transaction struct {
 	finished               time.Time // zero: not, or in no form that is known
 	terminal               string    // ours, which the create put into merchant_meta; empty: it did not come back
 	page                   string    // simple_auth_redirect_url
-	auth                   *actors.Action
+	auth                   *payment.Action
 	material               json.RawMessage // additional_params_for_auth; nil: nothing to submit
 	requires               []string        // of what is submitted
 	expires                time.Time
-	destinations           []actors.Destination
+	destinations           []payment.Destination
 }
 
 // Bounds of what is believed.
@@ -109,22 +110,21 @@ func (tx *transaction) readAction(f *fields) {
 		d := fields{object: o}
 		id, name := d.text("target_bank_id"), d.text("name")
 		if err == nil && d.err == nil && id != "" && len(tx.destinations) < maxDestinations {
-			tx.destinations = append(tx.destinations, actors.Destination{ID: id, Name: name})
+			tx.destinations = append(tx.destinations, payment.Destination{ID: id, Name: name})
 		}
 	}
 	if o := f.member("auth_params"); o != nil {
 		a := fields{object: o}
-		auth := &actors.Action{Type: a.text("type"), Method: a.text("method"), URL: address(a.text("url"))}
+		auth := &payment.Action{Type: a.text("type"), Method: a.text("method"), URL: address(a.text("url"))}
+		params := make(map[string]string)
 		for name, raw := range a.member("params") {
 			var value string
 			if json.Unmarshal(raw, &value) != nil {
 				continue // the protocol has no others
 			}
-			if auth.Params == nil {
-				auth.Params = make(map[string]string)
-			}
-			auth.Params[name] = value
+			params[name] = value
 		}
+		auth.Params = payment.ActionParams(params)
 		if a.err == nil && followable(auth) {
 			tx.auth = auth
 		}
@@ -146,7 +146,7 @@ func required(material object) []string {
 }
 
 // followable tells whether a payer's page can do what auth_params say.
-func followable(a *actors.Action) bool {
+func followable(a *payment.Action) bool {
 	switch a.Type {
 	case "none":
 		return true

@@ -162,28 +162,28 @@ func (p *Provider) failure(s *subject, r *reply, submits bool) actors.Outcome {
 	switch {
 	case !r.sent && submits:
 		p.note(slog.LevelWarn, "a platform can't be reached", s, r)
-		return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: processing(reasonUnreachable), Down: true}
+		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: processing(reasonUnreachable), Down: true}
 	case !r.answered():
 		p.note(slog.LevelWarn, "a platform did not answer", s, r)
-		return actors.Outcome{Verdict: actors.VerdictUnknown, Down: true}
+		return actors.Outcome{Verdict: payment.VerdictUnknown, Down: true}
 	case r.credentials():
 		p.note(slog.LevelError, "a platform refused the credentials", s, r)
 		return actors.Outcome{Verdict: refusedIf(submits), Failure: processing(reasonCredentials)}
 	case r.definite() && submits:
 		p.note(slog.LevelError, "a platform refused a request", s, r)
-		return actors.Outcome{Verdict: actors.VerdictRefused, Failure: processing(reasonRequest)}
+		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: processing(reasonRequest)}
 	}
 	p.note(slog.LevelWarn, "a platform gave no usable answer", s, r)
-	return actors.Outcome{Verdict: actors.VerdictUnknown, Down: r.status >= http.StatusInternalServerError}
+	return actors.Outcome{Verdict: payment.VerdictUnknown, Down: r.status >= http.StatusInternalServerError}
 }
 
 // refusedIf is what a definite refusal means: a question that is refused says
 // nothing of what it asks about.
-func refusedIf(submits bool) actors.Verdict {
+func refusedIf(submits bool) payment.Verdict {
 	if submits {
-		return actors.VerdictRefused
+		return payment.VerdictRefused
 	}
-	return actors.VerdictUnknown
+	return payment.VerdictUnknown
 }
 
 // unreadable is for an answer that came and can't be believed: nobody knows what
@@ -191,7 +191,7 @@ func refusedIf(submits bool) actors.Verdict {
 func (p *Provider) unreadable(s *subject, err error) actors.Outcome {
 	p.log.Error("a platform's answer can't be read", "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "error", err)
-	return actors.Outcome{Verdict: actors.VerdictUnknown}
+	return actors.Outcome{Verdict: payment.VerdictUnknown}
 }
 
 // note logs what an operator has to know of a failed request: nothing of its body,

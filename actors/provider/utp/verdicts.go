@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -23,7 +24,7 @@ const pageLife = 10 * time.Minute
 func (p *Provider) charge(tx *transaction, asked *actors.Remembered) actors.Outcome {
 	o := tx.charge(asked)
 	if o.Action != nil && o.Action.Page != "" {
-		o.Action.PageUntil = p.clock.Now().Add(pageLife)
+		o.Action.PageUntil = ledger.MicrosOf(p.clock.Now().Add(pageLife))
 	}
 	return o
 }
@@ -38,20 +39,20 @@ func (tx *transaction) charge(asked *actors.Remembered) actors.Outcome {
 	o := actors.Outcome{Meta: tx.keep(refund)}
 	switch {
 	case tx.settled():
-		o.Verdict, o.RRN = actors.VerdictCharged, tx.rrn
+		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
 	case tx.held():
-		o.Verdict, o.RRN = actors.VerdictHeld, tx.rrn
+		o.Verdict, o.RRN = payment.VerdictHeld, tx.rrn
 	case tx.status == statusRejected:
-		o.Verdict, o.Failure = actors.VerdictRefused, tx.failure(payment.CardDeclined, reasonRejected)
+		o.Verdict, o.Failure = payment.VerdictRefused, tx.failure(payment.CardDeclined, reasonRejected)
 	case tx.status == statusFailed:
-		o.Verdict, o.Failure = actors.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
+		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
 	case tx.status == statusAction:
-		o.Verdict, o.Again = actors.VerdictAction, askPayer
+		o.Verdict, o.Again = payment.VerdictAction, askPayer
 		if asked == nil || !asked.Acting {
 			o.Action = tx.action()
 		}
 	default:
-		o.Verdict, o.Status = actors.VerdictPending, tx.status
+		o.Verdict, o.Status = payment.VerdictPending, payment.Status(tx.status)
 	}
 	return o
 }
@@ -85,12 +86,15 @@ func processing(words string) payment.Failure {
 // action is what our payer has to do, which is what the other platform publishes.
 // Its own page can drive everything, so that our page sends the payer there
 // (specification, "Payer actions": it is read first).
-func (tx *transaction) action() *actors.Action {
-	a := &actors.Action{}
+func (tx *transaction) action() *payment.Action {
+	a := &payment.Action{}
 	if tx.auth != nil {
 		a = tx.auth
 	}
-	a.Page, a.Material, a.Requires, a.ExpiresAt, a.Destinations = tx.page, tx.material, tx.requires, tx.expires, tx.destinations
+	a.Page, a.Material, a.Requires, a.Destinations = tx.page, tx.material, tx.requires, tx.destinations
+	if !tx.expires.IsZero() {
+		a.ExpiresAt = ledger.MicrosOf(tx.expires)
+	}
 	return a
 }
 
@@ -98,9 +102,9 @@ func (tx *transaction) action() *actors.Action {
 // own answer what is not done is under way; asked later, it never arrived.
 func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outcome {
 	_, refund := kept(s.Meta)
-	o := actors.Outcome{Verdict: actors.VerdictNotFound, Meta: tx.keep(refund)}
+	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.keep(refund)}
 	if answers {
-		o.Verdict = actors.VerdictPending
+		o.Verdict = payment.VerdictPending
 	}
 	switch s.operation {
 	case actors.Capture:
@@ -108,9 +112,9 @@ func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outco
 	case actors.Void:
 		switch {
 		case tx.ended():
-			o.Verdict = actors.VerdictCharged
+			o.Verdict = payment.VerdictCharged
 		case tx.settled():
-			o.Verdict, o.Failure = actors.VerdictRefused, processing(reasonCharged)
+			o.Verdict, o.Failure = payment.VerdictRefused, processing(reasonCharged)
 		}
 	case actors.Refund:
 		p.refunded(tx, s, refund, &o)
@@ -121,14 +125,14 @@ func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outco
 func (p *Provider) captured(tx *transaction, s *subject, answers bool, o *actors.Outcome) {
 	switch {
 	case tx.settled():
-		o.Verdict, o.RRN = actors.VerdictCharged, tx.rrn
+		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
 		if tx.captured != nil && *tx.captured != s.amount {
 			p.differs(tx, s)
 		}
 	case tx.ended():
-		o.Verdict, o.Failure = actors.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
+		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
 	case tx.held() && answers && tx.reason != "":
-		o.Verdict, o.Failure = actors.VerdictRefused, tx.failure(payment.ProcessingError, reasonNotDone)
+		o.Verdict, o.Failure = payment.VerdictRefused, tx.failure(payment.ProcessingError, reasonNotDone)
 	}
 }
 
@@ -142,17 +146,17 @@ func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actor
 	shown := tx.refunded != nil && err == nil
 	switch {
 	case tx.status == statusRefunding:
-		o.Verdict, o.Status = actors.VerdictPending, statusRefunding
+		o.Verdict, o.Status = payment.VerdictPending, statusRefunding
 		return
 	case shown && !tx.refunded.Less(whole), !shown && tx.status == statusRefunded:
-		o.Verdict = actors.VerdictCharged
+		o.Verdict = payment.VerdictCharged
 		if shown && *tx.refunded != whole {
 			p.differs(tx, s)
 		}
 	case tx.refundMsg != "":
-		o.Verdict, o.Failure = actors.VerdictRefused, payment.Failure{Code: payment.RefundDeclined, Detail: tx.refundMsg}
+		o.Verdict, o.Failure = payment.VerdictRefused, payment.Failure{Code: payment.RefundDeclined, Detail: tx.refundMsg}
 	default:
-		o.Verdict = actors.VerdictPending
+		o.Verdict = payment.VerdictPending
 		return
 	}
 	o.Meta = tx.keep(tx.refundID)

@@ -7,25 +7,26 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
 func TestEachStatusHasItsVerdict(t *testing.T) {
-	for status, want := range map[string]actors.Verdict{
-		"charged": actors.VerdictCharged, "refunded": actors.VerdictCharged, "refunding": actors.VerdictCharged, "reversed": actors.VerdictCharged,
-		"rejected": actors.VerdictRefused, "failed": actors.VerdictFailed, "action_required": actors.VerdictAction,
-		"payment_suspended": actors.VerdictHeld, "payout_suspended": actors.VerdictHeld,
-		"created": actors.VerdictPending, "new": actors.VerdictPending, "authorizing": actors.VerdictPending, "charging": actors.VerdictPending,
-		"pre_authorized_3ds": actors.VerdictPending, "auth_required": actors.VerdictPending, "unknown": actors.VerdictPending,
-		"cancelled": actors.VerdictPending, "a_status_of_tomorrow": actors.VerdictPending,
+	for status, want := range map[string]payment.Verdict{
+		"charged": payment.VerdictCharged, "refunded": payment.VerdictCharged, "refunding": payment.VerdictCharged, "reversed": payment.VerdictCharged,
+		"rejected": payment.VerdictRefused, "failed": payment.VerdictFailed, "action_required": payment.VerdictAction,
+		"payment_suspended": payment.VerdictHeld, "payout_suspended": payment.VerdictHeld,
+		"created": payment.VerdictPending, "new": payment.VerdictPending, "authorizing": payment.VerdictPending, "charging": payment.VerdictPending,
+		"pre_authorized_3ds": payment.VerdictPending, "auth_required": payment.VerdictPending, "unknown": payment.VerdictPending,
+		"cancelled": payment.VerdictPending, "a_status_of_tomorrow": payment.VerdictPending,
 	} {
 		r := open(t, says(201, theirs(status)))
 		called, asked := r.submit(r.pay()), r.inquire(r.ask(actors.Pay, 0))
 		if called.Verdict != want || asked.Verdict != want {
 			t.Errorf("%s is %v when called and %v when asked, want %v", status, called.Verdict, asked.Verdict, want)
 		}
-		if want == actors.VerdictPending && called.Status != status {
+		if want == payment.VerdictPending && string(called.Status) != status {
 			t.Errorf("%s is passed on as %q", status, called.Status)
 		}
 	}
@@ -54,19 +55,19 @@ func TestWhatThePayerHasToDoIsPassedOn(t *testing.T) {
 		`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs.example/","params":{"creq":"abc","n":7}}`)))
 	a := r.submit(r.pay()).Action
 	if a == nil || a.Type != "auth_3ds_form" || a.Method != "post" || a.URL != "https://acs.example/" || a.Page != "https://theirs.example/pay/1" ||
-		len(a.Params) != 1 || a.Params["creq"] != "abc" || a.Material != nil || a.Destinations != nil {
+		string(a.Params) != `{"creq":"abc"}` || a.Material != nil || a.Destinations != nil {
 		t.Errorf("a 3-D Secure form is %+v", a)
 	}
 	r = open(t, says(201, theirs("action_required", page, `"auth_params":null`,
 		`"additional_params_for_auth":{"type":"signature","expires_at":"2026-09-03 10:20:30.123456 Etc/UTC"}`)))
 	a = r.submit(r.pay()).Action
-	if a == nil || a.Type != "" || !strings.Contains(string(a.Material), `"signature"`) || !a.ExpiresAt.Equal(time.Date(2026, 9, 3, 10, 20, 30, 123456000, time.UTC)) {
+	if a == nil || a.Type != "" || !strings.Contains(string(a.Material), `"signature"`) || a.ExpiresAt != ledger.MicrosOf(time.Date(2026, 9, 3, 10, 20, 30, 123456000, time.UTC)) {
 		t.Errorf("material is %+v", a)
 	}
 	r = open(t, says(201, theirs("action_required", page, `"additional_params_for_auth":{}`,
 		`"availble_destinations":[{"target_bank_id":"b1","name":"First"},{"name":"none"},{"target_bank_id":"b2","name":"Second"}]`)))
 	a = r.submit(r.pay()).Action
-	if a == nil || a.Material != nil || len(a.Destinations) != 2 || a.Destinations[1] != (actors.Destination{ID: "b2", Name: "Second"}) {
+	if a == nil || a.Material != nil || len(a.Destinations) != 2 || a.Destinations[1] != (payment.Destination{ID: "b2", Name: "Second"}) {
 		t.Errorf("destinations are %+v", a)
 	}
 }
@@ -102,7 +103,7 @@ func TestAnInquiryRepeatsNoAction(t *testing.T) {
 		t.Errorf("who lost the answer is told %+v", o.Action)
 	}
 	q.Acting = true
-	if o := r.inquire(q); o.Action != nil || o.Verdict != actors.VerdictAction {
+	if o := r.inquire(q); o.Action != nil || o.Verdict != payment.VerdictAction {
 		t.Errorf("who knows is told %v %+v", o.Verdict, o.Action)
 	}
 }
@@ -116,8 +117,8 @@ func TestWhatHasEndedIsReadAnew(t *testing.T) {
 	q := r.ask(actors.Pay, 0)
 	q.Acting = true
 	o := r.Reissue(t.Context(), q)
-	if now := r.clock.Now(); o.Verdict != actors.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
-		!o.Action.PageUntil.Equal(now.Add(10*time.Minute)) || !first.PageUntil.Equal(o.Action.PageUntil) || string(o.Action.Material) != `{"payload":"p2"}` || !q.Acting {
+	if now := r.clock.Now(); o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
+		o.Action.PageUntil != ledger.MicrosOf(now.Add(10*time.Minute)) || first.PageUntil != o.Action.PageUntil || string(o.Action.Material) != `{"payload":"p2"}` || !q.Acting {
 		t.Errorf("%+v with %+v", o, o.Action)
 	}
 	listed := `{"data":[` + strings.Replace(fresh, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`
@@ -160,27 +161,27 @@ func TestWhatBecameOfAnOperationIsReadOffTheTransaction(t *testing.T) {
 		before          uint64 // refunded before
 		meta            string // beside the id
 		theirs          string
-		answered, asked actors.Verdict
+		answered, asked payment.Verdict
 	}{
-		"captured":                       {actors.Capture, 0, "", theirs("charged", `"captured_amount":"400"`), actors.VerdictCharged, actors.VerdictCharged},
-		"still held":                     {actors.Capture, 0, "", theirs("payment_suspended"), actors.VerdictPending, actors.VerdictNotFound},
-		"capture refused":                {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), actors.VerdictRefused, actors.VerdictNotFound},
-		"the hold is gone":               {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), actors.VerdictFailed, actors.VerdictFailed},
-		"given up":                       {actors.Void, 0, "", theirs("failed"), actors.VerdictCharged, actors.VerdictCharged},
-		"given up before":                {actors.Void, 0, "", theirs("rejected"), actors.VerdictCharged, actors.VerdictCharged},
-		"settled before it was given up": {actors.Void, 0, "", theirs("charged"), actors.VerdictRefused, actors.VerdictRefused},
-		"not given up yet":               {actors.Void, 0, "", theirs("action_required"), actors.VerdictPending, actors.VerdictNotFound},
-		"returned":                       {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), actors.VerdictCharged, actors.VerdictCharged},
-		"returned, no amount shown":      {actors.Refund, 0, "", theirs("refunded", refundID), actors.VerdictCharged, actors.VerdictCharged},
-		"on its way back":                {actors.Refund, 0, "", theirs("refunding", refundID), actors.VerdictPending, actors.VerdictPending},
-		"refund refused":                 {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), actors.VerdictRefused, actors.VerdictRefused},
-		"refund not decided":             {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), actors.VerdictPending, actors.VerdictPending},
-		"refund never arrived":           {actors.Refund, 0, "", theirs("charged"), actors.VerdictPending, actors.VerdictNotFound},
-		"only the one before":            {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), actors.VerdictPending, actors.VerdictNotFound},
-		"one more":                       {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), actors.VerdictCharged, actors.VerdictCharged},
-		"one more is refused":            {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), actors.VerdictRefused, actors.VerdictRefused},
-		"one more is not decided":        {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), actors.VerdictPending, actors.VerdictPending},
-		"more than was asked for":        {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), actors.VerdictCharged, actors.VerdictCharged},
+		"captured":                       {actors.Capture, 0, "", theirs("charged", `"captured_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
+		"still held":                     {actors.Capture, 0, "", theirs("payment_suspended"), payment.VerdictPending, payment.VerdictNotFound},
+		"capture refused":                {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), payment.VerdictRefused, payment.VerdictNotFound},
+		"the hold is gone":               {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), payment.VerdictFailed, payment.VerdictFailed},
+		"given up":                       {actors.Void, 0, "", theirs("failed"), payment.VerdictCharged, payment.VerdictCharged},
+		"given up before":                {actors.Void, 0, "", theirs("rejected"), payment.VerdictCharged, payment.VerdictCharged},
+		"settled before it was given up": {actors.Void, 0, "", theirs("charged"), payment.VerdictRefused, payment.VerdictRefused},
+		"not given up yet":               {actors.Void, 0, "", theirs("action_required"), payment.VerdictPending, payment.VerdictNotFound},
+		"returned":                       {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
+		"returned, no amount shown":      {actors.Refund, 0, "", theirs("refunded", refundID), payment.VerdictCharged, payment.VerdictCharged},
+		"on its way back":                {actors.Refund, 0, "", theirs("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
+		"refund refused":                 {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), payment.VerdictRefused, payment.VerdictRefused},
+		"refund not decided":             {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), payment.VerdictPending, payment.VerdictPending},
+		"refund never arrived":           {actors.Refund, 0, "", theirs("charged"), payment.VerdictPending, payment.VerdictNotFound},
+		"only the one before":            {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
+		"one more":                       {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
+		"one more is refused":            {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
+		"one more is not decided":        {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
+		"more than was asked for":        {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
 	} {
 		r := open(t, says(200, c.theirs))
 		call, q := r.follow(c.operation, 400), r.ask(c.operation, 400)
@@ -191,7 +192,7 @@ func TestWhatBecameOfAnOperationIsReadOffTheTransaction(t *testing.T) {
 		if answered.Verdict != c.answered || asked.Verdict != c.asked {
 			t.Errorf("%s: %v when answered and %v when asked, want %v and %v", name, answered.Verdict, asked.Verdict, c.answered, c.asked)
 		}
-		decided := c.answered == actors.VerdictCharged || c.answered == actors.VerdictRefused
+		decided := c.answered == payment.VerdictCharged || c.answered == payment.VerdictRefused
 		kept := c.operation == actors.Refund && (decided || strings.Contains(c.meta, "r2"))
 		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != kept {
 			t.Errorf("%s: kept %s", name, answered.Meta)
@@ -220,7 +221,7 @@ func TestARepeatedOperationIsReadAgain(t *testing.T) {
 			}
 			says(200, theirs("refunded", now))(w, r, n)
 		})
-		r.is(r.submit(r.follow(actors.Refund, 400)), actors.VerdictCharged, false)
+		r.is(r.submit(r.follow(actors.Refund, 400)), payment.VerdictCharged, false)
 		if got := r.requests(); len(got) != 2 || got[1].method != "GET" {
 			t.Errorf("%s: asked %d times", name, len(got))
 		}
@@ -236,7 +237,7 @@ func TestAnOperationThatIsRefusedSaysWhy(t *testing.T) {
 		says(200, theirs("charged"))(w, r, n)
 	})
 	o := r.submit(r.follow(actors.Refund, 400))
-	if o.Verdict != actors.VerdictRefused || o.Failure.Detail != "The platform did not do it: not_reversible." {
+	if o.Verdict != payment.VerdictRefused || o.Failure.Detail != "The platform did not do it: not_reversible." {
 		t.Errorf("%v %q", o.Verdict, o.Failure)
 	}
 }
@@ -245,19 +246,19 @@ func TestMaterialAndChoicesArePassedOn(t *testing.T) {
 	r := open(t, says(200, theirs("charged")))
 	call := r.follow(actors.Complete, 0)
 	call.Material = []byte(`{"otp":"123456"}`)
-	r.is(r.submit(call), actors.VerdictCharged, false)
+	r.is(r.submit(call), payment.VerdictCharged, false)
 	got := r.requests()[0]
 	if got.path != "/api/v1/transactions/additional_params_for_auth/their-id" || got.body != `{"additional_params_for_auth":{"otp":"123456"}}` {
 		t.Errorf("material goes to %s as %s", got.path, got.body)
 	}
 	call = r.follow(actors.Complete, 0)
 	call.Choice = `b"1`
-	r.is(r.submit(call), actors.VerdictCharged, false)
+	r.is(r.submit(call), payment.VerdictCharged, false)
 	got = r.requests()[1]
 	if got.path != "/api/v1/transactions/choose_target_destination/their-id" || got.body != `{"target_bank_id":"b\"1"}` {
 		t.Errorf("a choice goes to %s as %s", got.path, got.body)
 	}
-	r.is(r.submit(r.follow(actors.Complete, 0)), actors.VerdictCharged, false)
+	r.is(r.submit(r.follow(actors.Complete, 0)), payment.VerdictCharged, false)
 	if got = r.requests()[2]; got.method != "GET" || got.path != "/api/v1/transactions/their-id" {
 		t.Errorf("a payer who came back makes us ask %s %s", got.method, got.path)
 	}

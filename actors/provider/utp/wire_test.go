@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger/payment"
 )
 
 func TestACreateSaysWhatTheProtocolWants(t *testing.T) {
 	r := open(t, says(201, theirs("charged", `"rrn":"123456789012"`)))
 	o := r.submit(r.pay())
-	if o.Verdict != actors.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
+	if o.Verdict != payment.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("the outcome is %v %q %s", o.Verdict, o.RRN, o.Meta)
 	}
 	got := r.requests()[0]
@@ -61,7 +62,7 @@ func TestACallThatNeverLeftIsNotSent(t *testing.T) {
 		call := r.pay()
 		call.Terminal = terminal(t, base, "")
 		o := r.submit(call)
-		if o.Verdict != actors.VerdictNotSent || !o.Down || o.Failure.Detail != "The platform could not be reached." {
+		if o.Verdict != payment.VerdictNotSent || !o.Down || o.Failure.Detail != "The platform could not be reached." {
 			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Down)
 		}
 	}
@@ -110,7 +111,7 @@ func TestWhatBreaksAfterSendingIsUnknown(t *testing.T) {
 	} {
 		r := open(t, c.answer)
 		o := r.submit(r.pay())
-		if o.Verdict != actors.VerdictUnknown || o.Down != c.down {
+		if o.Verdict != payment.VerdictUnknown || o.Down != c.down {
 			t.Errorf("%s: %v, down %v; want unknown, %v\n%s", name, o.Verdict, o.Down, c.down, r.log)
 		}
 		if got := r.requests(); len(got) != 1 {
@@ -145,7 +146,7 @@ func TestATimeOutAfterSendingIsUnknown(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	r.is(r.Submit(ctx, r.pay()), actors.VerdictUnknown, true)
+	r.is(r.Submit(ctx, r.pay()), payment.VerdictUnknown, true)
 }
 
 func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
@@ -166,7 +167,7 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 	} {
 		r := open(t, says(c.status, c.body))
 		o := r.submit(r.pay())
-		if o.Verdict != actors.VerdictRefused || o.Failure.Detail != c.reason || o.Down {
+		if o.Verdict != payment.VerdictRefused || o.Failure.Detail != c.reason || o.Down {
 			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Down)
 		}
 		if !strings.Contains(r.log.String(), "level=ERROR") || !strings.Contains(r.log.String(), "code="+c.code) {
@@ -179,7 +180,7 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 func TestAnInquiryThatIsRefusedSaysNothing(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 422, 503} {
 		r := open(t, says(status, `{"error":"no"}`))
-		r.is(r.inquire(r.ask(actors.Pay, 0)), actors.VerdictUnknown, status == 503)
+		r.is(r.inquire(r.ask(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
 	}
 }
 
@@ -191,7 +192,7 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 		go func() { done <- r.Submit(t.Context(), r.pay()) }()
 	}
 	for range many {
-		r.is(<-done, actors.VerdictCharged, false)
+		r.is(<-done, payment.VerdictCharged, false)
 	}
 	connections := make(map[string]bool)
 	for _, got := range r.requests() {
@@ -205,7 +206,7 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	const later = 50
 	kept := make(map[string]bool)
 	for range later {
-		r.is(r.submit(r.pay()), actors.VerdictCharged, false)
+		r.is(r.submit(r.pay()), payment.VerdictCharged, false)
 	}
 	for _, got := range r.requests()[many:] {
 		kept[got.from] = true

@@ -9,6 +9,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // changing are the columns that a creation may give and a later action may set again;
@@ -24,21 +25,21 @@ var (
 
 // withoutDefaults is a column's value in the form in which both families say the same: what
 // is empty is left out by one of them and shown as null, "", [] or {} by the other.
-func withoutDefaults(c *contract.Column, v jsontext.Value) jsontext.Value {
+func withoutDefaults(c *schema.Column, v jsontext.Value) jsontext.Value {
 	switch {
 	case isNothing(v):
 		return nil
-	case c.Kind == contract.Object, c.Kind == contract.List:
+	case c.Kind == schema.KindObject, c.Kind == schema.KindList:
 		return v // as it was sent
-	case c.Kind == contract.Rows && v.Kind() == '[':
+	case c.Kind == schema.KindRows && v.Kind() == '[':
 		return plainRows(c.Of, v)
-	case c.Kind == contract.Rows:
+	case c.Kind == schema.KindRows:
 		return plainRow(c.Of, v)
 	}
 	return v
 }
 
-func plainRows(of *contract.Table, v jsontext.Value) jsontext.Value {
+func plainRows(of *schema.Table, v jsontext.Value) jsontext.Value {
 	var rows []jsontext.Value
 	if json.Unmarshal(v, &rows) != nil {
 		return v
@@ -49,7 +50,7 @@ func plainRows(of *contract.Table, v jsontext.Value) jsontext.Value {
 	return asJSON(rows)
 }
 
-func plainRow(of *contract.Table, v jsontext.Value) jsontext.Value {
+func plainRow(of *schema.Table, v jsontext.Value) jsontext.Value {
 	row := parseObject(v)
 	if row == nil {
 		return v
@@ -60,7 +61,7 @@ func plainRow(of *contract.Table, v jsontext.Value) jsontext.Value {
 		}
 	}
 	for _, c := range of.Columns {
-		if value, has := row[c.Name]; has && c.Kind == contract.Rows {
+		if value, has := row[c.Name]; has && c.Kind == schema.KindRows {
 			row[c.Name] = withoutDefaults(c, value)
 		}
 	}
@@ -87,7 +88,7 @@ func asJSON(v any) jsontext.Value {
 
 // valueOf is a column of a stored contract as an answer of its family shows it,
 // plainly; nil: it says nothing.
-func valueOf(p *contract.Record, c *contract.Column) jsontext.Value {
+func valueOf(p *contract.Record, c *schema.Column) jsontext.Value {
 	if c == contract.Sent.Column {
 		return metadataOf(p)
 	}
@@ -99,7 +100,7 @@ func metadataOf(p *contract.Record) jsontext.Value {
 	sent := jsontext.Value(contract.Sent.Of(p.Values))
 	own := make(object)
 	for _, c := range p.Product.Columns.Columns {
-		if value := c.Value(p.Values); c.Place == contract.Metadata && value != nil {
+		if value := c.Value(p.Values); c.Place == schema.Metadata && value != nil {
 			own[c.Name] = written(p.Reading, c, value)
 		}
 	}
@@ -123,7 +124,7 @@ func metadataOf(p *contract.Record) jsontext.Value {
 func withoutOwn(p *contract.Product, metadata jsontext.Value) jsontext.Value {
 	sent := parseObject(metadata)
 	for _, c := range p.Columns.Columns {
-		if c.Place == contract.Metadata {
+		if c.Place == schema.Metadata {
 			delete(sent, c.Name)
 		}
 	}
@@ -135,7 +136,7 @@ func withoutOwn(p *contract.Product, metadata jsontext.Value) jsontext.Value {
 
 // written is a value as an answer writes it: amounts are strings in the secular
 // family and integers in the religious one (specification, "Contracts").
-func written(reading *contract.Reading, c *contract.Column, value any) jsontext.Value {
+func written(reading *contract.Reading, c *schema.Column, value any) jsontext.Value {
 	switch v := value.(type) {
 	case string:
 		return quoted(v)
@@ -163,7 +164,7 @@ func written(reading *contract.Reading, c *contract.Column, value any) jsontext.
 		return asJSON(v)
 	case []byte:
 		return v
-	case []contract.Row:
+	case []schema.Row:
 		return writtenRows(reading, c, v)
 	}
 	return nil
@@ -176,12 +177,12 @@ func writtenAmount(reading *contract.Reading, s money.Signed) jsontext.Value {
 	return jsontext.Value(s.String())
 }
 
-func writtenRows(reading *contract.Reading, c *contract.Column, rows []contract.Row) jsontext.Value {
+func writtenRows(reading *contract.Reading, c *schema.Column, rows []schema.Row) jsontext.Value {
 	list := make([]object, len(rows))
 	for i, row := range rows {
 		list[i] = make(object)
 		for _, cell := range c.Of.Columns {
-			if value := cell.Value(row); cell.Place != contract.Hidden && value != nil {
+			if value := cell.Value(row); cell.Place != schema.Hidden && value != nil {
 				list[i][cell.Name] = written(reading, cell, value)
 			}
 		}

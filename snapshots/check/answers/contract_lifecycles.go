@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"mizan/ledger/schema"
 	"slices"
 	"strconv"
 
@@ -181,14 +182,14 @@ func leads(p *contract.Product, action, event contract.Action) bool {
 }
 
 // isShown tells whether an answer has the column by its own name.
-func isShown(c *contract.Column) bool {
-	return c.Place != contract.Hidden && c.Place != contract.Metadata && !daily[c.Name]
+func isShown(c *schema.Column) bool {
+	return c.Place != schema.Hidden && c.Place != schema.Metadata && !daily[c.Name]
 }
 
 // stays tells whether a column is what it was when the contract was made. A review is
 // of later, and metadata gets keys of the service's own.
-func stays(p *contract.Product, c *contract.Column) bool {
-	return c.Asked && c.Kind != contract.Review && c != contract.Sent.Column && !slices.Contains(changing[p], c.Name)
+func stays(p *contract.Product, c *schema.Column) bool {
+	return c.Asked && c.Kind != contract.KindReview && c != contract.Sent.Column && !slices.Contains(changing[p], c.Name)
 }
 
 // noteStaffKey notes how a write of a person's was answered that had an idempotency

@@ -1,12 +1,12 @@
 package answers
 
 import (
+	paymentcodec "mizan/ledger/payment/codec"
 	"slices"
 
 	"github.com/go-json-experiment/json"
 
 	"mizan/actors"
-	acting "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	"mizan/snapshots/check/findings"
@@ -156,7 +156,7 @@ func (c *Check) checkKeys() {
 		if err != nil || !found {
 			continue // rule 4 says it of the claim
 		}
-		if p, err := acting.Decode(stored.Payload); err == nil {
+		if p, err := paymentcodec.Decode(stored.Payload); err == nil {
 			c.compareRequest(&of.createOutcome, p)
 		}
 	}

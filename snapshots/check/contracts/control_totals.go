@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"math/big"
+	"mizan/ledger/schema"
 	"slices"
 	"strings"
 
@@ -106,7 +107,7 @@ func (t *ControlTotal) sum(p *contract.Record) *big.Int {
 		return scan.BigAmount(amount)
 	}
 	of, sum := columnNamed(column.Of, t.Of), new(big.Int)
-	rows, _ := column.Value(p.Values).([]contract.Row)
+	rows, _ := column.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
 		amount, _ := of.Value(row).(money.Amount)
 		sum.Add(sum, scan.BigAmount(amount))
@@ -115,6 +116,6 @@ func (t *ControlTotal) sum(p *contract.Record) *big.Int {
 }
 
 // columnNamed is a column that the table has.
-func columnNamed(table *contract.Table, name string) *contract.Column {
-	return table.Columns[slices.IndexFunc(table.Columns, func(c *contract.Column) bool { return c.Name == name })]
+func columnNamed(table *schema.Table, name string) *schema.Column {
+	return table.Columns[slices.IndexFunc(table.Columns, func(c *schema.Column) bool { return c.Name == name })]
 }

@@ -3,6 +3,7 @@ package contracts
 import (
 	"hash/maphash"
 	"math/big"
+	"mizan/ledger/schema"
 	"strings"
 
 	acting "mizan/actors/contract"
@@ -269,7 +270,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	}
 	each, last := new(big.Int), new(big.Int) // per certificate: of all distributions, and of the last one
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
-	rows, _ := distributions.Value(p.Values).([]contract.Row)
+	rows, _ := distributions.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
 		last = plainAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
 		each.Add(each, last)

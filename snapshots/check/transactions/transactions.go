@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"math/big"
+	paymentcodec "mizan/ledger/payment/codec"
 	"slices"
 
 	acting "mizan/actors/payment"
@@ -34,7 +35,7 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 
 // CheckTransaction compares a transaction's payload with its events; nil: it can't be read.
 func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
-	p, err := acting.Decode(r.Payload)
+	p, err := paymentcodec.Decode(r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return nil

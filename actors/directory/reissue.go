@@ -1,0 +1,124 @@
+package directory
+
+import (
+	"context"
+	"net/netip"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// Value names a secret of sandbox.json by its place there.
+type Value string
+
+// The secrets of sandbox.json.
+const (
+	AdminToken         Value = "admin_token"
+	PartnerPass        Value = "partner_pass"
+	APIKey             Value = "api_key"
+	SessionToken       Value = "session_token"
+	AuditorToken       Value = "auditor_token"
+	SecondAPIKey       Value = "second.api_key"
+	SecondSessionToken Value = "second.session_token"
+)
+
+// Sandbox is what is known of the sandbox without its secrets; false if this
+// store was never one.
+func (s *Service) Sandbox() (*Sandbox, bool) {
+	demos := s.platform.Load().record.Sandbox
+	if len(demos) != 2 {
+		return nil, false
+	}
+	return &Sandbox{
+		First:  Demo{Org: demos[0].Org, Partner: demos[0].Partner, Login: demoLogin},
+		Second: Demo{Org: demos[1].Org, Partner: demos[1].Partner, Login: demoLogin},
+	}, true
+}
+
+// Reissue makes a value anew that was lost from sandbox.json. Nothing else is
+// revoked; only the password, of which there is one, replaces the old one.
+// Errors are *ledger.Refusal.
+func (s *Service) Reissue(ctx context.Context, which Value) (secret.Text, error) {
+	const op = "directory.Reissue"
+	box, ok := s.Sandbox()
+	if !ok {
+		return "", notFound(op, "sandbox")
+	}
+	switch which {
+	case AdminToken:
+		return s.MintAdminToken(ctx)
+	case PartnerPass:
+		return s.reissuePass(ctx, box.First)
+	case APIKey:
+		return s.reissueKey(ctx, box.First)
+	case SecondAPIKey:
+		return s.reissueKey(ctx, box.Second)
+	case SessionToken:
+		return s.reissueSession(ctx, box.First.Org, directory.Admin)
+	case AuditorToken:
+		return s.reissueSession(ctx, box.First.Org, directory.Auditor)
+	case SecondSessionToken:
+		return s.reissueSession(ctx, box.Second.Org, directory.Admin)
+	}
+	return "", notFound(op, "value")
+}
+
+// PassInForce tells whether the password is the sandbox's partner's. It costs the
+// hash of a password, but for an empty one, which nobody has. Errors are
+// *ledger.Refusal.
+func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool, error) {
+	p, found := s.Partner(demo.Org, demo.Partner)
+	if !found || len(pass) == 0 {
+		return false, nil
+	}
+	place, err := s.attempts.enter(ctx, netip.Addr{})
+	if err != nil {
+		return false, err
+	}
+	defer place.Leave()
+	return s.passwords.verify(p.PassHash, pass), nil
+}
+
+func (s *Service) reissuePass(ctx context.Context, demo Demo) (secret.Text, error) {
+	pass := secret.NewToken("", s.random)
+	hash, err := s.passwords.hash(ctx, s.random, []byte(pass))
+	if err != nil {
+		return "", err
+	}
+	_, err = s.changePartner(ctx, demo.Org, demo.Partner, func(old *directory.Partner) (*directory.Partner, ledger.Event, error) {
+		next, event := old.WithPass(hash)
+		return next, event, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return secret.Text(pass), nil
+}
+
+func (s *Service) reissueKey(ctx context.Context, demo Demo) (secret.Text, error) {
+	_, value, err := s.CreateAPIKey(ctx, demo.Org, sandboxKey(demo.Partner))
+	return value, err
+}
+
+func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role directory.Role) (secret.Text, error) {
+	const op = "directory.Reissue"
+	record, event, token := s.newSession(org, role)
+	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+		if _, err := s.writable(op, org); err != nil {
+			return nil, err
+		}
+		return &posting.Change{
+			Steps:  []posting.Step{step(org, 0, encodeSession(record), event)},
+			Claims: []ledger.Claim{hashClaim(org, record.Hash, record.ID)},
+		}, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		o.putSession(record, stamps[0])
+	})
+	if err != nil {
+		return "", err
+	}
+	return secret.Text(token), nil
+}

@@ -1,0 +1,289 @@
+package operators
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/internal/clock"
+	"mizan/ledger/alerts"
+	"mizan/ledger/directory"
+)
+
+// flood is a server that greets for ever.
+func flood(t *testing.T) (host string, port int) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		for {
+			if _, err := io.WriteString(conn, "220-hello\r\n"); err != nil {
+				return
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		all.Wait()
+	})
+	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
+}
+
+// One way that fails takes nothing from the other, and what is left is what failed.
+func TestOnlyTheWayThatFailedIsLeft(t *testing.T) {
+	certificate, roots := identity(t)
+	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["ops@bank.example"] = 451 })
+	blocked := true
+	api := newTelegramAPI(t, false, func(string) (int, string) {
+		if blocked {
+			return refusal(403, "Forbidden: bot was blocked by the user", "")
+		}
+		return 200, `{"ok":true}`
+	})
+	o := byTelegram(api.URL)
+	o.SMTP, o.Roots = s.smtp(StartTLS), roots
+	c := open(t, o)
+	all := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
+	a := carry(t, c, all)
+	a.want(t, 451, "telegram: Forbidden: bot was blocked by the user; e-mail: the server refused with 451 4.1.1", all)
+	blocked = false
+	a = carry(t, c, a.Left)
+	a.want(t, 451, "e-mail: the server refused with 451 4.1.1", emails("ops@bank.example"))
+	delete(s.refuses, "ops@bank.example")
+	carry(t, c, a.Left).want(t, 0, "", Contacts{})
+	if len(api.chats()) != 2 || len(s.got()) != 1 {
+		t.Errorf("the chat was called %d times, and %d letters came", len(api.chats()), len(s.got()))
+	}
+}
+
+func TestAWayThatIsNotConfiguredIsNoFailure(t *testing.T) {
+	api := newTelegramAPI(t, false, nil)
+	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
+	carry(t, open(t, byTelegram(api.URL)), both).want(t, 0, "", Contacts{})
+	if len(api.chats()) != 1 {
+		t.Error("the chat was not told")
+	}
+}
+
+// A message that nobody has got is never one that was delivered.
+func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
+	api := newTelegramAPI(t, false, nil)
+	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
+	carry(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
+	carry(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
+	carry(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
+	a := open(t, byTelegram(api.URL)).Send(t.Context(), both, chats("1"), message)
+	a.want(t, 0, "", Contacts{}) // who was told has been told
+	if len(api.chats()) != 0 || fmt.Sprint(a.Told) != fmt.Sprint(chats("1")) {
+		t.Errorf("%d calls, told were %v", len(api.chats()), a.Told)
+	}
+}
+
+func TestWhoCanBeReached(t *testing.T) {
+	certificate, _ := identity(t)
+	s := newServer(t, StartTLS, &certificate)
+	telegram, post := byTelegram("http://127.0.0.1:1"), Options{SMTP: s.smtp(StartTLS)}
+	for _, c := range []struct {
+		o    Options
+		n    directory.Notification
+		want bool
+	}{
+		{telegram, directory.Notification{Telegram: []string{"1"}}, true},
+		{telegram, directory.Notification{Emails: []string{"a@b.example"}}, false},
+		{post, directory.Notification{Telegram: []string{"1"}}, false},
+		{post, directory.Notification{Emails: []string{"a@b.example"}}, true},
+		{Options{}, directory.Notification{Telegram: []string{"1"}, Emails: []string{"a@b.example"}}, false},
+		{telegram, directory.Notification{}, false},
+	} {
+		if got := open(t, c.o).Reaches(&c.n); got != c.want {
+			t.Errorf("%+v is reached: %v", c.n, got)
+		}
+	}
+}
+
+func TestWhatIsNotConfiguredIsSaidOnce(t *testing.T) {
+	var said bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	c, err := New(Options{Clock: clock.NewManual(began), Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 3 {
+		c.Send(t.Context(), Contacts{Telegram: []string{"1"}, Emails: []string{"a@b.example"}}, Contacts{}, message)
+	}
+	if got := said.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "by Telegram") != 1 || strings.Count(got, "by e-mail") != 1 {
+		t.Errorf("the log says %s", got)
+	}
+}
+
+func TestOptionsThatCannotBeUsed(t *testing.T) {
+	good := SMTP{Host: "127.0.0.1", Port: 25, From: "mizan@bank.example"}
+	for name, change := range map[string]func(*SMTP){
+		"no sender":         func(s *SMTP) { s.From = "" },
+		"no address":        func(s *SMTP) { s.From = "mizan" },
+		"no port":           func(s *SMTP) { s.Port = 0 },
+		"another mode":      func(s *SMTP) { s.TLS = "ssl" },
+		"password in plain": func(s *SMTP) { s.TLS, s.User, s.Password = Plain, "u", "CANARY" },
+	} {
+		s := good
+		change(&s)
+		c, err := New(Options{SMTP: s, Clock: clock.NewManual(began), Log: slog.New(slog.DiscardHandler)})
+		if err == nil || strings.Contains(err.Error(), "CANARY") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c != nil {
+			c.Close()
+		}
+	}
+	if _, err := New(Options{TelegramToken: " ", Clock: clock.NewManual(began), Log: slog.New(slog.DiscardHandler)}); err == nil {
+		t.Error("a blank token was taken")
+	}
+}
+
+// Nothing secret, nobody's address and no word of a message is in what an attempt or
+// the options say of themselves.
+func TestAnAttemptHoldsNoSecret(t *testing.T) {
+	certificate, roots := identity(t)
+	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["CANARY@bank.example"] = 550 })
+	api := newTelegramAPI(t, false, func(string) (int, string) { return refusal(400, "Bad Request: "+token, "") })
+	o := byTelegram(api.URL)
+	o.SMTP, o.Roots = s.smtp(StartTLS), roots
+	o.SMTP.Password = "CANARY-password"
+	a := carry(t, open(t, o), Contacts{Telegram: []string{"CANARY-chat"}, Emails: []string{"CANARY@bank.example"}})
+	if a.Failure == "" || strings.Contains(a.Failure, "CANARY") {
+		t.Errorf("the failure is %q", a.Failure)
+	}
+	if shown := fmt.Sprintf("%v %+v %#v", o.TelegramToken, o.SMTP, o.SMTP.Password); strings.Contains(shown, "CANARY") {
+		t.Errorf("the options show %s", shown)
+	}
+}
+
+// No more than so many attempts are under way; those that wait have not begun, and go
+// when the service stops.
+func TestAttemptsAreBounded(t *testing.T) {
+	arrived, goOn := make(chan struct{}, 2*MaxSends), make(chan struct{})
+	api := newTelegramAPI(t, false, func(string) (int, string) {
+		arrived <- struct{}{}
+		<-goOn
+		return 200, `{"ok":true}`
+	})
+	c := open(t, byTelegram(api.URL))
+	var all sync.WaitGroup
+	for range MaxSends {
+		all.Go(func() { c.Send(context.Background(), chats("1"), Contacts{}, message) })
+	}
+	for range MaxSends {
+		select {
+		case <-arrived:
+		case <-time.After(patience):
+			t.Fatal("fewer attempts are made at once")
+		}
+	}
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	c.Send(stopped, chats("1"), Contacts{}, message).want(t, 0, interrupted, chats("1"))
+	if len(arrived) != 0 {
+		t.Error("an attempt was made beyond the bound")
+	}
+	close(goOn)
+	all.Wait()
+}
+
+func TestAnAttemptEndsWithItsContext(t *testing.T) {
+	arrived := make(chan struct{}, 1)
+	api := newTelegramAPI(t, false, nil)
+	api.answer = func(string) (int, string) {
+		arrived <- struct{}{}
+		return 0, ""
+	}
+	host, port := silent(t)
+	o := byTelegram(api.URL)
+	o.SMTP = SMTP{Host: host, Port: port, From: "mizan@bank.example"}
+	c := open(t, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan Attempt, 1)
+	all := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
+	go func() { done <- c.Send(ctx, all, Contacts{}, message) }()
+	<-arrived
+	cancel()
+	select {
+	case a := <-done:
+		a.want(t, 0, "telegram: "+interrupted+"; e-mail: "+interrupted, all)
+	case <-time.After(patience):
+		t.Fatal("the attempt goes on")
+	}
+}
+
+func TestContactsAreStoredBetweenAttempts(t *testing.T) {
+	for _, c := range []Contacts{{}, chats("-1", "@ops"), {Telegram: []string{"1"}, Emails: []string{"a@b.example", "ü@b.example"}}} {
+		got, err := ReadContacts(c.Append(nil))
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(c) {
+			t.Errorf("%v became %v, %v", c, got, err)
+		}
+	}
+	if c, err := ReadContacts(nil); err != nil || !c.None() {
+		t.Errorf("nothing became %v, %v", c, err)
+	}
+	if _, err := ReadContacts([]byte("[]")); err == nil {
+		t.Error("a list was read as contacts")
+	}
+	if !(Contacts{}).None() || chats("1").None() || emails("a@b.example").None() {
+		t.Error("None is wrong")
+	}
+}
+
+// Who is on the list at an attempt, and was not told yet, is who it is for.
+func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
+	api := newTelegramAPI(t, false, func(chat string) (int, string) {
+		if chat == "3" {
+			return refusal(403, "Forbidden: bot was blocked by the user", "")
+		}
+		return 200, `{"ok":true}`
+	})
+	told := Contacts{Telegram: []string{"1", "@Ops"}, Emails: []string{"a@b.example"}}
+	a := open(t, byTelegram(api.URL)).Send(t.Context(), chats("2", "@ops", "3"), told, message)
+	a.want(t, 403, "telegram: 1 of 2 not told: Forbidden: bot was blocked by the user", chats("3"))
+	if got := api.chats(); !slices.Equal(got, []string{"2", "3"}) {
+		t.Errorf("asked to tell were %v", got)
+	}
+	want := Contacts{Telegram: []string{"1", "@Ops", "2"}, Emails: []string{"a@b.example"}}
+	if fmt.Sprint(a.Told) != fmt.Sprint(want) {
+		t.Errorf("told were %v, want %v", a.Told, want)
+	}
+}
+
+func TestContactsAreTheSameInAnyCase(t *testing.T) {
+	told := Contacts{Telegram: []string{"@Ops"}, Emails: []string{"Ops@Bank.example"}}
+	listed := ContactsOf(&directory.Notification{Telegram: []string{"@ops", "-1"}, Emails: []string{"ops@bank.example", "risk@bank.example"}})
+	want := Contacts{Telegram: []string{"-1"}, Emails: []string{"risk@bank.example"}}
+	if got := listed.Without(told); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestALongMessageIsOneForTelegram(t *testing.T) {
+	api := newTelegramAPI(t, false, nil)
+	m := alerts.Message{Kind: alerts.Daily, Subject: strings.Repeat("s", alerts.MaxSubject), Text: strings.Repeat("x", alerts.MaxText)}
+	open(t, byTelegram(api.URL)).Send(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})
+	const takes = 4096 // characters
+	if got := api.sent[0].text; len(got) > takes || got != m.Subject+"\n\n"+m.Text {
+		t.Errorf("%d characters were sent", len(got))
+	}
+}

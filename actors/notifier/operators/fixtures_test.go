@@ -1,0 +1,350 @@
+package operators
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+	"go.uber.org/goleak"
+
+	"mizan/internal/clock"
+	"mizan/ledger/alerts"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what has to happen.
+const patience = time.Minute
+
+// short is a bound that is to pass: whatever waits for it, waits in vain.
+const short = 30 * time.Millisecond
+
+var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+
+var message = alerts.Message{Kind: alerts.Large, Subject: "Large payment: 10.00 USD", Text: "A payment of 10.00 USD.\nEntirely charged.\n"}
+
+const token = "123456:CANARY-token_of-the-bot"
+
+// open makes channels whose bounds are too long to matter, unless they are changed.
+func open(t *testing.T, o Options, b ...bounds) *Channels {
+	t.Helper()
+	o.Clock, o.Log = clock.NewManual(began), slog.New(slog.DiscardHandler)
+	bound := bounds{connect: 2 * patience, answer: 2 * patience}
+	if len(b) > 0 {
+		bound = b[0]
+	}
+	c, err := newChannels(o, bound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// want checks an attempt; nobody left is an acknowledgement.
+func (a Attempt) want(t *testing.T, status int, failure string, left Contacts) {
+	t.Helper()
+	if a.Status != status || a.Failure != failure {
+		t.Errorf("status %d, failure %q, want %d, %q", a.Status, a.Failure, status, failure)
+	}
+	if !slices.Equal(a.Left.Telegram, left.Telegram) || !slices.Equal(a.Left.Emails, left.Emails) {
+		t.Errorf("left are %v, want %v", a.Left, left)
+	}
+	if !a.At.Equal(began) || a.Took < 0 {
+		t.Errorf("began at %v and took %v", a.At, a.Took)
+	}
+}
+
+// wantLate checks an attempt whose time was over. Where it was when that happened is
+// for the machine to say.
+func (a Attempt) wantLate(t *testing.T, way string, left Contacts) {
+	t.Helper()
+	if !strings.HasPrefix(a.Failure, way) || !strings.HasSuffix(a.Failure, noAnswer) && !strings.HasSuffix(a.Failure, noConnection) {
+		t.Errorf("the failure is %q", a.Failure)
+	}
+	a.want(t, 0, a.Failure, left)
+}
+
+// identity is a certificate of 127.0.0.1 and who vouches for it.
+func identity(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return s.TLS.Certificates[0], roots
+}
+
+// sent is a message that the Bot API was given.
+type sent struct{ path, chat, text, preview string }
+
+// telegramAPI stands in for the Bot API.
+type telegramAPI struct {
+	*httptest.Server
+	answer func(chat string) (status int, body string) // nil: all is well; status 0: it never answers
+
+	mu   sync.Mutex
+	sent []sent // guarded by mu
+}
+
+func newTelegramAPI(t *testing.T, secure bool, answer func(string) (int, string)) *telegramAPI {
+	t.Helper()
+	api := &telegramAPI{answer: answer}
+	over := make(chan struct{})
+	api.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := sent{r.URL.Path, r.FormValue("chat_id"), r.FormValue("text"), r.FormValue("link_preview_options")}
+		api.mu.Lock()
+		api.sent = append(api.sent, s)
+		api.mu.Unlock()
+		status, body := http.StatusOK, `{"ok":true,"result":{"message_id":1,"date":1,"chat":{"id":1,"type":"private"}}}`
+		if api.answer != nil {
+			status, body = api.answer(s.chat)
+		}
+		if status == 0 {
+			<-over
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	api.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if secure {
+		api.StartTLS()
+	} else {
+		api.Start()
+	}
+	t.Cleanup(func() {
+		close(over)
+		api.Close()
+	})
+	return api
+}
+
+// chats are those that a message was sent to, in order of their names.
+func (api *telegramAPI) chats() (chats []string) {
+	api.mu.Lock()
+	defer api.mu.Unlock()
+	for _, s := range api.sent {
+		chats = append(chats, s.chat)
+	}
+	slices.Sort(chats)
+	return chats
+}
+
+// letter is an e-mail as it has arrived.
+type letter struct{ from, to, body string }
+
+// server is an SMTP server.
+type server struct {
+	host     string
+	port     int
+	user     string          // that it insists on; empty: nobody signs in
+	refuses  map[string]int  // addresses and with which code
+	hangs    map[string]bool // MAIL, RCPT, DATA
+	over     chan struct{}
+	mu       sync.Mutex
+	letters  []letter // guarded by mu
+	sessions int      // guarded by mu
+}
+
+func newServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, change ...func(*server)) *server {
+	t.Helper()
+	s := &server{over: make(chan struct{}), refuses: make(map[string]int), hangs: make(map[string]bool)}
+	for _, c := range change {
+		c(s)
+	}
+	backend := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sessions++
+		_, secure := c.TLSConnectionState()
+		return &session{server: s, secure: secure}, nil
+	}))
+	backend.Domain, backend.ErrorLog = "localhost", log.New(io.Discard, "", 0)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.host, s.port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
+	if certificate != nil {
+		backend.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*certificate}}
+	}
+	if mode == TLS {
+		listener = tls.NewListener(listener, backend.TLSConfig)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- backend.Serve(listener) }()
+	t.Cleanup(func() {
+		close(s.over)
+		_ = backend.Close()
+		_ = listener.Close() // also where Serve has not begun
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			t.Error("the server goes on")
+		}
+	})
+	return s
+}
+
+func (s *server) smtp(mode TLSMode) SMTP {
+	return SMTP{Host: s.host, Port: s.port, From: "Mizan <mizan@bank.example>", TLS: mode}
+}
+
+func (s *server) got() []letter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.letters)
+}
+
+// session is one connection to the server.
+type session struct {
+	server   *server
+	secure   bool
+	signedIn bool
+	letter   letter
+}
+
+func (s *session) AuthMechanisms() []string {
+	if s.server.user == "" {
+		return nil
+	}
+	return []string{sasl.Plain}
+}
+
+func (s *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if !s.secure || user != s.server.user || password != "CANARY-password" {
+			return smtp.ErrAuthFailed
+		}
+		s.signedIn = true
+		return nil
+	}), nil
+}
+
+func (s *session) hang(at string) {
+	if s.server.hangs[at] {
+		<-s.server.over
+	}
+}
+
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	s.hang("MAIL")
+	if s.server.user != "" && !s.signedIn {
+		return smtp.ErrAuthRequired
+	}
+	s.letter = letter{from: from}
+	return nil
+}
+
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.hang("RCPT")
+	if code, refused := s.server.refuses[to]; refused {
+		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 1, 1}, Message: "CANARY words about " + to}
+	}
+	s.letter.to = to
+	return nil
+}
+
+func (s *session) Data(r io.Reader) error {
+	s.hang("DATA")
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	s.letter.body = string(body)
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.letters = append(s.server.letters, s.letter)
+	return nil
+}
+
+func (s *session) Reset() { s.letter = letter{} }
+
+func (s *session) Logout() error { return nil }
+
+// silent accepts connections and says nothing.
+func silent(t *testing.T) (host string, port int) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var conns []net.Conn
+	all.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		all.Wait()
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	})
+	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
+}
+
+// nowhere is an address where nobody listens.
+func nowhere(t *testing.T) (host string, port int) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
+}
+
+func addressOf(host string, port int) string {
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// carry makes an attempt, which has to end.
+func carry(t *testing.T, c *Channels, to Contacts) Attempt {
+	t.Helper()
+	done := make(chan Attempt, 1)
+	go func() { done <- c.Send(context.Background(), to, Contacts{}, message) }()
+	select {
+	case a := <-done:
+		return a
+	case <-time.After(2 * patience):
+		t.Fatal("an attempt has no end")
+		panic(errors.New("unreachable"))
+	}
+}
+
+func chats(names ...string) Contacts { return Contacts{Telegram: names} }
+
+func emails(addresses ...string) Contacts { return Contacts{Emails: addresses} }
+
+// refusal is an answer of the Bot API that refuses.
+func refusal(code int, description, more string) (int, string) {
+	return code, fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q%s}`, code, description, more)
+}

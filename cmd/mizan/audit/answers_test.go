@@ -1,0 +1,209 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/internal/testkit"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
+)
+
+// recorder asks a server for things and writes every answer down in the form that
+// `mizan audit verify --answers` reads.
+type recorder struct {
+	t            *testing.T
+	client       *testkit.Client
+	organization string
+	partner      int64
+	lines        *[]map[string]any
+}
+
+// ask asks for something with a key, wants the status, and returns what was answered.
+func (c recorder) ask(key, method, path, body string, want int) map[string]any {
+	c.t.Helper()
+	client, line := c.client, map[string]any{"method": method, "path": path, "organization_id": c.organization}
+	var content any
+	if body != "" {
+		content, line["body"] = body, body
+	}
+	if key != "" {
+		client, line["idempotency_key"] = client.With("idempotency-key", key), key
+	}
+	if c.partner != 0 {
+		line["partner_id"] = c.partner
+	}
+	a, err := client.Do(method, path, content)
+	if err != nil || a.Status != want {
+		c.t.Fatalf("%s %s: %v, %+v", method, path, err, a)
+	}
+	d := json.NewDecoder(bytes.NewReader(a.Body))
+	d.UseNumber()
+	var response map[string]any
+	if err := d.Decode(&response); err != nil {
+		c.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	line["status"], line["response"] = want, response
+	*c.lines = append(*c.lines, line)
+	return response
+}
+
+// signs makes a contract and moves it through actions, each with its body, and reads it
+// at the end. A step that has no body is its action alone.
+func (c recorder) signs(path, body string, steps ...[2]string) string {
+	c.t.Helper()
+	made := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
+	at := path + "/" + made["id"].(string)
+	day := made["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
+	for i, step := range steps {
+		step[1] = strings.ReplaceAll(step[1], "{today}", day)
+		c.ask(fmt.Sprintf("move %s %d", at, i), "POST", at+"/"+step[0], step[1], 200)
+	}
+	c.ask("", "GET", at, "", 200)
+	return at
+}
+
+// aDay are the answers of a day's work at a bank, beside the store that they came from.
+type aDay struct {
+	journal *posting.Journal
+	keyring *secret.Keyring
+	lines   []map[string]any
+}
+
+const ruling = `{"approved_by":"the board","fatwa_reference":"F-7"}`
+
+func workADay(t *testing.T) *aDay {
+	t.Helper()
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	d := new(aDay)
+	bank := recorder{t: t, client: s.Session(), organization: s.Sandbox.OrganizationID, lines: &d.lines}
+	secularDay(bank, s.Sandbox.OrganizationID)
+	religiousDay(bank, s.Sandbox.OrganizationID)
+	admin := bank
+	admin.client = s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
+	officeDay(admin, s.Sandbox.PartnerID)
+	shop := bank
+	shop.client, shop.partner = s.Partner(), s.Sandbox.PartnerID
+	shopDay(shop)
+	if code := s.Stop(); code != 0 {
+		t.Fatalf("the server stopped with %d", code)
+	}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: s.Dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d.journal = j
+	if d.keyring, err = secret.LoadKeyring(filepath.Join(s.Dir, "keyring")); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func secularDay(c recorder, customer string) {
+	c.t.Helper()
+	const pfp = "/api/v1/pfp/"
+	who := fmt.Sprintf(`"customer_id":%q,"region":"AE"`, customer)
+	c.signs(pfp+"leases", `{`+who+`,"lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000","lease_term_months":4,`+
+		`"monthly_rental":"50","metadata":{"a":1,"b":[null,"x"]}}`, [2]string{"acquire", `{"ownership_documents":["deed"]}`},
+		[2]string{"activate", `{}`}, [2]string{"payment", `{"amount":"70"}`}, [2]string{"expense", `{"amount":"3","description":"a tyre"}`})
+	c.signs(pfp+"partnerships", `{`+who+`,"partnership_type":"diminishing","total_value":"1000","bank_contribution":"800","customer_contribution":"200",`+
+		`"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7}`, [2]string{"fund", `{}`}, [2]string{"activate", `{}`},
+		[2]string{"profit", `{"gross_profit":"101","period_end_date":"{today}"}`}, [2]string{"loss", `{"amount":"33"}`}, [2]string{"buyout", `{"units":2}`})
+	c.signs(pfp+"certificate-issues", `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000",`+
+		`"total_value":"4000","certificate_value":"10","expected_yield":5,"maturity_months":2}`,
+		[2]string{"offering", `{"subscription_start":"2020-09-01","subscription_end":"2099-09-30"}`},
+		[2]string{"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, customer)}, [2]string{"activate", `{}`},
+		[2]string{"profit", `{"total_profit":"100","period_end_date":"{today}"}`})
+	c.signs(pfp+"managed-investments", `{`+who+`,"currency":"AED","capital_amount":"500","business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`,
+		[2]string{"fund", `{}`}, [2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"33","period_end_date":"{today}"}`}, [2]string{"loss", `{"amount":"9"}`})
+	c.signs(pfp+"investment-deposits", `{`+who+`,"currency":"USD","initial_amount":"1000","term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50}}`,
+		[2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"31"}`}, [2]string{"profit", `{"gross_profit":"17"}`})
+	c.signs(pfp+"safekeeping-deposits", `{`+who+`,"custody_type":"guaranteed","initial_amount":"1000"}`,
+		[2]string{"activate", `{"compliance_review":` + ruling + `}`}, [2]string{"grant_hibah", `{"amount":"7","granted_by":"the board"}`})
+	c.ask("", "GET", pfp+"leases", "", 200)
+}
+
+func religiousDay(c recorder, customer string) {
+	c.t.Helper()
+	const family = "/api/v1/baas/islamic-banking/"
+	c.ask("screened", "GET", family+"screen?subject=asset&region=AE&asset_type=vehicle", "", 200)
+	who := fmt.Sprintf(`"customer_id":%q,"region":"AE","currency":"AED"`, customer)
+	approve := [2]string{"approve", ruling}
+	c.signs(family+"murabaha", `{`+who+`,"asset_description":"a delivery van","asset_cost":1000,"markup_rate":25,"instalments":3}`,
+		approve, [2]string{"order_asset", `{}`}, [2]string{"purchase_asset", `{"ownership_documents":["invoice"]}`},
+		[2]string{"deliver_asset", `{}`}, [2]string{"activate", `{}`}, [2]string{"record_payment", `{"amount":77}`})
+	c.signs(family+"musharaka", `{`+who+`,"partnership_type":"diminishing","total_value":9007199254740993,"bank_contribution":9007199254740992,`+
+		`"customer_contribution":1,"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"compliance_review":`+ruling+`}`, [2]string{"buyout_unit", `{}`})
+	c.signs(family+"wadiah", `{`+who+`,"custody_type":"guaranteed","initial_amount":1000,"compliance_review":`+ruling+`}`,
+		[2]string{"grant_hibah", `{"amount":7,"granted_by":"the board","note":"for nothing"}`})
+}
+
+func officeDay(c recorder, partner int64) {
+	c.t.Helper()
+	c.ask("", "PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`, 200)
+	c.ask("", "PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.91"}`, 200)
+	c.ask("", "POST", "/api/v1/organizations", `{"name":"Third","type":"merchant"}`, 201)
+	c.ask("", "POST", "/api/v1/partners", `{"name":"Shop","login":"shop","pass":"a long enough one"}`, 201)
+	c.ask("", "POST", "/api/v1/api_keys", fmt.Sprintf(`{"partner_id":%d,"name":"till"}`, partner), 201)
+	c.ask("", "POST", fmt.Sprintf("/api/v1/partners/%d/settlements", partner), `{"direction":"in","amount":"500","currency":"USD","env":"prod","reference":"R-1"}`, 201)
+	user := c.ask("", "POST", "/api/v1/users", `{"login":"viewer","pass":"a long enough one","name":"Viewer","roles":["client"]}`, 201)
+	limit := c.ask("", "POST", "/api/v1/limits", fmt.Sprintf(`{"partner_id":%d,"kind":"per_transaction","currency":"USD","env":"prod","max_amount":"900000","scope":"partner"}`, partner), 201)
+	c.ask("", "PATCH", "/api/v1/limits/"+idOf(limit), `{"max_amount":"800000"}`, 200)
+	c.ask("", "POST", "/api/v1/blocklist", `{"kind":"country","value":"KP"}`, 201)
+	c.ask("", "DELETE", "/api/v1/users/"+idOf(user), "", 200)
+}
+
+func idOf(response map[string]any) string { return response["data"].(map[string]any)["id"].(string) }
+
+func shopDay(c recorder) {
+	c.t.Helper()
+	paid := c.ask("", "POST", "/api/v1/transactions", `{"params":{"type":"payment","amount":"1500","currency":"USD","env":"prod","txid":"order-1","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",`+
+		`"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"A B","exp_year":"2030","exp_month":"12","cvv":"123"}}}`, 201)
+	if paid["status"] != "charged" {
+		c.t.Fatalf("the payment is %v: %v", paid["status"], paid["error_description"])
+	}
+	made := c.ask("renewed", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30,"metadata":{"a":1}}}`, paid["id"]), 201)
+	kept := c.ask("", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"800","period_days":31}}`, paid["id"]), 201)
+	c.ask("", "GET", "/api/v1/subscriptions/"+idOf(kept), "", 200)
+	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(made)+"/cancel", "", 200)
+}
+
+// check runs the rules over the store with some answers.
+func (d *aDay) check(t *testing.T, lines ...map[string]any) *findings.Report {
+	t.Helper()
+	var all bytes.Buffer
+	for _, line := range lines {
+		text, err := json.Marshal(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(append(text, '\n'))
+	}
+	path := filepath.Join(t.TempDir(), "answers")
+	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	report, err := check.Check(context.Background(), d.journal, check.Inputs{Answers: path, Keyring: d.keyring, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}

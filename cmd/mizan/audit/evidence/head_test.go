@@ -1,0 +1,75 @@
+package evidence_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"mizan/cmd/mizan/audit/evidence"
+)
+
+func TestAHeadIsWhatTheKeyHasSigned(t *testing.T) {
+	j := newJournal(t, 7)
+	h := j.head()
+	if h.Organization != org || h.Tree != j.tree() || !bytes.Equal(h.Signed, j.signed()) {
+		t.Errorf("%+v, want %+v", h, j.tree())
+	}
+}
+
+func TestAHeadOfAnotherKeyIsRefused(t *testing.T) {
+	j, other := newJournal(t, 7), newJournal(t, 7)
+	_, err := evidence.OpenHead(j.signed(), other.verifier)
+	wantRefused(t, err, "signed with another key than mizan+")
+	both, err := note.Sign(&note.Note{Text: strings.SplitAfter(string(j.signed()), "\n\n")[0]}, j.signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, signature, _ := strings.Cut(string(other.signed()), "\n\n")
+	_, err = evidence.OpenHead(append(both, signature...), j.verifier)
+	wantRefused(t, err, "")
+}
+
+func TestAKeyHasOneForm(t *testing.T) {
+	const key = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
+	if _, err := evidence.ParseKey(key); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{
+		"", "mizan", strings.Replace(key, "1ce", "1CE", 1), key + "A", " " + key, key + "\n", strings.Replace(key, "mizan", "other", 1),
+		"PRIVATE+KEY+mizan+1ce84034+ARSeSWQponA3TJXWYYFyrpKGbhJNqpLbYpLztO71Rm7c", strings.Replace(key, "AW1x", "AW1y", 1),
+	} {
+		_, err := evidence.ParseKey(bad)
+		wantRefused(t, err, "the key")
+	}
+}
+
+func TestAHeadHasOneForm(t *testing.T) {
+	j := newJournal(t, 3)
+	text, signature, _ := strings.Cut(string(j.signed()), "\n\n")
+	tree := j.tree()
+	hash := tree.Hash.String()
+	for name, signed := range map[string][]byte{
+		"no organization":      j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\n", hash)),
+		"a line more":          j.sign(text + "\nand more\n"),
+		"an id in other form":  j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\norganization %s\n", hash, strings.ToUpper(org.String()))),
+		"another word":         j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\nOrganization %s\n", hash, org)),
+		"another first line":   j.sign(strings.Replace(text, "tree", "trees", 1) + "\n"),
+		"a negative size":      j.sign(strings.Replace(text, "\n3\n", "\n-3\n", 1) + "\n"),
+		"a size without end":   j.sign(strings.Replace(text, "\n3\n", "\n9223372036854775807\n", 1) + "\n"),
+		"a short root":         j.sign(strings.Replace(text, hash, hash[:40], 1) + "\n"),
+		"a signature repeated": []byte(text + "\n\n" + signature + signature),
+		"nothing":              nil,
+		"no signature":         []byte(text + "\n\n"),
+	} {
+		h, err := evidence.OpenHead(signed, j.verifier)
+		if h != nil {
+			t.Errorf("%s: taken", name)
+		}
+		wantRefused(t, err, "")
+	}
+	_, err := evidence.OpenHead(j.sign(text+"\n"+strings.Repeat("x", evidence.MaxHead)+"\n"), j.verifier)
+	wantRefused(t, err, "the head is larger than 4096 bytes")
+}

@@ -1,0 +1,151 @@
+package evidence_test
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/cmd/mizan/audit/evidence"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+var org = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+
+// journal stands in for a server: a tree of events and the key that signs it.
+type journal struct {
+	t        *testing.T
+	org      uuid.UUID
+	signer   note.Signer
+	key      string
+	verifier note.Verifier
+	leaves   [][]byte
+	stored   []tlog.Hash
+}
+
+func newJournal(t *testing.T, events int) *journal {
+	t.Helper()
+	secret, key, err := note.GenerateKey(rand.Reader, "mizan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &journal{t: t, org: org, key: key}
+	if j.signer, err = note.NewSigner(secret); err != nil {
+		t.Fatal(err)
+	}
+	if j.verifier, err = note.NewVerifier(key); err != nil {
+		t.Fatal(err)
+	}
+	j.book(events, "settle")
+	return j
+}
+
+// ReadHashes implements tlog.HashReader.
+func (j *journal) ReadHashes(indexes []int64) (hashes []tlog.Hash, err error) {
+	for _, i := range indexes {
+		hashes = append(hashes, j.stored[i])
+	}
+	return hashes, nil
+}
+
+// book adds events that move money.
+func (j *journal) book(events int, name string) {
+	j.t.Helper()
+	usd := money.Asset{Currency: "USD", Env: money.Prod}
+	for range events {
+		seq := uint64(len(j.leaves) + 1)
+		e := ledger.Event{
+			Seq: seq, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")}, Version: seq, Previous: seq - 1,
+			Booked: ledger.Micros(1_788_430_530_123_456 + seq), Name: name, From: "charging", To: "charged",
+			Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 20_700, Postings: []ledger.Posting{
+				{Account: "A:provider:simulator:1", Asset: usd, Side: ledger.Debit, Amount: money.FromUint64(1250)},
+				{Account: "L:partner:1:available", Asset: usd, Side: ledger.Credit, Amount: money.FromUint64(1250)},
+			}},
+			Stored: ledger.Stored{Record: sha256.Sum256(recordOf(seq)), Notices: ledger.Hash{1}, Claims: []ledger.Hash{{2}, {3}}},
+		}
+		j.add(e.AppendCanonical(nil))
+	}
+}
+
+// recordOf are the bytes that stand for the record after an event.
+func recordOf(seq uint64) []byte { return fmt.Appendf(nil, "record %d", seq) }
+
+func (j *journal) add(leaf []byte) {
+	j.t.Helper()
+	hashes, err := tlog.StoredHashes(int64(len(j.leaves)), leaf, j)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	j.leaves, j.stored = append(j.leaves, leaf), append(j.stored, hashes...)
+}
+
+func (j *journal) tree() tlog.Tree {
+	j.t.Helper()
+	root, err := tlog.TreeHash(int64(len(j.leaves)), j)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return tlog.Tree{N: int64(len(j.leaves)), Hash: root}
+}
+
+// sign signs a head of this text.
+func (j *journal) sign(text string) []byte {
+	j.t.Helper()
+	signed, err := note.Sign(&note.Note{Text: text}, j.signer)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return signed
+}
+
+// signed is the journal's head.
+func (j *journal) signed() []byte {
+	j.t.Helper()
+	return j.sign(fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(j.tree()), j.org))
+}
+
+func (j *journal) head() *evidence.Head {
+	j.t.Helper()
+	head, err := evidence.OpenHead(j.signed(), j.verifier)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return head
+}
+
+func (j *journal) path(seq int) tlog.RecordProof {
+	j.t.Helper()
+	path, err := tlog.ProveRecord(int64(len(j.leaves)), int64(seq-1), j)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return path
+}
+
+func (j *journal) proof(seq int) *evidence.Proof {
+	j.t.Helper()
+	p, err := evidence.Prove(j.leaves[seq-1], j.path(seq), j.head())
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return p
+}
+
+// extend is an evidence.Extension by this journal.
+func (j *journal) extend(from, to int64) (tlog.TreeProof, error) { return tlog.ProveTree(to, from, j) }
+
+// wantRefused wants a refusal whose words contain the text.
+func wantRefused(t *testing.T, err error, text string) {
+	t.Helper()
+	var refusal *evidence.Refusal
+	if !errors.As(err, &refusal) || !strings.Contains(refusal.Why, text) {
+		t.Errorf("error %v, want a refusal: %s", err, text)
+	}
+}

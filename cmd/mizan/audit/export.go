@@ -1,0 +1,211 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/client"
+	"mizan/internal/durable"
+)
+
+// exportMode is that of an export's file: it holds what the ledger holds.
+const exportMode = 0o600
+
+// progressEvery is how often a terminal is told how far an export is.
+const progressEvery = time.Second / 2
+
+// exportCommand is `mizan audit export`.
+type exportCommand struct {
+	client.LedgerFlags
+	Format  string  `name:"format" required:"" placeholder:"FORMAT" help:"hledger, beancount, csv, parquet or xlsx."`
+	Env     *string `name:"env" placeholder:"ENV" help:"prod, which is the default, or test."`
+	From    *string `name:"from" placeholder:"TIME" help:"Nothing that was booked before: an RFC 3339 time, or a day."`
+	To      *string `name:"to" placeholder:"TIME" help:"Nothing that was booked after: an RFC 3339 time, or a day."`
+	Account *string `name:"account" placeholder:"PREFIX" help:"Only entries that touch an account whose path begins so."`
+	Out     *string `name:"out" placeholder:"FILE" help:"New file for the export; without it, or with -, stdout."`
+}
+
+// Run implements the command. A file is there when it is whole, and not before.
+func (c *exportCommand) Run(s *cli.Streams) error {
+	const name = "audit export"
+	ledger, err := c.Open(name, s)
+	if err != nil {
+		return err
+	}
+	query, err := c.query(ledger)
+	if err != nil {
+		return err
+	}
+	out, err := c.place(ledger)
+	if err != nil {
+		return err
+	}
+	ctx, stop := cli.Interruptible()
+	defer stop()
+	from, err := ledger.Stream(ctx, "/ledger/export", query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	p := newProgress(s.Err, "mizan: "+name+": ")
+	if out == "" {
+		err = p.copy(s.Out, from)
+	} else {
+		err = keep(out, p, from)
+	}
+	var full *writeFault
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return ledger.Misused("--out: %s is there already", out)
+	case errors.As(err, &full) && out != "":
+		return ledger.Failed("--out: %s can't be written: %v", out, innermost(full.err))
+	case errors.As(err, &full):
+		return ledger.Failed("%v", full.err)
+	case ctx.Err() != nil:
+		return ledger.Failed("interrupted: the export is not whole")
+	case err != nil:
+		return ledger.Failed("the export is not whole: %v", err)
+	}
+	return p.end()
+}
+
+// query is what is asked for. What was given and is empty is refused: a script's
+// variable that nobody has set must not mean everything.
+func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
+	query := url.Values{"format": {c.Format}}
+	for _, said := range []struct {
+		flag, name string
+		value      *string
+	}{{"format", "format", &c.Format}, {"env", "env", c.Env}, {"from", "from", c.From}, {"to", "to", c.To}, {"account", "prefix", c.Account}} {
+		switch {
+		case said.value == nil:
+		case *said.value == "":
+			return nil, l.Misused("--%s: is empty", said.flag)
+		case strings.ContainsRune(*said.value, utf8.RuneError): // kong puts it in place of what is none
+			return nil, l.Misused("--%s: is not UTF-8", said.flag)
+		default:
+			query.Set(said.name, *said.value)
+		}
+	}
+	return query, nil
+}
+
+// place is the file that the export goes to; empty: to stdout.
+func (c *exportCommand) place(l *client.Ledger) (string, error) {
+	if c.Out == nil || *c.Out == "-" {
+		return "", nil
+	}
+	if *c.Out == "" {
+		return "", l.Misused("--out: is empty")
+	}
+	if _, err := os.Lstat(*c.Out); err == nil {
+		return "", l.Misused("--out: %s is there already", *c.Out)
+	}
+	if _, err := os.Stat(filepath.Dir(*c.Out)); err != nil {
+		return "", l.Misused("--out: %v", err)
+	}
+	return *c.Out, nil
+}
+
+// keep writes the export into a file beside its own, which gets the name at the end.
+func keep(out string, p *progress, from io.Reader) error {
+	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.tmp")
+	if err != nil {
+		return &writeFault{err}
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	if err := p.copy(f, from); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := errors.Join(f.Chmod(exportMode), f.Sync(), f.Close()); err != nil {
+		return &writeFault{err}
+	}
+	if err := os.Link(f.Name(), out); err != nil {
+		return &writeFault{err}
+	}
+	if err := durable.SyncDir(filepath.Dir(out)); err != nil {
+		return &writeFault{err}
+	}
+	return nil
+}
+
+// writeFault is the fault of where the export goes to, and not of where it is from.
+type writeFault struct{ err error }
+
+// Error implements error.
+func (f *writeFault) Error() string { return f.err.Error() }
+
+// Unwrap gives errors.Is the reason.
+func (f *writeFault) Unwrap() error { return f.err }
+
+// progress is the line that says how far an export is.
+type progress struct {
+	out      io.Writer
+	name     string
+	terminal bool // a line there can be written over
+	began    time.Time
+	told     time.Time
+	bytes    int64
+}
+
+func newProgress(out io.Writer, name string) *progress {
+	p := &progress{out: out, name: name, began: time.Now()}
+	if f, isFile := out.(*os.File); isFile {
+		stat, err := f.Stat()
+		p.terminal = err == nil && stat.Mode()&fs.ModeCharDevice != 0
+	}
+	return p
+}
+
+// copy copies all that comes. The error is a *writeFault where it could not be
+// written.
+func (p *progress) copy(to io.Writer, from io.Reader) error {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			if _, err := to.Write(buf[:n]); err != nil {
+				return &writeFault{err}
+			}
+			p.bytes += int64(n)
+			p.tell()
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// tell writes the line over the one before it, on a terminal only: a file would get
+// a thousand of them.
+func (p *progress) tell() {
+	now := time.Now()
+	if !p.terminal || now.Sub(p.told) < progressEvery {
+		return
+	}
+	p.told = now
+	_, _ = fmt.Fprintf(p.out, "\r%s%.1f MB", p.name, float64(p.bytes)/1e6)
+}
+
+// end writes the last line.
+func (p *progress) end() error {
+	over := ""
+	if !p.told.IsZero() {
+		over = "\r"
+	}
+	_, err := fmt.Fprintf(p.out, "%s%s%d bytes in %.1f s\n", over, p.name, p.bytes, time.Since(p.began).Seconds())
+	return err
+}

@@ -1,0 +1,110 @@
+package audit
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// exported is a file that should not be there unless the export was whole.
+func exported(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "ledger")
+}
+
+// lone wants nothing in the file's folder: neither the file nor what it was made of.
+func lone(t *testing.T, file string) {
+	t.Helper()
+	left, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(left) != 0 {
+		t.Errorf("there is %v, %v", left, err)
+	}
+}
+
+func TestTheLedgerIsExported(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	testkit.Pay(t, server.Partner(), "order-1")
+	want, err := server.Auditor().Get("/api/v1/ledger/export?format=csv&env=test&prefix=L:partner:1:")
+	if err != nil || want.Status != 200 {
+		t.Fatal(want, err)
+	}
+	flags := []string{"audit", "export", "--sandbox", server.Dir, "--format", "csv", "--env", "test", "--account", "L:partner:1:"}
+
+	file := exported(t)
+	r := ends(t, 0, "", append(flags, "--out", file)...)
+	content, err := os.ReadFile(file)
+	if err != nil || string(content) != string(want.Body) || r.Stdout != "" {
+		t.Errorf("%v: the file has %d bytes, the answer %d; stdout has %q", err, len(content), len(want.Body), r.Stdout)
+	}
+	if stat, err := os.Stat(file); err != nil || stat.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v, %v", stat.Mode(), err)
+	}
+	if !regexp.MustCompile(`^mizan: audit export: \d+ bytes in \d+\.\d s\n$`).MatchString(r.Stderr) {
+		t.Errorf("stderr has %q", r.Stderr)
+	}
+	ends(t, 2, "mizan: audit export: --out: "+file+" is there already", append(flags, "--out", file)...)
+
+	if r := ends(t, 0, "mizan: audit export: ", flags...); r.Stdout != string(want.Body) {
+		t.Errorf("stdout has %d bytes, the answer %d", len(r.Stdout), len(want.Body))
+	}
+	if r := ends(t, 0, "", append(flags, "--from", "2020-01-01", "--to", "2020-01-31T12:00:00Z")...); strings.Count(r.Stdout, "\n") != 1 {
+		t.Errorf("a range before everything has %q", r.Stdout)
+	}
+}
+
+func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	file := exported(t)
+	export := func(exit int, stderr string, args ...string) {
+		t.Helper()
+		ends(t, exit, stderr, append([]string{"audit", "export", "--out", file}, args...)...)
+		lone(t, file)
+	}
+	export(2, "mizan: audit export: format: ", "--sandbox", server.Dir, "--format", "pdf")
+	export(2, "mizan: audit export: env: ", "--sandbox", server.Dir, "--format", "csv", "--env", "live")
+	export(2, "mizan: audit export: from: ", "--sandbox", server.Dir, "--format", "csv", "--from", "2020-02-01", "--to", "2020-01-01")
+	export(2, "mizan: audit export: to: ", "--sandbox", server.Dir, "--format", "csv", "--to", "9999-01-01")
+	export(2, "mizan: configuration: ", "--sandbox", server.Dir)
+	export(2, "unauthorized", "--sandbox", server.Dir, "--format", "csv", "--organization", server.Sandbox.Second.OrganizationID)
+	server.Stop()
+	export(1, "mizan: audit export: "+server.Sandbox.BaseURL, "--sandbox", server.Dir, "--format", "csv")
+	nowhere := func(words string, args ...string) {
+		t.Helper()
+		ends(t, 2, "mizan: audit export: "+words, append([]string{"audit", "export", "--sandbox", server.Dir, "--format", "csv"}, args...)...)
+	}
+	nowhere("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
+	nowhere("--out: is empty", "--out", "")
+	for _, flag := range []string{"--from", "--to", "--env", "--account"} {
+		nowhere(flag+": is empty", flag, "") // a script's variable that nobody has set
+	}
+	nowhere("--account: is not UTF-8", "--account", "A\xff")
+	lone(t, file)
+}
+
+// What the server breaks off is no file, however much of it came.
+func TestAnExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Request-Id", "r-17")
+		_, _ = w.Write([]byte("seq,line\n1,1\n"))
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(server.Close)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("mzs_x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := exported(t)
+	ends(t, 1, "mizan: audit export: the export is not whole: the server broke it off (request r-17): unexpected EOF", "audit", "export", "--url", server.URL, "--session-token-file", token,
+		"--organization", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "--format", "csv", "--out", file)
+	lone(t, file)
+}

@@ -1,0 +1,9 @@
+package audit
+
+import (
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

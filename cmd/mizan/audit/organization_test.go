@@ -1,0 +1,114 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/testkit"
+)
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// thing is what the server says of what it made.
+type thing struct {
+	ID    string `json:"id"`
+	Token string `json:"token"`
+}
+
+func made(t *testing.T, by *testkit.Client, path, body string) thing {
+	t.Helper()
+	answer, err := by.Post(path, body)
+	if err != nil || answer.Status != 201 {
+		t.Fatalf("%s: %v: %d %s", path, err, answer.Status, answer.Body)
+	}
+	var said struct {
+		Data thing `json:"data"`
+	}
+	if err := answer.JSON(&said); err != nil {
+		t.Fatal(err)
+	}
+	return said.Data
+}
+
+// Every subcommand of audit takes an organization, and may be asked without where the
+// server has only one.
+func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	token := filepath.Join(folder, "token")
+	admin := "mza_" + strings.Repeat("a", 43)
+	write(t, token, admin)
+	keys := filepath.Join(folder, "keyring")
+	testkit.Quiet(t, testkit.Run(t, nil, "keyring", keys))
+	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--admin-token-file", token, "--tls", "off", "--keyring", keys}})
+	operator := server.Anyone().With("Authorization", "Bearer "+admin)
+	id := made(t, operator, "/api/v1/organizations", `{"name":"The only one","type":"merchant"}`).ID
+	if answer, err := operator.Do("PATCH", "/api/v1/organizations/"+id, `{"status":"active"}`); err != nil || answer.Status != 200 {
+		t.Fatalf("%v: %d %s", err, answer.Status, answer.Body)
+	}
+	made(t, operator, "/api/v1/users", `{"name":"An auditor","login":"auditor","pass":"correct horse battery staple 9","roles":["auditor"]}`)
+	session := made(t, server.Anyone().With("X-Organization-Id", id), "/api/v1/sessions", `{"login":"auditor","pass":"correct horse battery staple 9"}`)
+	write(t, token, session.Token)
+
+	const seq = "1"
+	state := filepath.Join(folder, "state")
+	door := []string{"--url", server.BaseURL, "--session-token-file", token}
+	asked := [][]string{
+		{"audit", "key"},
+		{"audit", "prove", seq, "--out", "PROOF"},
+		{"audit", "watch", "--state", state},
+		{"audit", "periods", "list"},
+		{"audit", "periods", "verify"},
+		{"audit", "export", "--format", "csv", "--env", "test"},
+	}
+	in := func(round string, args []string) []string {
+		args = append(append([]string(nil), args...), door...)
+		for i := range args {
+			if args[i] == "PROOF" {
+				args[i] = filepath.Join(folder, round+".proof")
+			}
+		}
+		return args
+	}
+	for _, args := range asked {
+		ends(t, 0, "", in("one", args)...)
+		ends(t, 0, "", append(in("named", args), "--organization", strings.ToUpper(id))...)
+	}
+	made(t, operator, "/api/v1/organizations", `{"name":"Another","type":"merchant"}`)
+	for _, args := range asked {
+		switch {
+		case args[1] == "watch": // it knows from its state
+			ends(t, 0, "", in("two", args)...)
+		default:
+			ends(t, 2, "the server has several organizations: --organization says which", in("two", args)...)
+		}
+		ends(t, 0, "", append(in("both", args), "--organization", id)...)
+	}
+
+	proof := filepath.Join(folder, "one.proof")
+	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--keyring", keys)))
+	ends(t, 0, "", "audit", "check", proof, "--key", key)
+	ends(t, 0, "", "audit", "check", proof, "--key", key, "--organization", id)
+	ends(t, 4, "refused", "audit", "check", proof, "--key", key, "--organization", uuid.NewString())
+	server.Stop()
+	ends(t, 0, "", "audit", "verify", "--data", server.Dir)
+	ends(t, 0, "", "audit", "verify", "--data", server.Dir, "--organization", id)
+	ends(t, 2, "the store holds no organization", "audit", "verify", "--data", server.Dir, "--organization", uuid.NewString())
+	ends(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "")
+	for _, args := range asked {
+		if args[1] != "key" { // which reads the keyring then
+			ends(t, 2, "--organization: ", append(in("empty", args), "--organization", "")...) // a script's variable that nobody has set
+		}
+	}
+	ends(t, 2, "--out: want a file's name", append(in("none", asked[1][:3]), "--out", "")...)
+	ends(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "first")
+}

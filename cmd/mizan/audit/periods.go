@@ -1,0 +1,309 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+
+	"mizan/cmd/mizan/audit/evidence"
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/client"
+	"mizan/ledger/period"
+)
+
+// periodCommands are `mizan audit periods …`.
+type periodCommands struct {
+	List   listPeriodsCommand  `cmd:"" help:"List the months that are closed, the last one first."`
+	Close  closePeriodCommand  `cmd:"" help:"Close a month for ever; this takes a session of role admin."`
+	Verify checkPeriodsCommand `cmd:"" help:"Recompute the hashes of closed months from their trial balances."`
+}
+
+const periodsPath = "/ledger/periods"
+
+// closedMonth is a closed month as the server shows it.
+type closedMonth struct {
+	Month    string `json:"month"`
+	ClosedAt string `json:"closed_at"`
+	ClosedBy struct {
+		Session string `json:"session_id"`
+		Login   string `json:"login"`
+	} `json:"closed_by"`
+	Seq  uint64 `json:"seq"`
+	Rows uint64 `json:"rows"`
+	Hash string `json:"hash"`
+}
+
+// pageOf is a page of a list.
+type pageOf[T any] struct {
+	Rows   []T `json:"data"`
+	Cursor struct {
+		Value *string `json:"cursor_value"`
+	} `json:"cursor"`
+}
+
+// maxPeriodPages bounds the pages of a list: a server that never ends is a fault.
+const maxPeriodPages = 1 << 20
+
+// eachRow calls fn with the rows of all pages of a list.
+func eachRow[T any](l *client.Ledger, path string, query url.Values, fn func(*T) error) error {
+	query.Set("limit", "500")
+	for range maxPeriodPages {
+		body, err := l.Get(path, query)
+		if err != nil {
+			return err
+		}
+		var page pageOf[T]
+		if err := json.Unmarshal(body, &page); err != nil {
+			return l.Failed("%s: the answer is not the server's", path)
+		}
+		for i := range page.Rows {
+			if err := fn(&page.Rows[i]); err != nil {
+				return err
+			}
+		}
+		if page.Cursor.Value == nil {
+			return nil
+		}
+		query.Set("cursor", *page.Cursor.Value)
+	}
+	return l.Failed("%s: the list has no end", path)
+}
+
+// listPeriodsCommand is `mizan audit periods list`.
+type listPeriodsCommand struct{ client.LedgerFlags }
+
+// Run implements the command.
+func (c *listPeriodsCommand) Run(s *cli.Streams) error {
+	l, err := c.Open("audit periods list", s)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "MONTH\tCLOSED_AT\tCLOSED_BY\tSEQ\tHASH") // Flush has its error
+	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
+		by := m.ClosedBy.Login
+		if by == "" {
+			by = "session " + m.ClosedBy.Session
+		}
+		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%d\t%s\n", m.Month, m.ClosedAt, by, m.Seq, m.Hash)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return table.Flush()
+}
+
+// closePeriodCommand is `mizan audit periods close`.
+type closePeriodCommand struct {
+	client.LedgerFlags
+	Month string `arg:"" placeholder:"YYYY-MM" help:"The month. It has to be the first one that is open, and over."`
+}
+
+// Run implements the command.
+func (c *closePeriodCommand) Run(s *cli.Streams) error {
+	l, err := c.OpenWriter("audit periods close", s)
+	if err != nil {
+		return err
+	}
+	if _, ok := period.Parse(c.Month); !ok {
+		return l.Misused("%q is not a month, YYYY-MM", c.Month)
+	}
+	body, err := l.Post(periodsPath + "/" + c.Month + "/close")
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Data closedMonth `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Data.Month != c.Month {
+		return l.Failed("the answer is not the server's")
+	}
+	_, err = fmt.Fprintf(s.Out, "%s is closed by event %d, hash %s\n", answer.Data.Month, answer.Data.Seq, answer.Data.Hash)
+	return err
+}
+
+// checkPeriodsCommand is `mizan audit periods verify`.
+type checkPeriodsCommand struct {
+	client.LedgerFlags
+	Months []string `arg:"" optional:"" placeholder:"YYYY-MM" help:"Months; all that are closed if none is named."`
+	Key    *string  `name:"key" placeholder:"KEY" help:"Key of the heads; without it the one that the server names."`
+}
+
+// periodsVerify is how the errors of the command begin.
+const periodsVerify = "audit periods verify"
+
+// Run implements the command. It makes the text of a trial balance by the words of
+// docs/api.md, and shares nothing with the server but these. That the month was closed
+// with that hash is proven under the head that the server signs.
+func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
+	given, err := givenKey(periodsVerify, c.Key)
+	if err != nil {
+		return err
+	}
+	server, err := openAudit(&c.LedgerFlags, periodsVerify, s)
+	if err != nil {
+		return err
+	}
+	closed, err := c.closed(server.ledger)
+	if err != nil {
+		return err
+	}
+	key, err := server.keyOr(given)
+	if err != nil {
+		return err
+	}
+	head, err := server.ownHead(key)
+	var refusal *evidence.Refusal
+	if errors.As(err, &refusal) {
+		return unbelieved(periodsVerify, err)
+	}
+	if err != nil {
+		return err
+	}
+	if given == "" {
+		_, _ = fmt.Fprintf(s.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", periodsVerify, key)
+	}
+	if len(closed) == 0 {
+		_, err := fmt.Fprintln(s.Out, "no month is closed")
+		return err
+	}
+	var differ []string
+	for _, m := range slices.Backward(closed) {
+		verdict, err := m.verdict(server, head)
+		if err != nil {
+			return err
+		}
+		if verdict != "ok" {
+			differ = append(differ, m.Month)
+		}
+		if _, err := fmt.Fprintf(s.Out, "%s %s %s\n", m.Month, m.Hash, verdict); err != nil {
+			return err
+		}
+	}
+	if len(differ) > 0 {
+		return unbelieved(periodsVerify, fmt.Errorf("%s: what the server says of it is not so", strings.Join(differ, ", ")))
+	}
+	return nil
+}
+
+// closed are the months that were asked for, the last one first. Months are closed
+// without a gap: a list with one leaves something out.
+func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, err error) {
+	for _, said := range c.Months {
+		if _, ok := period.Parse(said); !ok {
+			return nil, l.Misused("%q is not a month, YYYY-MM", said)
+		}
+	}
+	var before period.Month
+	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
+		month, ok := period.Parse(m.Month)
+		if !ok {
+			return l.Failed("the server names %q, which is no month", m.Month)
+		}
+		if before != 0 && month != before-1 {
+			return unbelieved(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
+		}
+		before = month
+		if len(c.Months) == 0 || slices.Contains(c.Months, m.Month) {
+			closed = append(closed, m)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, said := range c.Months {
+		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == said }) {
+			return nil, l.Misused("%s is not closed", said)
+		}
+	}
+	return closed, nil
+}
+
+// verdict says whether a month is what the server says of it.
+func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
+	own, rows, err := trialHash(server.ledger, m.Month)
+	switch {
+	case err != nil:
+		return "", err
+	case own != m.Hash:
+		return "differs: its trial balance is hashed as " + own, nil
+	case rows != m.Rows:
+		return fmt.Sprintf("differs: its trial balance has %d rows, not %d", rows, m.Rows), nil
+	case m.Seq == 0 || int64(m.Seq) > head.Tree.N:
+		return fmt.Sprintf("differs: event %d is not in the journal of %d", m.Seq, head.Tree.N), nil
+	}
+	leaf, path, err := server.inclusion(m.Seq, head.Tree.N)
+	if err != nil {
+		return "", err
+	}
+	p, err := evidence.Prove(leaf, path, head)
+	if err != nil {
+		return "differs: " + err.Error(), nil
+	}
+	month, sum, ok := period.ReadEvent(&p.Event)
+	if !ok || p.Event.Seq != m.Seq || month.String() != m.Month || hex.EncodeToString(sum[:]) != m.Hash {
+		return fmt.Sprintf("differs: event %d does not close it with that hash", m.Seq), nil
+	}
+	return "ok", nil
+}
+
+// trialBalanceRow is a row of the trial balance as the server shows it.
+type trialBalanceRow struct {
+	Account string `json:"account"`
+	Asset   struct {
+		Currency string `json:"currency"`
+		Network  string `json:"network"`
+	} `json:"asset"`
+	DebitsPosted   string `json:"debits_posted"`
+	CreditsPosted  string `json:"credits_posted"`
+	DebitsPending  string `json:"debits_pending"`
+	CreditsPending string `json:"credits_pending"`
+}
+
+// canonicalID is how an organization's id is written in the text.
+var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// trialHash is the hash of the trial balance at a month's end, and how many rows are
+// in it.
+func trialHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
+	of, ok := period.Parse(month)
+	organization, err := l.Organization()
+	if err != nil {
+		return "", 0, err
+	}
+	organization = strings.ToLower(organization)
+	if !ok || !canonicalID.MatchString(organization) {
+		return "", 0, l.Failed("the server names %q, which is no month", month)
+	}
+	text := sha256.New()
+	writeText(text, "mizan period 1\norganization "+organization+"\nmonth "+month+"\n")
+	for _, env := range []string{"prod", "test"} {
+		query := url.Values{"by": {"effective"}, "at": {of.Last().String()}, "env": {env}}
+		err := eachRow(l, "/ledger/trial-balance", query, func(r *trialBalanceRow) error {
+			amounts := []string{r.DebitsPosted, r.CreditsPosted, r.DebitsPending, r.CreditsPending}
+			if slices.ContainsFunc(amounts, func(a string) bool { return a != "0" }) {
+				rows++
+				writeText(text, strings.Join(append([]string{env, r.Account, r.Asset.Currency, r.Asset.Network}, amounts...), "\t")+"\n")
+			}
+			return nil
+		})
+		if err != nil {
+			return "", 0, err
+		}
+	}
+	return hex.EncodeToString(text.Sum(nil)), rows, nil
+}
+
+// writeText hashes a text; a hash takes everything.
+func writeText(h hash.Hash, text string) { _, _ = h.Write([]byte(text)) }

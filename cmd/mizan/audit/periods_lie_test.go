@@ -1,0 +1,150 @@
+package audit
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/internal/testkit"
+	"mizan/ledger/period"
+)
+
+func month(t *testing.T, said string) period.Month {
+	t.Helper()
+	m, ok := period.Parse(said)
+	if !ok {
+		t.Fatalf("%q is no month", said)
+	}
+	return m
+}
+
+// liar is a server that says of its closed months whatever it is told to say.
+type liar struct {
+	balance string // rows of the trial balance
+	months  string // rows of the list
+	hash    string // with which the event says that October is closed
+
+	signer note.Signer
+	key    string
+	t      *testing.T
+}
+
+const liarsOrganization = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
+
+// leaf is the only event of the journal.
+func (l *liar) leaf() []byte {
+	e := (&period.Record{Month: month(l.t, "2026-10")}).Event()
+	e.Seq, e.Version = 1, 1
+	e.To = e.To[:len(e.To)-len(l.hash)] + l.hash
+	return e.AppendCanonical(nil)
+}
+
+func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	say := func(data any) {
+		if err := json.NewEncoder(w).Encode(map[string]any{"data": data}); err != nil {
+			l.t.Error(err)
+		}
+	}
+	root := tlog.RecordHash(l.leaf())
+	switch r.URL.Path[len("/api/v1/ledger/"):] {
+	case "key":
+		say(map[string]any{"key": l.key})
+	case "head":
+		text := string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + "organization " + liarsOrganization + "\n"
+		signed, err := note.Sign(&note.Note{Text: text}, l.signer)
+		if err != nil {
+			l.t.Error(err)
+		}
+		say(map[string]any{"signature": signed})
+	case "proofs/inclusion":
+		say(map[string]any{"leaf": l.leaf(), "proof": []tlog.Hash{}})
+	case "periods":
+		_, _ = fmt.Fprint(w, `{"data":[`+l.months+`],"cursor":{"cursor_field":"month","cursor_value":null}}`)
+	case "trial-balance":
+		if r.URL.Query().Get("by") != "effective" || r.URL.Query().Get("at") != "2026-10-31" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = fmt.Fprint(w, `{"data":[`+l.balance+`],"cursor":{"cursor_field":"account","cursor_value":null}}`)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// closed is a row of the list.
+func closed(month, hash, seq, rows string) string {
+	return `{"month":"` + month + `","closed_at":"x","closed_by":{"session_id":"s","user_id":null,"login":null},"seq":` + seq + `,"hash":"` + hash + `","rows":` + rows + `}`
+}
+
+// A server is believed nothing of what it says of its closed months.
+func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
+	t.Parallel()
+	secret, key, err := note.GenerateKey(rand.Reader, "mizan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &liar{t: t, key: key}
+	if l.signer, err = note.NewSigner(secret); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(l)
+	defer server.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	write(t, token, "mzs_x\n")
+	const asset = `{"account":"A:bank","asset":{"currency":"EUR","network":"","env":"prod"},`
+	other := strings.Repeat("0", len(emptyOctober))
+	october := closed("2026-10", emptyOctober, "1", "0")
+	run := func(args []string, out, problems *strings.Builder) int {
+		r := testkit.Run(t, nil, args...)
+		out.WriteString(r.Stdout)
+		problems.WriteString(r.Stderr)
+		return r.Exit
+	}
+	for name, c := range map[string]struct {
+		balance, months, hash string
+		exit                  int
+		says                  string
+	}{
+		"as it was closed":          {"", october, emptyOctober, 0, "2026-10 " + emptyOctober + " ok\n"},
+		"no month is closed":        {"", "", emptyOctober, 0, "no month is closed\n"},
+		"another trial balance":     {asset + `"debits_posted":"1","credits_posted":"0","debits_pending":"0","credits_pending":"0","balance":"1"}`, october, emptyOctober, 4, "differs: its trial balance is hashed as "},
+		"more rows than there are":  {"", closed("2026-10", emptyOctober, "1", "1"), emptyOctober, 4, "differs: its trial balance has 0 rows, not 1"},
+		"closed with another hash":  {"", october, other, 4, "differs: event 1 does not close it with that hash"},
+		"closed by an event beyond": {"", closed("2026-10", emptyOctober, "2", "0"), emptyOctober, 4, "differs: event 2 is not in the journal of 1"},
+		"closed by no event":        {"", closed("2026-10", emptyOctober, "0", "0"), emptyOctober, 4, "differs: event 0 is not in the journal of 1"},
+		"a month that is left out":  {"", closed("2026-12", other, "1", "0") + "," + october, emptyOctober, 4, "months are closed without a gap"},
+	} {
+		l.balance, l.months, l.hash = c.balance, c.months, c.hash
+		var out, problems strings.Builder
+		exit := run([]string{"audit", "periods", "verify", "--url", server.URL, "--organization", liarsOrganization, "--session-token-file", token}, &out, &problems)
+		if exit != c.exit || !strings.Contains(out.String()+problems.String(), c.says) {
+			t.Errorf("%s: exit %d: %s%s", name, exit, out.String(), problems.String())
+		}
+	}
+	l.months, l.hash = october, emptyOctober
+	r := []string{"audit", "periods", "verify", "--url", server.URL, "--organization", liarsOrganization, "--session-token-file", token, "--key"}
+	var out, problems strings.Builder
+	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
+		t.Errorf("exit %d: %s%s", exit, out.String(), problems.String())
+	}
+	l.months = ""
+	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused {
+		t.Errorf("another key where no month is closed: exit %d", exit)
+	}
+	if exit := run(append(r, ""), &out, &problems); exit != cli.ExitConfiguration {
+		t.Errorf("an empty key: exit %d", exit)
+	}
+}
+
+// emptyOctober is the SHA-256 of "mizan period 1\norganization
+// 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01\nmonth 2026-10\n", by sha256sum.
+const emptyOctober = "f83cb79d7095e4d5d0dba58562d1dc62ce86cad7350d1439ebc15ccba5f6a2d6"

@@ -1,0 +1,160 @@
+package audit
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// otherKey is the key of a keyring that no server of these tests has.
+const otherKey = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
+
+// nowhere is an environment in which nobody has said which server.
+var nowhere = []string{"MIZAN_URL=", "MIZAN_SESSION_TOKEN=", "MIZAN_ORGANIZATION=", "MIZAN_CA_FILE="}
+
+// ends runs the command line and wants an exit code, and words on stderr.
+func ends(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
+	t.Helper()
+	r := testkit.Run(t, nowhere, args...)
+	if r.Exit != exit || !strings.Contains(r.Stderr, stderr) || exit != 0 && r.Stdout != "" {
+		t.Errorf("%v ended with %d, want %d: %q, want %q in it\n%s", args, r.Exit, exit, r.Stderr, stderr, r.Stdout)
+	}
+	return r
+}
+
+// settled is the place in the journal of a payment's entry.
+func settled(t *testing.T, s *testkit.Server, id string) string {
+	t.Helper()
+	answer, err := s.Auditor().Get("/api/v1/ledger/entries?env=test&source=" + id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Rows []struct {
+			Seq rawNumber `json:"seq"`
+		} `json:"data"`
+	}
+	if err := answer.JSON(&list); err != nil || len(list.Rows) != 1 {
+		t.Fatalf("%v: %s", err, answer.Body)
+	}
+	return string(list.Rows[0].Seq)
+}
+
+// rawNumber is a number as it was written.
+type rawNumber string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *rawNumber) UnmarshalJSON(text []byte) error {
+	*n = rawNumber(text)
+	return nil
+}
+
+func TestAnEventIsProvenInAFileAndCheckedWithoutAServer(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	id := testkit.Pay(t, server.Partner(), "order-1")
+	seq := settled(t, server, id)
+	file := filepath.Join(t.TempDir(), "proof")
+
+	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	if asked := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--sandbox", server.Dir))); asked != key || !strings.HasPrefix(key, "mizan+") {
+		t.Fatalf("the keyring's key is %q, the server's %q", key, asked)
+	}
+	ends(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends(t, 2, "--out: "+file+" is there already", "audit", "prove", seq, "--sandbox", server.Dir, "--out", file)
+	server.Stop()
+	if err := os.RemoveAll(server.Dir); err != nil {
+		t.Fatal(err)
+	}
+
+	shown := testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key))
+	for _, want := range []string{
+		"Proven: this is event " + seq + " of the journal of organization " + server.Sandbox.OrganizationID, "transaction " + id,
+		"debit   A:provider:", "credit  L:partner:1:available",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
+	}
+	ends(t, 4, "mizan: audit check: refused: the head is signed with another key", "audit", "check", file, "--key", otherKey)
+	testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--organization", server.Sandbox.OrganizationID))
+	ends(t, 4, "refused: the file is of organization "+server.Sandbox.OrganizationID, "audit", "check", file, "--key", key,
+		"--organization", server.Sandbox.Second.OrganizationID)
+	// What people would read first is part of what is checked.
+	spoilt := filepath.Join(t.TempDir(), "spoilt")
+	if err := os.WriteFile(spoilt, bytes.Replace(written, []byte(`"side": "debit"`), []byte(`"side": "credit"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, 4, "mizan: audit check: refused: the file says something else", "audit", "check", spoilt, "--key", key)
+}
+
+func TestARecordIsProvenByItsLastEvent(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	seq := settled(t, server, testkit.Pay(t, server.Partner(), "order-1"))
+	folder, org := t.TempDir(), server.Sandbox.OrganizationID
+	file, record := filepath.Join(folder, "proof"), filepath.Join(folder, "record")
+	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	ends(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
+	ends(t, 3, "mizan: locked: ", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	server.Stop()
+
+	ends(t, 0, "`mizan audit prove "+seq+"` proves it", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	shown := testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--record", record))
+	for _, want := range []string{"Proven: this is event " + seq, "Proven too: " + record + " is what was stored of the record after the event."} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
+	}
+	stored, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored[len(stored)/2] ^= 1
+	spoilt := filepath.Join(folder, "spoilt")
+	if err := os.WriteFile(spoilt, stored, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, 4, "mizan: audit check: refused: the record is not what was stored after event "+seq, "audit", "check", file, "--key", key, "--record", spoilt)
+	ends(t, 2, "audit check: --record: ", "audit", "check", file, "--key", key, "--record", filepath.Join(folder, "absent"))
+	ends(t, 2, "--out: "+record+" is there already", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	other := filepath.Join(folder, "other")
+	ends(t, 2, "event 1000000 is not in the journal", "audit", "record", "1000000", "--data", server.Dir, "--organization", org, "--out", other)
+	ends(t, 2, "--organization: \"first\" is not the UUID", "audit", "record", seq, "--data", server.Dir, "--organization", "first", "--out", other)
+	ends(t, 1, "mizan: storage: ", "audit", "record", seq, "--data", folder, "--organization", org, "--out", other)
+}
+
+func TestWhatCannotBeProvenLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	out := filepath.Join(t.TempDir(), "proof")
+	prove := func(exit int, stderr string, args ...string) {
+		t.Helper()
+		ends(t, exit, stderr, append([]string{"audit", "prove", "--out", out}, args...)...)
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%v left a file", args)
+		}
+	}
+	prove(2, "mizan: audit prove: seq: must be a whole number from 1", "0", "--sandbox", server.Dir)
+	prove(2, "mizan: audit prove: seq: must be from 1 to", "1000000", "--sandbox", server.Dir)
+	prove(2, "mizan: configuration: ", "one", "--sandbox", server.Dir)
+	prove(2, "mizan: audit prove: --key: the key", "1", "--sandbox", server.Dir, "--key", "no key")
+	prove(4, "mizan: audit prove: refused: the head is signed with another key", "1", "--sandbox", server.Dir, "--key", otherKey)
+	prove(2, "unauthorized", "1", "--sandbox", server.Dir, "--organization", server.Sandbox.Second.OrganizationID)
+	prove(2, "--organization: \"first\" is not a UUID", "1", "--sandbox", server.Dir, "--organization", "first")
+	prove(2, "there is no session token", "1", "--url", server.BaseURL, "--organization", server.Sandbox.OrganizationID)
+	server.Stop()
+	prove(1, "mizan: audit prove: "+server.Sandbox.BaseURL, "1", "--sandbox", server.Dir)
+	absent := filepath.Join(t.TempDir(), "absent")
+	ends(t, 2, "mizan: audit check: open "+absent, "audit", "check", absent, "--key", otherKey)
+	ends(t, 2, "mizan: audit check: --key: the key", "audit", "check", absent, "--key", "no key")
+	ends(t, 2, "mizan: configuration: ", "audit", "key", "--data", absent)
+}

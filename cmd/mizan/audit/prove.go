@@ -1,0 +1,167 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/google/uuid"
+
+	"mizan/cmd/mizan/audit/evidence"
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/client"
+	"mizan/internal/durable"
+)
+
+// proofMode is that of a proof's file: it is for others, and they check it.
+const proofMode = 0o644
+
+// proveCommand is `mizan audit prove`.
+type proveCommand struct {
+	client.LedgerFlags
+	Seq uint64  `arg:"" help:"The event's place in the organization's journal."`
+	Out *string `name:"out" placeholder:"FILE" help:"New file for the proof; without it event-SEQ.proof."`
+	Key *string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
+}
+
+// Run implements the command. Nothing is written that a check with the same key
+// would refuse.
+func (c *proveCommand) Run(s *cli.Streams) error {
+	const name = "audit prove"
+	given, err := givenKey(name, c.Key)
+	if err != nil {
+		return err
+	}
+	out := fmt.Sprintf("event-%d.proof", c.Seq)
+	if c.Out != nil {
+		out = *c.Out
+	}
+	if out == "" || out == "-" {
+		return misused(name, "--out: want a file's name")
+	}
+	server, err := openAudit(&c.LedgerFlags, name, s)
+	if err != nil {
+		return err
+	}
+	p, key, err := c.prove(server, given)
+	var refusal *evidence.Refusal
+	if errors.As(err, &refusal) {
+		return unbelieved(name, err)
+	}
+	if err != nil {
+		return err
+	}
+	err = durable.Create(out, proofMode, p.Encode())
+	if errors.Is(err, fs.ErrExist) {
+		return server.ledger.Misused("--out: %s is there already", out)
+	}
+	if err != nil {
+		return server.ledger.Misused("--out: %s can't be written: %v", out, innermost(err))
+	}
+	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s proves event %d of organization %s to whoever has the key %s\n",
+		name, out, p.Event.Seq, p.Head.Organization, key)
+	return err
+}
+
+func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Proof, key string, err error) {
+	if key, err = server.keyOr(given); err != nil {
+		return nil, "", err
+	}
+	head, err := server.ownHead(key)
+	if err != nil {
+		return nil, "", err
+	}
+	leaf, path, err := server.inclusion(c.Seq, head.Tree.N)
+	if err != nil {
+		return nil, "", err
+	}
+	if p, err = evidence.Prove(leaf, path, head); err != nil {
+		return nil, "", err
+	}
+	if p.Event.Seq != c.Seq {
+		return nil, "", &evidence.Refusal{Why: fmt.Sprintf("the server proves event %d, not %d", p.Event.Seq, c.Seq)}
+	}
+	return p, key, nil
+}
+
+// checkCommand is `mizan audit check`.
+type checkCommand struct {
+	File string `arg:"" help:"A file that audit prove has written."`
+	Key  string `name:"key" required:"" placeholder:"KEY" help:"The key to believe, as audit key prints it: from whom the file did not come."`
+
+	Organization *string `name:"organization" placeholder:"ID" help:"Believe a proof of this organization only; without it of any that the key signs for."`
+	Record       *string `name:"record" placeholder:"FILE" help:"Bytes that audit record has written: were they stored with the event?"`
+}
+
+// Run implements the command. It reads the files and nothing else.
+func (c *checkCommand) Run(s *cli.Streams) error {
+	const name = "audit check"
+	key, err := evidence.ParseKey(c.Key)
+	if err != nil {
+		return misused(name, "--key: %v", err)
+	}
+	if c.Organization != nil {
+		if _, err := uuid.Parse(*c.Organization); err != nil {
+			return misused(name, "--organization: %q is not a UUID", *c.Organization)
+		}
+	}
+	content, err := cli.ReadFile(c.File, evidence.MaxFile)
+	if err != nil {
+		return misused(name, "%v", err)
+	}
+	p, err := evidence.Check(content, key)
+	if err != nil {
+		return unbelieved(name, err)
+	}
+	if c.Organization != nil && !sameID(p.Head.Organization, *c.Organization) {
+		return unbelieved(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
+	}
+	if c.Record != nil {
+		record, err := cli.ReadFile(*c.Record, maxRecordFile)
+		if err != nil {
+			return misused(name, "--record: %v", err)
+		}
+		if err := p.Holds(record); err != nil {
+			return unbelieved(name, err)
+		}
+	}
+	if err := p.Describe(s.Out); err != nil || c.Record == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "\nProven too: %s is what was stored of the record after the event.\n", *c.Record)
+	return err
+}
+
+// misused is the fault of whoever called a command.
+func misused(name, format string, args ...any) *cli.Fault {
+	return &cli.Fault{Code: cli.ExitConfiguration, Lines: []string{"mizan: " + name + ": " + cli.OneLine(fmt.Sprintf(format, args...))}}
+}
+
+// givenKey is the --key of a command; empty: there is none. One that was given and is
+// no key is refused: what should have printed it may have failed.
+func givenKey(name string, key *string) (string, error) {
+	if key == nil {
+		return "", nil
+	}
+	if *key == "" {
+		return "", misused(name, "--key: is empty")
+	}
+	if _, err := evidence.ParseKey(*key); err != nil {
+		return "", misused(name, "--key: %v", err)
+	}
+	return *key, nil
+}
+
+// innermost is an error of the file system without the names of files that only pass.
+func innermost(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}

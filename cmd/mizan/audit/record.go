@@ -1,0 +1,93 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/internal/clock"
+	"mizan/internal/durable"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+)
+
+// maxRecordFile bounds the file of a record in bytes: what is stored before the payload
+// takes a few hundred at the most.
+const maxRecordFile = posting.MaxRecord + 4<<10
+
+// recordMode is that of a record's file: it may hold what only the store should.
+const recordMode = 0o600
+
+// recordCommand is `mizan audit record`.
+type recordCommand struct {
+	Seq          uint64 `arg:"" help:"The place in the journal of any of the record's events."`
+	Data         string `name:"data" env:"MIZAN_DATA" default:"./data" placeholder:"DIR" help:"Data directory; no server may be using it."`
+	Organization string `name:"organization" required:"" placeholder:"ID" help:"Whose journal."`
+	Out          string `name:"out" required:"" placeholder:"FILE" help:"New file for the record's bytes."`
+}
+
+// Run implements the command. A record is stored as its last event has left it, so that
+// it is the proof of that one that proves the bytes.
+func (c *recordCommand) Run(s *cli.Streams) (err error) {
+	const name = "audit record"
+	org, err := uuid.Parse(c.Organization)
+	if err != nil || org == (ledger.ID{}) {
+		return misused(name, "--organization: %q is not the UUID of an organization", c.Organization)
+	}
+	if err := check.HoldsStore(c.Data); err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	j, err := posting.Open(posting.Options{
+		Store: store.Options{Dir: c.Data, Log: slog.New(slog.DiscardHandler), Existing: true}, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return cli.OpenFault(err)
+	}
+	defer func() {
+		if closeErr := j.Close(); closeErr != nil && err == nil {
+			err = cli.StorageFault("%v", closeErr)
+		}
+	}()
+	last, record, err := c.read(j, org)
+	if err != nil {
+		return err
+	}
+	if err := durable.Create(c.Out, recordMode, record); errors.Is(err, fs.ErrExist) {
+		return misused(name, "--out: %s is there already", c.Out)
+	} else if err != nil {
+		return misused(name, "--out: %s can't be written: %v", c.Out, innermost(err))
+	}
+	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s is what is stored of the record; `mizan audit prove %d` proves it\n", name, c.Out, last)
+	return err
+}
+
+// read finds the record of the event, and its last event.
+func (c *recordCommand) read(j *posting.Journal, org ledger.ID) (last uint64, record []byte, err error) {
+	const name = "audit record"
+	v := j.View()
+	defer v.Close()
+	e, _, found, err := v.Event(org, c.Seq)
+	if err != nil {
+		return 0, nil, cli.StorageFault("%v", err)
+	}
+	if !found {
+		return 0, nil, misused(name, "event %d is not in the journal of organization %s", c.Seq, org)
+	}
+	stored, found, err := v.Record(org, e.Source)
+	if err == nil && found {
+		record, found, err = v.StoredRecord(org, e.Source)
+	}
+	switch {
+	case err != nil:
+		return 0, nil, cli.StorageFault("%v", err)
+	case !found:
+		return 0, nil, misused(name, "event %d has no record: it is all that there is", c.Seq)
+	}
+	return stored.Stamp.LastSeq, record, nil
+}

@@ -1,0 +1,290 @@
+package audit
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/internal/testkit"
+)
+
+// watcher is an auditor with a state, who asks whatever server runs in a folder.
+type watcher struct {
+	t     *testing.T
+	state string
+}
+
+// looks wants a look at a server to end so.
+func (w *watcher) looks(exit int, words, folder string, more ...string) {
+	w.t.Helper()
+	r := testkit.Run(w.t, nowhere, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, more...)...)
+	if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
+		w.t.Errorf("the watch of %s ended with %d, want %d: want %q in\n%s%s", filepath.Base(folder), r.Exit, exit, words, r.Stdout, r.Stderr)
+	}
+}
+
+func (w *watcher) remembers() string {
+	w.t.Helper()
+	content, err := os.ReadFile(w.state)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(content)
+}
+
+// copied is a copy of a stopped server's folder.
+func copied(t *testing.T, folder string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	for _, private := range []string{"keyring", "sandbox.json"} {
+		if err := os.Chmod(filepath.Join(to, private), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+func TestAWatchRefusesAServerThatForgetsOrForks(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	w.looks(0, "the watch begins", server.Dir)
+	w.looks(0, "extends the", server.Dir)
+	testkit.Pay(t, server.Partner(), "order-1")
+	w.looks(0, "extends the", server.Dir)
+	server.Stop()
+	older := copied(t, server.Dir)
+	server.Restart()
+	testkit.Pay(t, server.Partner(), "order-2")
+	w.looks(0, "extends the", server.Dir)
+	server.Stop()
+
+	before := w.remembers()
+	restored := testkit.Start(t, testkit.Options{Dir: older})
+	w.looks(4, "mizan: audit watch: refused: the journal shrank", older)
+	refused, err := os.ReadFile(w.state + ".refused")
+	if err != nil || !strings.HasPrefix(string(refused), "go.sum database tree\n") {
+		t.Errorf("the refused head is not kept: %q (%v)", refused, err)
+	}
+	for n := range 3 {
+		testkit.Pay(t, restored.Partner(), fmt.Sprint("another-", n))
+	}
+	w.looks(4, "is not proven to begin with the", older, "--every", "1s")
+	w.looks(4, w.state+".refused.2; the last", older)
+	if still, err := os.ReadFile(w.state + ".refused"); err != nil || string(still) != string(refused) {
+		t.Errorf("the first refused head became %q (%v)", still, err)
+	}
+	second, err := os.ReadFile(w.state + ".refused.2")
+	if err != nil || string(second) == string(refused) || !strings.HasPrefix(string(second), "go.sum database tree\n") {
+		t.Errorf("the second refused head is not kept: %q (%v)", second, err)
+	}
+	if _, err := os.Stat(w.state + ".refused.3"); err == nil {
+		t.Error("one head is kept twice")
+	}
+	restored.Stop()
+	if w.remembers() != before {
+		t.Error("what was refused has moved the state")
+	}
+	server.Restart()
+	w.looks(0, "extends the", server.Dir)
+}
+
+func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	w.looks(4, "signed with another key", server.Dir, "--key", otherKey)
+	if _, err := os.Stat(w.state); err == nil {
+		t.Error("a watch began with a head that was refused")
+	}
+	w.looks(0, "the watch begins", server.Dir, "--key", key)
+	w.looks(2, "was begun with the key "+key, server.Dir, "--key", otherKey)
+	w.looks(2, "--key: is empty", server.Dir, "--key", "")
+	w.looks(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
+}
+
+// A server keeps its key (its store knows it), but whoever stands in its place may not.
+func TestAWatchRefusesAHeadThatAnotherKeyHasSigned(t *testing.T) {
+	t.Parallel()
+	l := &liar{t: t, hash: emptyOctober}
+	signs := func() {
+		secret, key, err := note.GenerateKey(rand.Reader, "mizan")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.signer, err = note.NewSigner(secret); err != nil {
+			t.Fatal(err)
+		}
+		l.key = key
+	}
+	signs()
+	server := httptest.NewServer(l)
+	defer server.Close()
+	folder := t.TempDir()
+	state, token := filepath.Join(folder, "state"), filepath.Join(folder, "token")
+	write(t, token, "mzs_x\n")
+	looks := func(exit int, words string) {
+		t.Helper()
+		ends(t, exit, words, "audit", "watch", "--state", state, "--url", server.URL, "--organization", liarsOrganization, "--session-token-file", token)
+	}
+	looks(0, "")
+	before, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signs()
+	looks(4, "mizan: audit watch: refused: the head is signed with another key")
+	if after, err := os.ReadFile(state); err != nil || string(after) != string(before) {
+		t.Errorf("what was refused has moved the state: %v", err)
+	}
+	if _, err := os.Stat(state + ".refused"); err == nil {
+		t.Error("what the key has not signed is kept as evidence")
+	}
+}
+
+func TestAWatchIsOfOneOrganization(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	w.looks(0, "the watch begins", server.Dir)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(server.Sandbox.Second.SessionToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.looks(2, "is of organization "+server.Sandbox.OrganizationID, server.Dir,
+		"--organization", server.Sandbox.Second.OrganizationID, "--session-token-file", token)
+	before := w.remembers()
+	if err := os.WriteFile(w.state, []byte(strings.Replace(before, "database", "databasf", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.looks(2, "--state: ", server.Dir)
+}
+
+// Two watches of one state would forget what the later one has seen.
+func TestAStateIsOfOneWatchAtATime(t *testing.T) {
+	t.Parallel()
+	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	server := testkit.Start(t, testkit.Options{})
+	w.looks(0, "the watch begins", server.Dir)
+	lock, err := os.OpenFile(w.state+".lock", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+	before := w.remembers()
+	w.looks(3, "another watch is at work with "+w.state, server.Dir)
+	if w.remembers() != before {
+		t.Error("it has looked all the same")
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	// What a killed watch was writing goes; a state that is a link stays one.
+	left := filepath.Join(filepath.Dir(w.state), ".state.123.tmp")
+	write(t, left, "half")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(w.state, link); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Pay(t, server.Partner(), "order-1")
+	(&watcher{t, link}).looks(0, "extends the", server.Dir)
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a killed watch's file is there still")
+	}
+	if target, err := os.Readlink(link); err != nil || target != w.state || w.remembers() == before {
+		t.Errorf("the link leads to %q (%v), and the state has moved: %v", target, err, w.remembers() != before)
+	}
+	w.looks(2, "--state: is empty", server.Dir, "--state", "")
+}
+
+// A server that does not answer is no server that lies.
+func TestAWatchAsksAgainWhereNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte(`{"data":{"signature":"eA=="}}`))
+	}))
+	t.Cleanup(stand.Close)
+	environment := append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, nowhere[2:]...)
+	r := testkit.Run(t, environment, "audit", "watch", "--state", filepath.Join(t.TempDir(), "state"), "--every", "1s",
+		"--url", stand.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
+	if r.Exit != 4 || asked.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
+		t.Errorf("exit %d after %d requests: %s", r.Exit, asked.Load(), r.Stderr)
+	}
+}
+
+func TestAWatchRefusesAServerThatSignsAndDoesNotProve(t *testing.T) {
+	t.Parallel()
+	const id = "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01"
+	secret, key, err := note.GenerateKey(rand.Reader, "mizan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size atomic.Int64
+	var turnedAway atomic.Bool
+	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/consistency") {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		if turnedAway.Load() && size.Load() > 5 {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if turnedAway.Load() {
+			size.Add(1)
+		}
+		text := fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(tlog.Tree{N: size.Load()}), id)
+		signed, err := note.Sign(&note.Note{Text: text}, signer)
+		if err != nil {
+			t.Error(err)
+		}
+		answer, err := json.Marshal(map[string]any{"data": map[string]any{"signature": signed}})
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(stand.Close)
+	state := filepath.Join(t.TempDir(), "state")
+	look := func(exit int, words string) {
+		t.Helper()
+		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, nowhere[2:]...), "audit", "watch", "--state", state,
+			"--url", stand.URL, "--organization", id, "--key", key)
+		if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
+			t.Errorf("exit %d, want %d: want %q in\n%s%s", r.Exit, exit, words, r.Stdout, r.Stderr)
+		}
+	}
+	size.Store(3)
+	look(0, "the watch begins")
+	size.Store(5)
+	look(4, "refused: the server signs 5 events and does not prove")
+	turnedAway.Store(true) // between the head and the proof
+	look(2, "422")
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// ReadFile reads a small file and refuses a large one.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return ReadAll(f, limit)
+}
+
+// ReadAll reads an open file to its end, up to a bound.
+func ReadAll(f *os.File, limit int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d bytes", f.Name(), limit)
+	}
+	return content, nil
+}
+
+// ReadFileOrStdin reads a file, or stdin for "-", up to a bound.
+func ReadFileOrStdin(path string, limit int64) ([]byte, error) {
+	if path == "-" {
+		return ReadAll(os.Stdin, limit)
+	}
+	return ReadFile(path, limit)
+}

@@ -1,0 +1,72 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"mizan/cmd/mizan/client"
+)
+
+// blocklistCommands are `mizan admin blocklist …`.
+type blocklistCommands struct {
+	List   listBlocks  `cmd:"" help:"List what is refused, the newest first."`
+	Show   showBlock   `cmd:"" help:"Show one entry."`
+	Create createBlock `cmd:"" help:"Refuse something from now on."`
+	Delete deleteBlock `cmd:"" help:"Refuse it no more."`
+}
+
+const blocklistPath = "/blocklist"
+
+type listBlocks struct {
+	Kind *string `name:"kind" placeholder:"KIND" help:"Only this kind."`
+	client.Paging
+}
+
+// Run is called by kong.
+func (c *listBlocks) Run(e *client.Command) error {
+	query := url.Values{}
+	if c.Kind != nil {
+		query.Set("kind", *c.Kind)
+	}
+	return e.List(client.Listing{Path: blocklistPath, Query: query, Columns: []string{"id", "kind", "value", "active", "updated_at"}}, c.Paging)
+}
+
+type showBlock struct {
+	ID client.ID `arg:"" help:"The entry."`
+}
+
+// Run is called by kong.
+func (c *showBlock) Run(e *client.Command) error { return e.Show(blocklistPath + "/" + string(c.ID)) }
+
+type createBlock struct {
+	Kind      string        `arg:"" help:"bin, card, email, phone, ip or country."`
+	Value     string        `arg:"" optional:"" help:"What to refuse; a card's number comes from a file."`
+	ValueFile client.Secret `name:"value-file" placeholder:"FILE" help:"What to refuse, in a file; - is stdin."`
+}
+
+// Validate is called by kong.
+func (c *createBlock) Validate() error {
+	switch {
+	case (c.Value == "") == (c.ValueFile.Text == ""):
+		return errors.New("give either a value or --value-file")
+	case c.Kind == "card" && c.Value != "":
+		return errors.New("a card's number is not taken from the command line, where everybody on the machine can read it: give --value-file")
+	}
+	return nil
+}
+
+// Run is called by kong.
+func (c *createBlock) Run(e *client.Command) error {
+	value := c.Value + c.ValueFile.Text // one of them is empty
+	return e.Write(http.MethodPost, blocklistPath, map[string]string{"kind": c.Kind, "value": value})
+}
+
+type deleteBlock struct {
+	ID client.ID `arg:"" help:"The entry."`
+}
+
+// Run is called by kong.
+func (c *deleteBlock) Run(e *client.Command) error {
+	return e.Write(http.MethodDelete, blocklistPath+"/"+string(c.ID), nil)
+}

@@ -1,0 +1,109 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/go-json-experiment/json"
+
+	"mizan/cmd/mizan/client"
+)
+
+// deliveryCommands are `mizan admin deliveries …`.
+type deliveryCommands struct {
+	List         listDeliveries `cmd:"" help:"List what merchants and operators were told, or are to be, the newest first."`
+	Show         showDelivery   `cmd:"" help:"Show one with its attempts."`
+	Replay       replayDelivery `cmd:"" help:"Have one tried once more, now."`
+	ReplayParked replayParked   `cmd:"" name:"replay-parked" help:"Have all tried once more that were given up for a terminal."`
+	Test         testDelivery   `cmd:"" help:"Send a notification that tells of nothing to a terminal's address, once."`
+}
+
+const deliveriesPath = "/deliveries"
+
+type listDeliveries struct {
+	Transaction *client.ID `name:"transaction" placeholder:"ID" help:"Only what tells of this transaction."`
+	Terminal    *client.ID `name:"terminal" placeholder:"ID" help:"Only what goes to this terminal's address."`
+	State       *string    `name:"state" placeholder:"STATE" help:"Only pending, delivered or parked."`
+	From        *string    `name:"from" placeholder:"TIME" help:"Only what happened then or later (RFC 3339)."`
+	To          *string    `name:"to" placeholder:"TIME" help:"Only what happened then or earlier (RFC 3339)."`
+	client.Paging
+}
+
+// Run is called by kong.
+func (c *listDeliveries) Run(e *client.Command) error {
+	query := url.Values{}
+	for name, said := range map[string]*string{
+		"transaction_id": (*string)(c.Transaction), "terminal_id": (*string)(c.Terminal), "state": c.State, "from": c.From, "to": c.To,
+	} {
+		if said != nil {
+			query.Set(name, *said)
+		}
+	}
+	return e.List(client.Listing{Path: deliveriesPath, Query: query, Columns: []string{
+		"event_id", "transaction_id", "terminal_id", "channel", "type", "state", "attempts", "next_at", "booked_at",
+	}}, c.Paging)
+}
+
+type showDelivery struct {
+	ID client.ID `arg:"" help:"Its event_id."`
+}
+
+// Run is called by kong.
+func (c *showDelivery) Run(e *client.Command) error {
+	return e.Show(deliveriesPath + "/" + string(c.ID))
+}
+
+type replayDelivery struct {
+	ID client.ID `arg:"" help:"Its event_id."`
+}
+
+// Run is called by kong.
+func (c *replayDelivery) Run(e *client.Command) error {
+	return e.Write(http.MethodPost, deliveriesPath+"/"+string(c.ID)+"/replay", nil)
+}
+
+type replayParked struct {
+	Terminal client.ID `name:"terminal" required:"" placeholder:"ID" json:"terminal_id" help:"Whose."`
+	From     *string   `name:"from" placeholder:"TIME" json:"from,omitzero" help:"Only what happened then or later (RFC 3339)."`
+	To       *string   `name:"to" placeholder:"TIME" json:"to,omitzero" help:"Only what happened then or earlier (RFC 3339)."`
+}
+
+// Run is called by kong.
+func (c *replayParked) Run(e *client.Command) error {
+	return e.Write(http.MethodPost, deliveriesPath+"/replay", *c)
+}
+
+type testDelivery struct {
+	Terminal client.ID `arg:"" help:"The terminal."`
+}
+
+// Run is called by kong. Nothing is stored of it, so it has no key: where the
+// connection breaks, a second test may be sent.
+func (c *testDelivery) Run(e *client.Command) error {
+	a, err := e.Send(client.Request{Method: http.MethodPost, Path: terminalPath + "/" + string(c.Terminal) + "/test-delivery"})
+	if err != nil {
+		return err
+	}
+	if err := e.ShowReply(a); err != nil {
+		return err
+	}
+	return acknowledged(e, a)
+}
+
+// acknowledged is the fault of an address that did not take a test delivery, so that a
+// script need not read the answer.
+func acknowledged(e *client.Command, a *client.Reply) error {
+	var body struct {
+		Data struct {
+			Delivered bool   `json:"delivered"`
+			Error     string `json:"error"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(a.Body, &body); err != nil {
+		return e.Failed("the answer is not the server's")
+	}
+	if !body.Data.Delivered {
+		return e.Failed("the address has not acknowledged: %s", body.Data.Error)
+	}
+	return nil
+}

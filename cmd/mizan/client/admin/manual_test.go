@@ -1,0 +1,74 @@
+package admin_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// manual is docs/cli.md.
+func manual(t *testing.T) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// TestTheManualsExamplesAreTrue runs all shell blocks of docs/cli.md as one
+// script, in a folder that looks as theirs does.
+func TestTheManualsExamplesAreTrue(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	server := testkit.Start(t, testkit.Options{})
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, place := range map[string]string{"data": server.Dir, filepath.Join("bin", "mizan"): testkit.Binary(t)} {
+		if err := os.Symlink(place, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks := regexp.MustCompile("(?ms)^```sh$(.*?)^```$").FindAllStringSubmatch(manual(t), -1)
+	if len(blocks) < 4 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	script := "set -e\n"
+	for _, block := range blocks {
+		script += block[1]
+	}
+	run := exec.Command(shell, "-c", script)
+	run.Dir = folder
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestTheManualHasEveryCommand holds the table of nouns and verbs against the
+// help, which is made from the commands themselves.
+func TestTheManualHasEveryCommand(t *testing.T) {
+	t.Parallel()
+	help := testkit.Run(t, nil, "admin", "--help")
+	commands := regexp.MustCompile(`(?m)^  admin ([a-z]+) ([a-z]+) `).FindAllStringSubmatch(help.Stdout, -1)
+	if len(commands) < 30 {
+		t.Fatalf("the help has %d commands:\n%s", len(commands), help.Stdout)
+	}
+	text := manual(t)
+	for _, c := range commands {
+		_, row, found := strings.Cut(text, "\n| `"+c[1]+"` | ")
+		row, _, _ = strings.Cut(row, "\n")
+		if !found || !regexp.MustCompile(`\b`+c[2]+`\b`).MatchString(row) {
+			t.Errorf("docs/cli.md does not name %s %s", c[1], c[2])
+		}
+	}
+}

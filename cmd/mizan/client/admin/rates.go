@@ -1,0 +1,35 @@
+package admin
+
+import (
+	"net/http"
+
+	"mizan/cmd/mizan/client"
+)
+
+// rateCommands are `mizan admin rates …`.
+type rateCommands struct {
+	List listRates `cmd:"" help:"List the rates, the newest pair first."`
+	Set  setRate   `cmd:"" help:"Set the rate of a pair, whether it has one or not."`
+}
+
+const ratesPath = "/rates"
+
+type listRates struct{ client.Paging }
+
+// Run is called by kong.
+func (c *listRates) Run(e *client.Command) error {
+	return e.List(client.Listing{Path: ratesPath, Columns: []string{"from", "to", "rate", "created_at", "updated_at"}}, c.Paging)
+}
+
+type setRate struct{ rateFields }
+
+type rateFields struct {
+	From string `arg:"" json:"from" help:"Currency."`
+	To   string `arg:"" json:"to" help:"Currency."`
+	Rate string `arg:"" json:"rate" help:"What one major unit of the first is worth in the second: a decimal number."`
+}
+
+// Run is called by kong.
+func (c *setRate) Run(e *client.Command) error {
+	return e.Write(http.MethodPut, ratesPath, c.rateFields)
+}

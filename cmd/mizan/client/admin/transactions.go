@@ -1,0 +1,54 @@
+package admin
+
+import "mizan/cmd/mizan/client"
+
+// transactionCommands are `mizan admin transactions …`.
+type transactionCommands struct {
+	List    listTransactions `cmd:"" help:"List a partner's transactions, the newest first."`
+	Show    showTransaction  `cmd:"" help:"Show one."`
+	Routing showRouting      `cmd:"" help:"Show which terminals one was offered to, in that order, and why."`
+}
+
+const transactionsPath = "/transactions"
+
+type listTransactions struct {
+	Partner client.PartnerNumber `name:"partner" required:"" placeholder:"N" help:"Whose."`
+	Status  *string              `name:"status" placeholder:"STATUS" help:"Only those of this status."`
+	Type    *string              `name:"type" placeholder:"TYPE" help:"Only payment or only payout."`
+	Env     *string              `name:"env" placeholder:"ENV" help:"prod or test; the server takes prod if absent."`
+	From    *string              `name:"from" placeholder:"TIME" help:"Only those started then or later (RFC 3339)."`
+	client.Paging
+}
+
+// Run is called by kong.
+func (c *listTransactions) Run(e *client.Command) error {
+	query := ofPartner(&c.Partner)
+	for name, said := range map[string]*string{"status": c.Status, "type": c.Type, "env": c.Env, "from": c.From} {
+		if said != nil {
+			query.Set(name, *said)
+		}
+	}
+	return e.List(client.Listing{Path: transactionsPath, Query: query, Columns: []string{
+		"id", "txid", "type", "status", "amount", "currency", "network", "env", "started", "error_code",
+	}}, c.Paging)
+}
+
+type showTransaction struct {
+	ID client.ID `arg:"" help:"The transaction."`
+}
+
+// Run is called by kong.
+func (c *showTransaction) Run(e *client.Command) error {
+	return e.Show(transactionsPath + "/" + string(c.ID))
+}
+
+type showRouting struct {
+	ID client.ID `arg:"" help:"The transaction."`
+}
+
+// Run is called by kong. The list is whole: it has no pages.
+func (c *showRouting) Run(e *client.Command) error {
+	return e.List(client.Listing{Path: transactionsPath + "/" + string(c.ID) + "/routing", Columns: []string{
+		"terminal_id", "name", "priority", "outcome", "reason", "at",
+	}}, client.Paging{})
+}

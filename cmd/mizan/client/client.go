@@ -1,0 +1,150 @@
+package client
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Bounds of one request.
+const (
+	answerBound = time.Minute // to the end of the answer
+	maxAnswer   = 64 << 20    // bytes
+	maxKey      = 255         // characters of an Idempotency-Key
+)
+
+var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+
+// basePath is what all paths of the administration begin with.
+const basePath = "/api/v1"
+
+// Client is the way to one server as one caller.
+type Client struct {
+	Base         string // scheme and host
+	token        string
+	organization string // empty: the server's only one
+	http         *http.Client
+}
+
+// Request is what is asked: a path below basePath. A body is JSON; nil: none. A
+// key makes it a write that may be sent twice.
+type Request struct {
+	Method, Path string
+	Query        url.Values
+	Body         []byte
+	Key          string
+}
+
+// Reply is an answer, read to its end.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	Resent bool // the first attempt had no answer
+}
+
+// Send sends a request, and once more if the connection broke: a read changes
+// nothing, and a write is known by its key. The error is why no whole answer came.
+func (c *Client) Send(r Request) (*Reply, error) {
+	a, err := c.sendOnce(r)
+	if err == nil || !broken(err) {
+		return a, err
+	}
+	if a, err = c.sendOnce(r); err != nil {
+		return nil, err
+	}
+	a.Resent = true
+	return a, nil
+}
+
+func (c *Client) sendOnce(r Request) (*Reply, error) {
+	address := c.Base + basePath + r.Path
+	if len(r.Query) > 0 {
+		address += "?" + r.Query.Encode()
+	}
+	var body io.Reader
+	if r.Body != nil {
+		body = bytes.NewReader(r.Body)
+	}
+	request, err := http.NewRequest(r.Method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	h := request.Header
+	h.Set("Authorization", "Bearer "+c.token)
+	h.Set("Accept", "application/json")
+	if c.organization != "" {
+		h.Set("X-Organization-Id", c.organization)
+	}
+	if r.Body != nil {
+		h.Set("Content-Type", "application/json")
+	}
+	if r.Key != "" {
+		h.Set("Idempotency-Key", r.Key)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, inner(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	a := &Reply{Status: response.StatusCode, Header: response.Header}
+	if a.Body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1)); err != nil {
+		return nil, err
+	}
+	if len(a.Body) > maxAnswer {
+		return nil, errTooLarge
+	}
+	return a, nil
+}
+
+// inner leaves out what net/http repeats of the request.
+func inner(err error) error {
+	var wrapped *url.Error
+	if !errors.As(err, &wrapped) {
+		return err
+	}
+	if wrapped.Timeout() {
+		return fmt.Errorf("no answer within %v: %w", answerBound, wrapped.Err)
+	}
+	return wrapped.Err
+}
+
+// broken tells whether the same request may do better on another connection: a
+// server that was not believed, was silent for so long or says so much will not.
+func broken(err error) bool {
+	var distrust *tls.CertificateVerificationError
+	var slow net.Error
+	return !errors.Is(err, errTooLarge) && !errors.As(err, &distrust) && !(errors.As(err, &slow) && slow.Timeout())
+}
+
+// WriteKey is the Idempotency-Key of a command's write.
+type WriteKey struct {
+	text  string
+	given bool // by the caller, who is repeating a write
+}
+
+// NewWriteKey is the key that the caller gave, or a fresh one.
+func NewWriteKey(flag *string) (WriteKey, error) {
+	if flag == nil {
+		fresh, err := uuid.NewRandom()
+		return WriteKey{text: fresh.String()}, err
+	}
+	key := *flag
+	if key == "" || len(key) > maxKey {
+		return WriteKey{}, fmt.Errorf("--idempotency-key: want 1 to %d characters", maxKey)
+	}
+	for _, r := range key {
+		if r < ' ' || r > '~' {
+			return WriteKey{}, errors.New("--idempotency-key: want printable ASCII characters")
+		}
+	}
+	return WriteKey{text: key, given: true}, nil
+}

@@ -1,0 +1,179 @@
+package client
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Streams are where a command prints: the server's data to Out, all other words
+// to Err. Both stay the caller's.
+type Streams struct {
+	Out io.Writer
+	Err io.Writer
+}
+
+// Command is one command under way.
+type Command struct {
+	Name    string // for example "partners create": what its errors begin with
+	Client  *Client
+	Streams *Streams
+	JSON    bool
+	Key     WriteKey
+}
+
+// Show asks for one thing and shows it.
+func (c *Command) Show(path string) error { return c.ShowWith(path, nil) }
+
+// ShowWith is read with parameters.
+func (c *Command) ShowWith(path string, query url.Values) error {
+	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
+	if err != nil {
+		return err
+	}
+	return c.ShowReply(a)
+}
+
+// Write changes something and shows what the server says of it. A body is
+// anything that encodes as a JSON object; nil: none.
+func (c *Command) Write(method, path string, body any) error {
+	r := Request{Method: method, Path: path, Key: c.Key.text}
+	if body != nil {
+		var err error
+		if r.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
+			return c.Misused("a file is not UTF-8") // the encoder's own words would quote it
+		}
+	}
+	a, err := c.Send(r)
+	if err != nil {
+		return err
+	}
+	if a.Header.Get("X-Idempotent-Replay") == "true" && !a.Resent {
+		c.Note("this was done before; shown is what it was answered then")
+	}
+	return c.ShowReply(a)
+}
+
+// Send sends a request; an answer that is no success is a fault.
+func (c *Command) Send(r Request) (*Reply, error) {
+	a, err := c.Client.Send(r)
+	switch {
+	case err != nil && r.Key != "":
+		return nil, c.Failed("%s: %v; if it was done is not known: repeat it with --idempotency-key '%s'", c.Client.Base, err, r.Key)
+	case err != nil:
+		return nil, c.Failed("%s: %v", c.Client.Base, err)
+	}
+	return c.Check(a)
+}
+
+// ShowReply prints the thing that an answer holds: its data, or all of it where
+// the protocol shows it bare. No content: nothing.
+func (c *Command) ShowReply(a *Reply) error {
+	if a.Status == http.StatusNoContent {
+		return nil
+	}
+	body, err := ParseObject(a.Body)
+	if err != nil {
+		return c.Failed("the answer is not the server's: %v", err)
+	}
+	thing := body
+	if data, there := body.Value("data"); there {
+		if thing, err = ParseObject(data); err != nil {
+			return c.Failed("the answer is not the server's: %v", err)
+		}
+	}
+	out := c.newPrinter(nil)
+	out.one(thing)
+	return out.end()
+}
+
+// Paging are the flags of every list.
+type Paging struct {
+	All    bool    `name:"all" help:"All pages, not only one."`
+	Limit  *int    `name:"limit" placeholder:"N" help:"Rows of a page; the server has a bound for it."`
+	Cursor *string `name:"cursor" placeholder:"CURSOR" help:"Go on after the page that ended with this."`
+}
+
+// Bounds of --all.
+const (
+	wholePage = 100     // rows of a page, which every list grants
+	MaxPages  = 1 << 24 // a server that never ends is a fault
+)
+
+// Listing is what a list is asked for and which members its table shows.
+type Listing struct {
+	Path    string
+	Query   url.Values
+	Columns []string
+}
+
+// List shows a page, or all of them.
+func (c *Command) List(l Listing, p Paging) error {
+	query := l.Query
+	if query == nil {
+		query = url.Values{}
+	}
+	switch {
+	case p.Limit != nil:
+		query.Set("limit", strconv.Itoa(*p.Limit))
+	case p.All:
+		query.Set("limit", strconv.Itoa(wholePage))
+	}
+	if p.Cursor != nil {
+		query.Set("cursor", *p.Cursor)
+	}
+	out := c.newPrinter(l.Columns)
+	for range MaxPages {
+		next, err := c.listPage(l.Path, query, out)
+		if err != nil {
+			_ = out.end() // what came before the fault is true
+			return err
+		}
+		if next != "" && !p.All {
+			err := out.end()
+			c.Note("there is more: --all, or --cursor '%s'", next)
+			return err
+		}
+		if next == "" {
+			return out.end()
+		}
+		if next == query.Get("cursor") {
+			break
+		}
+		query.Set("cursor", next)
+	}
+	_ = out.end()
+	return c.Failed("the list does not end: the server gives the same page again")
+}
+
+// listPage prints one page and is the cursor of the next one; empty: there is none.
+func (c *Command) listPage(path string, query url.Values, out *printer) (next string, err error) {
+	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
+	if err != nil {
+		return "", err
+	}
+	var body struct {
+		Data   []jsontext.Value `json:"data"`
+		Cursor struct {
+			Value *string `json:"cursor_value"`
+		} `json:"cursor"`
+	}
+	if err := json.Unmarshal(a.Body, &body); err != nil || body.Data == nil {
+		return "", c.Failed("the answer is not a list of the server's")
+	}
+	for _, value := range body.Data {
+		r, err := ParseObject(value)
+		if err != nil {
+			return "", c.Failed("the answer is not a list of the server's: %v", err)
+		}
+		out.row(r)
+	}
+	if body.Cursor.Value != nil {
+		next = *body.Cursor.Value
+	}
+	return next, nil
+}

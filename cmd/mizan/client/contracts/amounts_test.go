@@ -1,0 +1,47 @@
+package contracts_test
+
+import (
+	"testing"
+
+	"mizan/cmd/mizan/client/contracts"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// TestTheStatementKnowsEveryAmount holds the client's list of amounts, and its
+// currencies, against what contracts have.
+func TestTheStatementKnowsEveryAmount(t *testing.T) {
+	seen := make(map[string]bool)
+	var look func(table *schema.Table)
+	look = func(table *schema.Table) {
+		for _, c := range table.Columns {
+			if c.Place == schema.Hidden {
+				continue
+			}
+			amount := c.Kind == schema.KindAmount || c.Kind == schema.KindSigned
+			if known, told := seen[c.Name]; told && known != amount {
+				t.Errorf("%s is an amount in one place and none in another", c.Name)
+			}
+			seen[c.Name] = amount
+			if contracts.IsAmount(c.Name) != amount {
+				t.Errorf("%s: the statement takes it for an amount: %t, it is one: %t", c.Name, !amount, amount)
+			}
+			if c.Of != nil {
+				look(c.Of)
+			}
+		}
+	}
+	for _, p := range contract.Products {
+		look(p.Columns)
+	}
+	if len(seen) < 100 {
+		t.Errorf("only %d columns were looked at", len(seen))
+	}
+	for currency := range contract.Currencies {
+		asset := money.Asset{Currency: currency, Env: money.Prod}
+		if want, resolved := asset.Scale(); !resolved || contracts.Decimals(string(currency)) != int(want) {
+			t.Errorf("%s has %d decimals for the statement, and %d for the ledger", currency, contracts.Decimals(string(currency)), want)
+		}
+	}
+}

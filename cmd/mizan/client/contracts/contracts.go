@@ -1,0 +1,158 @@
+package contracts
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/cmd/mizan/client"
+)
+
+// Commands are `mizan contracts …` for kong: what the people of an
+// organization read of its contracts. They come with a session's token, not with the
+// administration's. Running one needs a *Streams among kong's bindings; the error is a
+// *Fault, or the stream's own where the output could not be written.
+type Commands struct {
+	client.ContractFlags
+
+	Show showContract `cmd:"" help:"Show a contract as a statement: its record, its schedule and its entries."`
+}
+
+// ContractCommand is a command of contracts under way; kong hands it to Run.
+type ContractCommand struct{ client.Command }
+
+// ProvideCommand gives kong what a command's Run takes.
+func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*ContractCommand, error) {
+	e := &ContractCommand{client.Command{Name: "contracts " + k.Selected().Name, Streams: s}}
+	if slices.ContainsFunc(k.Args, func(said string) bool { return !utf8.ValidString(said) }) {
+		return nil, e.Misused("an argument is not UTF-8")
+	}
+	var err error
+	if e.Client, err = c.Open(); err != nil {
+		return nil, e.Misused("%v", err)
+	}
+	return e, nil
+}
+
+type showContract struct {
+	ID client.ID `arg:"" help:"The contract, of either reading."`
+}
+
+// places are the addresses that a contract may have. Its id says nothing of them.
+var places = []string{
+	"/pfp/certificate-issues/", "/pfp/managed-investments/", "/pfp/leases/", "/pfp/partnerships/", "/pfp/investment-deposits/",
+	"/pfp/instalment-sales/", "/pfp/safekeeping-deposits/",
+	"/baas/islamic-banking/sukuk/", "/baas/islamic-banking/mudaraba/", "/baas/islamic-banking/ijara/", "/baas/islamic-banking/musharaka/",
+	"/baas/islamic-banking/murabaha/", "/baas/islamic-banking/wadiah/",
+}
+
+// Run is called by kong.
+func (c *showContract) Run(e *ContractCommand) error {
+	place, found, err := e.find(string(c.ID))
+	if err != nil {
+		return err
+	}
+	entries, err := e.entries(place + "/entries")
+	if err != nil {
+		return err
+	}
+	out := new(bytes.Buffer)
+	if err := writeStatement(out, place, found, entries); err != nil {
+		return e.Failed("the answer is not the server's: %v", err)
+	}
+	_, err = e.Streams.Out.Write(out.Bytes())
+	return err
+}
+
+// find looks for the contract at each address. Where the organization has no module,
+// or the session may not look, there may be others.
+func (e *ContractCommand) find(id string) (place string, contract client.Object, err error) {
+	var refusal error
+	for _, base := range places {
+		a, err := e.Client.Send(client.Request{Method: http.MethodGet, Path: base + id})
+		if err != nil {
+			return "", client.Object{}, e.Failed("%s: %v", e.Client.Base, err)
+		}
+		switch a.Status {
+		case http.StatusNotFound:
+			continue
+		case http.StatusForbidden:
+			_, refusal = e.Check(a)
+			continue
+		}
+		if _, err := e.Check(a); err != nil {
+			return "", client.Object{}, err
+		}
+		contract, err := dataOf(a.Body)
+		if err != nil {
+			return "", client.Object{}, e.Failed("the answer is not the server's: %v", err)
+		}
+		return base + id, contract, nil
+	}
+	if refusal != nil {
+		e.Note("not every address could be asked")
+		return "", client.Object{}, refusal
+	}
+	return "", client.Object{}, e.Misused("no such contract")
+}
+
+// dataOf is the thing in an answer {data: …}.
+func dataOf(body []byte) (client.Object, error) {
+	whole, err := client.ParseObject(body)
+	if err != nil {
+		return client.Object{}, err
+	}
+	data, _ := whole.Value("data")
+	return client.ParseObject(data)
+}
+
+// entryPage is how many entries are asked for at once.
+const entryPage = "500"
+
+// entries are all entries of a contract, the oldest first.
+func (e *ContractCommand) entries(path string) (all []statedEntry, err error) {
+	query := url.Values{"limit": {entryPage}}
+	for range client.MaxPages {
+		a, err := e.Send(client.Request{Method: http.MethodGet, Path: path, Query: query})
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			Data   []statedEntry `json:"data"`
+			Cursor struct {
+				Value *string `json:"cursor_value"`
+			} `json:"cursor"`
+		}
+		if err := json.Unmarshal(a.Body, &page); err != nil || page.Data == nil {
+			return nil, e.Failed("the answer is not a list of the server's")
+		}
+		all = append(all, page.Data...)
+		if page.Cursor.Value == nil || *page.Cursor.Value == query.Get("cursor") {
+			slices.Reverse(all)
+			return all, nil
+		}
+		query.Set("cursor", *page.Cursor.Value)
+	}
+	return nil, e.Failed("the list does not end: the server gives the same page again")
+}
+
+// statedEntry is what a statement needs of an entry.
+type statedEntry struct {
+	Seq      jsontext.Value `json:"seq"`
+	Event    string         `json:"event"`
+	Date     string         `json:"effective_date"`
+	Postings []struct {
+		Account string `json:"account"`
+		Side    string `json:"side"`
+		Amount  string `json:"amount"`
+		Asset   struct {
+			Currency string `json:"currency"`
+		} `json:"asset"`
+	} `json:"postings"`
+}

@@ -1,0 +1,350 @@
+package contracts
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/cmd/mizan/client"
+)
+
+// sheet is a table under way: cells, and which of its columns are on the right.
+type sheet struct {
+	right map[int]bool
+	rows  [][]string
+}
+
+func (s *sheet) row(cells ...string) { s.rows = append(s.rows, cells) }
+
+// write aligns the cells, two spaces apart, and prints them with an indent.
+func (s *sheet) write(out *bytes.Buffer, indent string) {
+	var widths []int
+	for _, row := range s.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range s.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if s.right[i] {
+				line.WriteString(gap + cell)
+			} else {
+				line.WriteString(cell + gap)
+			}
+			line.WriteString("  ")
+		}
+		out.WriteString(strings.TrimRight(indent+line.String(), " ") + "\n")
+	}
+}
+
+// headed are the members that the statement's head has shown.
+var headed = set("id product_type organization_id contract_number status env currency")
+
+// writeStatement prints a contract for people: what it is, its record, what was
+// reported and what is to be paid as tables, and what it has moved. The error is about
+// an answer that is not the server's.
+func writeStatement(out *bytes.Buffer, place string, contract client.Object, entries []statedEntry) error {
+	currency := said(&contract, "currency")
+	name := strings.Split(strings.Trim(place, "/"), "/")
+	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", said(&contract, "contract_number"), name[len(name)-2], said(&contract, "status"))
+	_, _ = fmt.Fprintf(out, "%s  env %s  amounts in %s, and beside them in minor units: 1 %s = %d\n\n",
+		said(&contract, "id"), said(&contract, "env"), currency, currency, power(Decimals(currency)))
+	out.WriteString("RECORD\n")
+	record := &sheet{right: map[int]bool{1: true, 2: true}}
+	var tables []client.Member
+	for _, m := range contract.Members {
+		if headed[m.Name] {
+			continue
+		}
+		add := appendMember
+		if m.Name == "metadata" && m.Value.Kind() == '{' {
+			add = reports[name[len(name)-2]].appendMetadata
+		}
+		nested, err := add(record, m, currency)
+		if err != nil {
+			return err
+		}
+		tables = append(tables, nested...)
+	}
+	writeRecord(out, record)
+	for _, table := range tables {
+		if err := writeRows(out, table, currency); err != nil {
+			return err
+		}
+	}
+	writeEntries(out, entries)
+	return nil
+}
+
+func power(digits int) int {
+	n := 1
+	for range digits {
+		n *= 10
+	}
+	return n
+}
+
+func said(r *client.Object, name string) string {
+	value, _ := r.Value(name)
+	return client.Text(value)
+}
+
+// text is a value without its quotes: an amount's digits.
+func text(value jsontext.Value) string {
+	if value.Kind() == '"' {
+		unquoted, err := jsontext.AppendUnquote(nil, value)
+		if err == nil {
+			return string(unquoted)
+		}
+	}
+	return value.String()
+}
+
+// appendMember adds a member to the record; lists of rows come back, to be tables.
+func appendMember(s *sheet, m client.Member, currency string) (tables []client.Member, err error) {
+	switch kind := m.Value.Kind(); {
+	case kind == '[':
+		if _, simple := client.Scalars(m.Value); !simple {
+			return []client.Member{m}, nil
+		}
+		if listed := client.Text(m.Value); listed != client.Nothing {
+			s.row(client.Printable(m.Name), "", "", listed)
+		}
+	case kind == '{':
+		inner, err := client.ParseObject(m.Value)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range inner.Members {
+			part.Name = m.Name + "." + part.Name
+			nested, err := appendMember(s, part, currency)
+			if err != nil {
+				return nil, err
+			}
+			tables = append(tables, nested...)
+		}
+	case kind == 'n':
+	case isAmount(m):
+		s.row(client.Printable(m.Name), major(text(m.Value), currency), text(m.Value), "")
+	default:
+		s.row(client.Printable(m.Name), "", "", client.Text(m.Value))
+	}
+	return tables, nil
+}
+
+// report are the keys of metadata that the service writes of a product, each with the
+// members of what it holds; none: a text.
+type report map[string]map[string]bool
+
+// reports are those of the products, by their names in addresses.
+var reports = func() map[string]report {
+	issue := report{"default_reason": nil}
+	investment := report{
+		"losses":           set("date loss_amount new_value"),
+		"final_settlement": set("returned_to_bank total_profit total_loss variance"),
+	}
+	venture := report{"rejection_reason": nil, "last_loss": set("amount bank_share customer_share date")}
+	return map[string]report{
+		"certificate-issues": issue, "sukuk": issue, "managed-investments": investment, "mudaraba": investment,
+		"partnerships": venture, "musharaka": venture,
+		"investment-deposits": {"early_withdrawal": set("penalty_amount penalty_percent final_value")},
+	}
+}()
+
+// appendMetadata adds what the service has put into metadata as it adds all else, and
+// what somebody has sent as the JSON that it is: nobody but they knows what it means.
+func (own report) appendMetadata(s *sheet, m client.Member, currency string) (tables []client.Member, err error) {
+	inner, err := client.ParseObject(m.Value)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range inner.Members {
+		name := m.Name + "." + part.Name
+		if !own.holds(part) {
+			s.row(client.Printable(name), "", "", client.Printable(string(part.Value)))
+			continue
+		}
+		nested, err := appendMember(s, client.Member{Name: name, Value: part.Value}, currency)
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, nested...)
+	}
+	return tables, nil
+}
+
+// holds tells whether a member of metadata is one of the service's, by its name and
+// its form: until there is something to report, what was sent may have the name.
+func (own report) holds(part client.Member) bool {
+	known, named := own[part.Name]
+	if !named || known == nil {
+		return named && part.Value.Kind() == '"'
+	}
+	rows := []client.Object{{}}
+	var err error
+	switch part.Value.Kind() {
+	case '{':
+		rows[0], err = client.ParseObject(part.Value)
+	case '[':
+		rows, err = rowsOf(part.Value)
+	default:
+		return false
+	}
+	for _, row := range rows {
+		for _, m := range row.Members {
+			known := known[m.Name] && (m.Value.Kind() == '"' || m.Value.Kind() == '0')
+			if !known {
+				return false
+			}
+		}
+		if row.Members == nil {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// asSent are the members that hold whatever somebody sent, beside metadata.
+var asSent = set("ownership_documents asset_specifications")
+
+// holdsAmounts tells whether members of the name inside another one may be amounts of
+// the contract.
+func holdsAmounts(of string) bool {
+	first, _, _ := strings.Cut(of, ".")
+	return !asSent[first]
+}
+
+// isAmount tells whether a member is an amount, by its name inside the contract.
+func isAmount(m client.Member) bool {
+	of, last := "", m.Name
+	if dot := strings.LastIndexByte(m.Name, '.'); dot >= 0 {
+		of, last = m.Name[:dot], m.Name[dot+1:]
+	}
+	digits := strings.TrimPrefix(text(m.Value), "-")
+	return IsAmount(last) && holdsAmounts(of) && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// writeRecord prints amounts, texts and dates in one column of values: amounts are
+// aligned by their points, and their minor units stand beside them.
+func writeRecord(out *bytes.Buffer, s *sheet) {
+	values := &sheet{}
+	width := 0
+	for _, row := range s.rows {
+		width = max(width, utf8.RuneCountInString(row[1]))
+	}
+	for _, row := range s.rows {
+		if row[3] != "" {
+			values.row(row[0], row[3])
+			continue
+		}
+		gap := strings.Repeat(" ", width-utf8.RuneCountInString(row[1]))
+		values.row(row[0], gap+row[1]+"  ("+row[2]+")")
+	}
+	values.write(out, "  ")
+}
+
+// writeRows prints a list as a table. Each amount has a column in major units and one in
+// minor units. What is empty may be left out of a row, so the columns are those of all
+// rows; an element that is no object stands in the first one.
+func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
+	rows, err := rowsOf(list.Value)
+	if err != nil {
+		return err
+	}
+	var names, head []string
+	table := &sheet{right: make(map[int]bool)}
+	amount := func(name string) bool { return IsAmount(name) && holdsAmounts(list.Name) }
+	for _, row := range rows {
+		for _, m := range row.Members {
+			if slices.Contains(names, m.Name) {
+				continue
+			}
+			names = append(names, m.Name)
+			head = append(head, client.Printable(m.Name))
+			if amount(m.Name) {
+				table.right[len(head)-1], table.right[len(head)] = true, true
+				head = append(head, "(minor)")
+			}
+		}
+	}
+	if len(head) > 0 {
+		table.row(head...)
+	}
+	for _, row := range rows {
+		if row.Members == nil {
+			table.row(client.Text(row.Raw))
+			continue
+		}
+		var cells []string
+		for _, name := range names {
+			value, _ := row.Value(name)
+			switch {
+			case !amount(name):
+				cells = append(cells, client.Text(value))
+			case client.Text(value) == client.Nothing:
+				cells = append(cells, client.Nothing, "")
+			default:
+				cells = append(cells, major(text(value), currency), text(value))
+			}
+		}
+		table.row(cells...)
+	}
+	out.WriteString("\n" + strings.ToUpper(strings.ReplaceAll(client.Printable(list.Name), "_", " ")) + "\n")
+	table.write(out, "  ")
+	return nil
+}
+
+// rowsOf are the elements of a list; those that are no objects have no members.
+func rowsOf(list jsontext.Value) (rows []client.Object, err error) {
+	d := jsontext.NewDecoder(bytes.NewReader(list))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() != ']' {
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		row := client.Object{Raw: value.Clone()}
+		if value.Kind() == '{' {
+			if row, err = client.ParseObject(value); err != nil {
+				return nil, err
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// writeEntries prints what the contract has moved, a line a posting.
+func writeEntries(out *bytes.Buffer, entries []statedEntry) {
+	out.WriteString("\nENTRIES\n")
+	if len(entries) == 0 {
+		out.WriteString("  none\n")
+		return
+	}
+	table := &sheet{right: map[int]bool{4: true, 5: true, 6: true}}
+	table.row("date", "seq", "event", "account", "debit", "credit", "(minor)")
+	for _, e := range entries {
+		date, seq, event := client.Printable(e.Date), client.Printable(e.Seq.String()), client.Printable(e.Event)
+		for _, p := range e.Postings {
+			amount := major(p.Amount, p.Asset.Currency)
+			debit, credit := amount, ""
+			if p.Side != "debit" {
+				debit, credit = "", amount
+			}
+			table.row(date, seq, event, client.Printable(p.Account), debit, credit, client.Printable(p.Amount))
+			date, seq, event = "", "", ""
+		}
+	}
+	table.write(out, "  ")
+}

@@ -1,0 +1,204 @@
+package client
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+)
+
+// standardURL is where `mizan serve` listens if nobody says otherwise.
+const standardURL = "https://127.0.0.1:8443"
+
+// Bounds of the files that say how to connect.
+const (
+	maxSmallFile = 64 << 10 // a token, sandbox.json
+	maxAuthority = 1 << 20
+	maxToken     = 4096
+)
+
+// AdminFlags are the flags that say which server, and as whom. A flag wins over
+// the sandbox's file, which was named for this very command, and that over the
+// environment. The environment is read in setting: kong would quote a bad value.
+type AdminFlags struct {
+	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
+	TokenFile    *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
+	CAFile       *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
+	Organization *string `name:"organization" placeholder:"ID" help:"The organization; may be absent where there is only one ($MIZAN_ORGANIZATION)."`
+	Sandbox      string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
+}
+
+// sandboxFile is what the commands need of sandbox.json.
+type sandboxFile struct {
+	BaseURL        string `json:"base_url"`
+	CAFile         string `json:"ca_file"`
+	AdminToken     string `json:"admin_token"`
+	SessionToken   string `json:"session_token"`
+	AuditorToken   string `json:"auditor_token"`
+	OrganizationID string `json:"organization_id"`
+}
+
+// Open resolves the flags. Nothing is connected yet; errors are the caller's.
+func (c *AdminFlags) Open() (*Client, error) {
+	box, err := readSandbox(c.Sandbox)
+	if err != nil {
+		return nil, err
+	}
+	base, err := baseOf(firstOf(c.URL, box.BaseURL, "MIZAN_URL", standardURL))
+	if err != nil {
+		return nil, err
+	}
+	d := &Client{Base: base}
+	if d.token, err = c.token(box.AdminToken); err != nil {
+		return nil, err
+	}
+	d.organization = firstOf(c.Organization, box.OrganizationID, "MIZAN_ORGANIZATION", "")
+	if d.organization != "" && !isID(d.organization) {
+		return nil, fmt.Errorf("--organization: %q is not a UUID", d.organization)
+	}
+	trust, err := trusted(firstOf(c.CAFile, box.CAFile, "MIZAN_CA_FILE", ""))
+	if err != nil {
+		return nil, err
+	}
+	d.http = newHTTPClient(trust)
+	return d, nil
+}
+
+// newHTTPClient connects: it follows no redirect, which could lead a token elsewhere.
+func newHTTPClient(trust *tls.Config) *http.Client {
+	return &http.Client{
+		Timeout:       answerBound,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, ForceAttemptHTTP2: true},
+	}
+}
+
+// firstOf is the first that somebody gave: flag, sandbox's file, environment.
+func firstOf(flag *string, sandbox, variable, standard string) string {
+	if flag != nil {
+		return *flag
+	}
+	if sandbox != "" {
+		return sandbox
+	}
+	if said := os.Getenv(variable); said != "" {
+		return said
+	}
+	return standard
+}
+
+// token is the administration's token. No error ever quotes it.
+func (c *AdminFlags) token(sandbox string) (string, error) {
+	said, origin := os.Getenv("MIZAN_ADMIN_TOKEN"), "MIZAN_ADMIN_TOKEN"
+	switch {
+	case c.TokenFile != nil:
+		content, err := readFile(*c.TokenFile, maxSmallFile)
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		said, origin = string(content), "--token-file"
+	case c.Sandbox != "":
+		said, origin = sandbox, "--sandbox"
+	case said == "":
+		return "", errors.New("there is no admin token: give --token-file, MIZAN_ADMIN_TOKEN or --sandbox")
+	}
+	return tokenIn(said, origin)
+}
+
+// tokenIn is the token that a text is, without the white space around it.
+func tokenIn(said, origin string) (string, error) {
+	said = strings.TrimSpace(said)
+	if said == "" || len(said) > maxToken || strings.ContainsFunc(said, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s: holds no token", origin)
+	}
+	return said, nil
+}
+
+// readSandbox reads sandbox.json, which may be named by its folder. Without a
+// name there is none.
+func readSandbox(path string) (box sandboxFile, err error) {
+	if path == "" {
+		return box, nil
+	}
+	if stat, err := os.Stat(path); err == nil && stat.IsDir() {
+		path = filepath.Join(path, "sandbox.json")
+	}
+	content, err := readFile(path, maxSmallFile)
+	if err != nil {
+		return box, fmt.Errorf("--sandbox: %w", err)
+	}
+	// The decoder's own error would quote the file.
+	if json.Unmarshal(content, &box) != nil || box.BaseURL == "" || box.AdminToken == "" {
+		return sandboxFile{}, fmt.Errorf("--sandbox: %s is not a sandbox.json with base_url and admin_token", path)
+	}
+	return box, nil
+}
+
+// baseOf checks an address: the token is only sent where nobody on the way can
+// read it.
+func baseOf(said string) (string, error) {
+	u, err := url.Parse(said)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != "" {
+		return "", errors.New("--url: want https://HOST[:PORT], without a path")
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		return "", fmt.Errorf("--url: %s://%s: want https; plain http is for loopback only", u.Scheme, u.Host)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// trusted is whom to believe; without a file the system's authorities.
+func trusted(path string) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if path == "" {
+		return c, nil
+	}
+	content, err := readFile(path, maxAuthority)
+	if err != nil {
+		return nil, fmt.Errorf("--ca-file: %w", err)
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(content) {
+		return nil, fmt.Errorf("--ca-file: %s holds no certificate", path)
+	}
+	return c, nil
+}
+
+// readFile reads a file, or stdin for "-", up to a bound.
+func readFile(path string, bound int) ([]byte, error) {
+	f := os.Stdin
+	if path != "-" {
+		var err error
+		if f, err = os.Open(path); err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+	}
+	content, err := io.ReadAll(io.LimitReader(f, int64(bound)+1))
+	if err == nil && len(content) > bound {
+		err = fmt.Errorf("%s is larger than %d bytes", path, bound)
+	}
+	return content, err
+}
+
+// isID tells whether text is a UUID in its usual form.
+func isID(text string) bool {
+	const usual = 36
+	_, err := uuid.Parse(text)
+	return err == nil && len(text) == usual
+}

@@ -1,0 +1,129 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/go-json-experiment/json"
+)
+
+// LedgerFlags say which server, and as whom, for commands of others that read an
+// organization's ledger. They come with a session's token, of role auditor or
+// admin.
+type LedgerFlags struct {
+	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
+	TokenFile    *string `name:"session-token-file" placeholder:"FILE" help:"File with a session's token; - is stdin ($MIZAN_SESSION_TOKEN has the token itself)."`
+	CAFile       *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
+	Organization *string `name:"organization" placeholder:"ID" help:"The session's organization; may be absent where there is only one ($MIZAN_ORGANIZATION)."`
+	Sandbox      string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
+}
+
+// Ledger is the way to one organization's ledger on one server.
+type Ledger struct{ Command }
+
+// Open resolves the flags; nothing is connected yet. The name is the command's:
+// its errors begin with it. The error is a *Fault.
+func (f *LedgerFlags) Open(name string, s *Streams) (*Ledger, error) {
+	l := &Ledger{Command{Name: name, Streams: s}}
+	var err error
+	if l.Client, err = f.client(); err != nil {
+		return nil, l.Misused("%v", err)
+	}
+	return l, nil
+}
+
+func (f *LedgerFlags) client() (*Client, error) {
+	box, err := readSandbox(f.Sandbox)
+	if err != nil {
+		return nil, err
+	}
+	base, err := baseOf(firstOf(f.URL, box.BaseURL, "MIZAN_URL", standardURL))
+	if err != nil {
+		return nil, err
+	}
+	d := &Client{Base: base, organization: firstOf(f.Organization, box.OrganizationID, "MIZAN_ORGANIZATION", "")}
+	if (d.organization != "" || f.Organization != nil) && !isID(d.organization) {
+		return nil, fmt.Errorf("--organization: %q is not a UUID", d.organization)
+	}
+	if d.token, err = f.token(box.AuditorToken); err != nil {
+		return nil, err
+	}
+	trust, err := trusted(firstOf(f.CAFile, box.CAFile, "MIZAN_CA_FILE", ""))
+	if err != nil {
+		return nil, err
+	}
+	d.http = newHTTPClient(trust)
+	return d, nil
+}
+
+// token is a session's token. No error ever quotes it.
+func (f *LedgerFlags) token(sandbox string) (string, error) {
+	switch {
+	case f.TokenFile != nil:
+		content, err := readFile(*f.TokenFile, maxSmallFile)
+		if err != nil {
+			return "", fmt.Errorf("--session-token-file: %w", err)
+		}
+		return tokenIn(string(content), "--session-token-file")
+	case f.Sandbox != "":
+		return tokenIn(sandbox, "--sandbox")
+	}
+	said := os.Getenv("MIZAN_SESSION_TOKEN")
+	if said == "" {
+		return "", errors.New("there is no session token: give --session-token-file, MIZAN_SESSION_TOKEN or --sandbox")
+	}
+	return tokenIn(said, "MIZAN_SESSION_TOKEN")
+}
+
+// NamedOrganization is the organization's id as it was given; empty: it was not.
+func (l *Ledger) NamedOrganization() string { return l.Client.organization }
+
+// SetOrganization names the organization where the flags did not.
+func (l *Ledger) SetOrganization(organization string) { l.Client.organization = organization }
+
+// Organization is the organization's id: as it was given, else the session's on a
+// server that has no other one. The error is a *Fault, as Get's.
+func (l *Ledger) Organization() (string, error) {
+	if l.Client.organization != "" {
+		return l.Client.organization, nil
+	}
+	a, err := l.Client.Send(Request{Method: http.MethodGet, Path: "/sessions/current"})
+	if err != nil {
+		return "", l.Failed("%s: %v", l.Client.Base, err)
+	}
+	if a.Status == http.StatusUnauthorized {
+		return "", l.Misused("the session is not valid, or the server has several organizations: --organization says which")
+	}
+	if a, err = l.Check(a); err != nil {
+		return "", err
+	}
+	var said struct {
+		Data struct {
+			Organization string `json:"organization_id"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(a.Body, &said); err != nil || !isID(said.Data.Organization) {
+		return "", l.Failed("/sessions/current: the answer is not the server's")
+	}
+	l.Client.organization = said.Data.Organization
+	return l.Client.organization, nil
+}
+
+// Get reads the answer of a path below /api/v1. The error is a *Fault: of code 1
+// where no usable answer came, of code 2 where the server refused.
+func (l *Ledger) Get(path string, query url.Values) ([]byte, error) {
+	if _, err := l.Organization(); err != nil {
+		return nil, err
+	}
+	a, err := l.Client.Send(Request{Method: http.MethodGet, Path: path, Query: query})
+	if err != nil {
+		return nil, l.Failed("%s: %v", l.Client.Base, err)
+	}
+	if a, err = l.Check(a); err != nil {
+		return nil, err
+	}
+	return a.Body, nil
+}

@@ -1,0 +1,167 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Object is a JSON object; its members are in the server's order.
+type Object struct {
+	Raw     jsontext.Value
+	Members []Member
+}
+
+type Member struct {
+	Name  string
+	Value jsontext.Value
+}
+
+// ParseObject reads an object. It keeps no reference to raw.
+func ParseObject(raw []byte) (Object, error) {
+	r := Object{Raw: bytes.Clone(raw)}
+	if err := r.Raw.Compact(); err != nil {
+		return Object{}, errors.New("no JSON")
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(r.Raw))
+	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
+		return Object{}, errors.New("no JSON object")
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return Object{}, err
+		}
+		m := Member{Name: name.String()}
+		value, err := d.ReadValue()
+		if err != nil {
+			return Object{}, err
+		}
+		m.Value = value.Clone()
+		r.Members = append(r.Members, m)
+	}
+	return r, nil
+}
+
+// Value is a member's value.
+func (r *Object) Value(name string) (jsontext.Value, bool) {
+	for _, m := range r.Members {
+		if m.Name == name {
+			return m.Value, true
+		}
+	}
+	return nil, false
+}
+
+// Nothing is how a table shows what is absent, null or empty.
+const Nothing = "-"
+
+// Text is a value as people read it.
+func Text(value jsontext.Value) string {
+	text := value.String()
+	switch value.Kind() {
+	case '"':
+		unquoted, err := jsontext.AppendUnquote(nil, value)
+		if err != nil {
+			return Printable(text)
+		}
+		text = string(unquoted)
+	case '[':
+		if list, simple := Scalars(value); simple {
+			text = strings.Join(list, ",")
+		}
+	case 'n', 0:
+		text = ""
+	}
+	if text == "" {
+		return Nothing
+	}
+	return Printable(text)
+}
+
+// Scalars are the elements of a list that holds no list and no object.
+func Scalars(list jsontext.Value) (elements []string, simple bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(list))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, false
+	}
+	for d.PeekKind() != ']' {
+		value, err := d.ReadValue()
+		if err != nil || value.Kind() == '[' || value.Kind() == '{' {
+			return nil, false
+		}
+		elements = append(elements, Text(value))
+	}
+	return elements, true
+}
+
+// tableBlock is after how many rows a table's columns are measured anew: what it
+// prints is not kept in memory for ever.
+const tableBlock = 10_000
+
+// printer prints things to stdout: a JSON object a line, or a table.
+type printer struct {
+	json    bool
+	columns []string
+	out     *bufio.Writer
+	table   *tabwriter.Writer
+	rows    int
+}
+
+func (c *Command) newPrinter(columns []string) *printer {
+	out := bufio.NewWriter(c.Streams.Out)
+	return &printer{json: c.JSON, columns: columns, out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+}
+
+// one prints a thing alone: a line for each of its members.
+func (p *printer) one(r Object) {
+	if p.json {
+		p.line(r)
+		return
+	}
+	for _, m := range r.Members {
+		p.cells(Printable(m.Name), Text(m.Value))
+	}
+}
+
+// row prints a thing of a list: the members that the list shows. Errors of the
+// stream are kept for end.
+func (p *printer) row(r Object) {
+	if p.json {
+		p.line(r)
+		return
+	}
+	if p.rows == 0 {
+		p.cells(strings.Split(strings.ToUpper(strings.Join(p.columns, " ")), " ")...)
+	}
+	cells := make([]string, len(p.columns))
+	for i, name := range p.columns {
+		value, _ := r.Value(name)
+		cells[i] = Text(value)
+	}
+	p.cells(cells...)
+	if p.rows++; p.rows%tableBlock == 0 {
+		_ = p.table.Flush()
+	}
+}
+
+func (p *printer) line(r Object) {
+	_, _ = p.out.Write(r.Raw)
+	_ = p.out.WriteByte('\n')
+}
+
+func (p *printer) cells(cells ...string) {
+	_, _ = p.table.Write([]byte(strings.Join(cells, "\t") + "\n"))
+}
+
+// end prints what is left; the error is the first of the stream.
+func (p *printer) end() error {
+	if err := p.table.Flush(); err != nil {
+		return err
+	}
+	return p.out.Flush()
+}

@@ -1,0 +1,68 @@
+package client
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// refusal is all three of the server's error bodies: {errors:[{code,detail,field}]},
+// {error,message} and {error}.
+type refusal struct {
+	Errors []struct {
+		Detail string `json:"detail"`
+		Field  string `json:"field"`
+	} `json:"errors"`
+	Error   string `json:"error"`
+	Message string `json:"message"`
+}
+
+// words are what the refusal says, a line each; none if it is no refusal.
+func (r *refusal) words() (lines []string) {
+	for _, p := range r.Errors {
+		detail := strings.TrimPrefix(p.Detail, p.Field+" ") // "login is required" names its field already
+		if p.Field != "" {
+			detail = p.Field + ": " + detail
+		}
+		lines = append(lines, detail)
+	}
+	switch {
+	case len(lines) > 0:
+	case r.Message != "":
+		lines = append(lines, r.Message)
+	case r.Error != "":
+		lines = append(lines, r.Error)
+	}
+	return lines
+}
+
+// Check is the answer if it is a success, else the fault that it is.
+func (c *Command) Check(a *Reply) (*Reply, error) {
+	if a.Status >= 200 && a.Status < 300 {
+		return a, nil
+	}
+	var said refusal
+	var lines []string
+	if json.Unmarshal(a.Body, &said) == nil {
+		lines = said.words()
+	}
+	if len(lines) == 0 {
+		lines = []string{strings.TrimSpace("the server answered " + strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))}
+	}
+	f := &Fault{Code: exitFailed}
+	if a.Status >= 400 && a.Status < 500 {
+		f.Code = exitMisused
+	}
+	for _, line := range lines {
+		if status := strconv.Itoa(a.Status); f.Code == exitFailed && !strings.Contains(line, status) {
+			line += " (answered with " + status + ")"
+		}
+		if id := a.Header.Get("X-Request-Id"); f.Code == exitFailed && id != "" {
+			line += " (request " + id + ")" // what to look for in the server's log
+		}
+		f.Lines = append(f.Lines, c.message(line))
+	}
+	return nil, f
+}

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// streamBound is how long a stream may be silent.
+const streamBound = 5 * time.Minute
+
+// stream is an answer that is read as it comes.
+type stream struct {
+	io.ReadCloser
+	silence *time.Timer
+	cancel  context.CancelCauseFunc
+	ctx     context.Context
+	request string // what to look for in the server's log; empty: it was not said
+}
+
+// Read implements io.Reader. A stream that the server breaks off ends with an error
+// that is io.ErrUnexpectedEOF, and not with io.EOF.
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	s.silence.Reset(streamBound)
+	if err != nil && err != io.EOF && s.ctx.Err() != nil {
+		err = context.Cause(s.ctx)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) && s.request != "" {
+		err = fmt.Errorf("the server broke it off (request %s): %w", s.request, err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (s *stream) Close() error {
+	s.silence.Stop()
+	defer s.cancel(nil)
+	return s.ReadCloser.Close()
+}
+
+// Stream reads the answer of a path below /api/v1 as it comes, however long it is;
+// whoever calls closes it. It ends with ctx. The error is a *Fault, as Get's.
+func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+	if _, err := l.Organization(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	silence := time.AfterFunc(streamBound, func() { cancel(fmt.Errorf("nothing came for %v", streamBound)) })
+	response, err := l.Client.stream(ctx, path, query)
+	if err != nil {
+		silence.Stop()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		cancel(nil)
+		return nil, l.Failed("%s: %v", l.Client.Base, err)
+	}
+	s := &stream{ReadCloser: response.Body, silence: silence, cancel: cancel, ctx: ctx, request: response.Header.Get("X-Request-Id")}
+	if response.StatusCode == http.StatusOK {
+		return s, nil
+	}
+	defer func() { _ = s.Close() }()
+	body, err := io.ReadAll(io.LimitReader(s, maxAnswer))
+	if err != nil {
+		return nil, l.Failed("%s: %v", l.Client.Base, err)
+	}
+	if _, err := l.Check(&Reply{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
+		return nil, err
+	}
+	return nil, l.Failed("the answer is not the server's")
+}
+
+// stream asks without a bound on the whole answer.
+func (c *Client) stream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+basePath+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.Set("X-Organization-Id", c.organization)
+	patient := *c.http
+	patient.Timeout = 0
+	response, err := patient.Do(request)
+	if err != nil {
+		return nil, inner(err)
+	}
+	return response, nil
+}

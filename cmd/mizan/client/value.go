@@ -1,0 +1,123 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds of values that come from files.
+const (
+	maxSecret   = 4096
+	maxDocument = 1 << 20
+)
+
+// ID is a UUID on the command line.
+type ID string
+
+// Validate is called by kong.
+func (i ID) Validate() error {
+	if !isID(string(i)) {
+		return fmt.Errorf("%q is not a UUID", string(i))
+	}
+	return nil
+}
+
+// PartnerNumber is a partner's id on the command line.
+type PartnerNumber int64
+
+// Validate is called by kong.
+func (n PartnerNumber) Validate() error {
+	if n < 1 {
+		return errors.New("a partner's id is above zero")
+	}
+	return nil
+}
+
+// URL is a URL on the command line, or the word null, which takes one away: an
+// empty value may be a variable of the shell that is not set, and the server refuses it.
+type URL string
+
+// MarshalJSON implements json.Marshaler.
+func (a URL) MarshalJSON() ([]byte, error) {
+	if a == "null" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(a))
+}
+
+// StringList is a flag that may be repeated; one empty value alone makes an empty list.
+type StringList []string
+
+// Strings is the list as the server takes it; nil: it was not given.
+func (l StringList) Strings() []string {
+	if len(l) == 1 && l[0] == "" {
+		return []string{}
+	}
+	return l
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l StringList) MarshalJSON() ([]byte, error) { return json.Marshal(l.Strings()) }
+
+// Secret is text that must not be on the command line: the flag names a file, or
+// stdin with "-". One line break at the end is not part of it.
+type Secret struct{ Text string }
+
+// Decode implements kong.MapperValue.
+func (s *Secret) Decode(ctx *kong.DecodeContext) error {
+	var path string
+	if err := ctx.Scan.PopValueInto("file", &path); err != nil {
+		return err
+	}
+	content, err := readFile(path, maxSecret)
+	if err != nil {
+		return err
+	}
+	s.Text = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	if s.Text == "" {
+		return fmt.Errorf("%s is empty", path)
+	}
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler: the server is to have it.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
+
+// String keeps the text out of what is printed.
+func (Secret) String() string { return "(hidden)" }
+
+// Document is a JSON value of the command line, or of a file with "@FILE" ("@-"
+// is stdin).
+type Document struct{ value jsontext.Value }
+
+// Decode implements kong.MapperValue. Errors don't quote the value: it may hold
+// a provider's credentials.
+func (d *Document) Decode(ctx *kong.DecodeContext) error {
+	var said string
+	if err := ctx.Scan.PopValueInto("JSON", &said); err != nil {
+		return err
+	}
+	content := []byte(said)
+	if path, named := strings.CutPrefix(said, "@"); named {
+		var err error
+		if content, err = readFile(path, maxDocument); err != nil {
+			return err
+		}
+	}
+	d.value = content
+	if !d.value.IsValid() {
+		return errors.New("is not JSON")
+	}
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d Document) MarshalJSON() ([]byte, error) { return d.value, nil }
+
+// String keeps the value out of what is printed.
+func (Document) String() string { return "(hidden)" }

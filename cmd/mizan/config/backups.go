@@ -1,0 +1,72 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Bounds of the schedule of backups.
+const (
+	minBackupEvery = time.Minute
+	maxBackupEvery = 30 * 24 * time.Hour
+	maxBackupKeep  = 100_000
+)
+
+// Schedule is when backups are taken by the server itself, and where to.
+type Schedule struct {
+	Dir   string // empty: none are
+	Every time.Duration
+	Keep  int
+	Rate  uint64 // bytes a second, of those that are asked for too; 0: no bound
+}
+
+// schedule reads the keys of backups.
+func (r *reader) schedule() Schedule {
+	p := Schedule{
+		Dir: r.text("backup-dir"), Every: r.within("backup-every", "1h", minBackupEvery, maxBackupEvery),
+		Rate: r.bytes("backup-rate"),
+	}
+	var err error
+	if p.Keep, err = strconv.Atoi(r.text("backup-keep")); r.text("backup-keep") != "" && (err != nil || p.Keep < 1 || p.Keep > maxBackupKeep) {
+		r.wrong("backup-keep", "%q is not a number from 1 to %d", r.text("backup-keep"), maxBackupKeep)
+	}
+	if p.Dir != "" {
+		if info, err := os.Stat(p.Dir); err != nil {
+			r.wrong("backup-dir", "%v", err)
+		} else if !info.IsDir() {
+			r.wrong("backup-dir", "%s is no directory", p.Dir)
+		} else if liesIn(p.Dir, r.text("data")) {
+			r.wrong("backup-dir", "%s is in the data directory, and would be lost with it", p.Dir)
+		}
+	} else if !r.unread {
+		for _, name := range []string{"backup-every", "backup-keep"} {
+			if r.settings[name].Given {
+				r.wrong(name, "only goes with --backup-dir")
+			}
+		}
+	}
+	return p
+}
+
+// liesIn tells whether a directory is another one, or below it.
+func liesIn(dir, other string) bool {
+	real := func(path string) (string, error) {
+		path, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return "", err
+		}
+		return filepath.Abs(path)
+	}
+	inner, err := real(dir)
+	if err != nil {
+		return false
+	}
+	outer, err := real(other)
+	if err != nil {
+		return false // it is made at the start, and nothing lies in it yet
+	}
+	way, err := filepath.Rel(outer, inner)
+	return err == nil && filepath.IsLocal(way)
+}

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"mizan/cmd/mizan/cli"
+)
+
+// maxConfigFile bounds the configuration file.
+const maxConfigFile = 1 << 20
+
+// badKey is what is wrong with a key of the file.
+type badKey struct{ key, text string }
+
+// readConfigFile is a flat JSON object: the flags' names (with '-' or '_') to
+// strings, numbers, booleans, or lists of strings. Values come back as their
+// flag would spell them. A file that can't be read, or isn't one object, is one
+// error: what its keys are is not known then.
+func readConfigFile(path string) (values map[string]string, bad []badKey, err error) {
+	content, err := cli.ReadFile(path, maxConfigFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	values = make(map[string]string)
+	seen := make(map[string]bool)
+	wrong := func(err error) (map[string]string, []badKey, error) {
+		return nil, nil, fmt.Errorf("%s is not one JSON object: %w", path, err)
+	}
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return wrong(errors.New("it has to start with {"))
+	}
+	for decoder.More() {
+		// Tokens, not a map: a map would silently take the last of two equal keys.
+		name, err := decoder.Token()
+		if err != nil {
+			return wrong(err)
+		}
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return wrong(err)
+		}
+		key := strings.ReplaceAll(name.(string), "_", "-")
+		text, ok := spelled(value)
+		switch {
+		case seen[key]:
+			bad = append(bad, badKey{key, "given twice in " + path})
+		case !ok:
+			bad = append(bad, badKey{key, "has to be a string, a number, a boolean or a list of strings in " + path})
+		default:
+			values[key] = text
+		}
+		seen[key] = true
+	}
+	if _, err := decoder.Token(); err != nil {
+		return wrong(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return wrong(errors.New("something follows the object"))
+	}
+	return values, bad, nil
+}
+
+// spelled is a JSON value as a flag would spell it.
+func spelled(value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return fmt.Sprint(v), true
+	case []any:
+		parts := make([]string, len(v))
+		for i, part := range v {
+			text, ok := part.(string)
+			if !ok {
+				return "", false
+			}
+			parts[i] = text
+		}
+		return strings.Join(parts, ","), true
+	}
+	return "", false
+}

@@ -1,0 +1,243 @@
+package config
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"mizan/actors/notifier/operators"
+	"mizan/cmd/mizan/cli"
+)
+
+// Bounds of what may be configured.
+const (
+	maxDuration   = 24 * time.Hour
+	minRetention  = 24 * time.Hour // the last retry is 7 h after the first attempt
+	maxRetention  = 10 * 365 * 24 * time.Hour
+	maxRateLimit  = 1_000_000
+	minAdminToken = 32
+	MaxAdminToken = 512
+)
+
+// Flags are the keys of `mizan serve`. A struct tag `standard` is a key's default; it
+// is ours, because kong would not tell a default from a value that was given.
+type Flags struct {
+	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"JSON file with any of these keys."`
+	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
+	Listen               Setting `name:"listen" env:"MIZAN_LISTEN" standard:"127.0.0.1:8443" placeholder:"ADDR" help:"Address to serve on; port 0 picks a free one."`
+	TLS                  Setting `name:"tls" env:"MIZAN_TLS" placeholder:"auto|files|off" help:"Where the certificate comes from; auto with --sandbox, else files."`
+	TLSCert              Setting `name:"tls-cert" env:"MIZAN_TLS_CERT" placeholder:"FILE" help:"Certificate chain, PEM, for --tls files."`
+	TLSKey               Setting `name:"tls-key" env:"MIZAN_TLS_KEY" placeholder:"FILE" help:"Its key, PEM."`
+	BaseURL              Setting `name:"base-url" env:"MIZAN_BASE_URL" placeholder:"URL" help:"How clients reach the server; no path."`
+	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Simulated providers and two ready organizations."`
+	Clock                Setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"manual: time moves through PUT /api/v1/sandbox/clock only."`
+	Keyring              Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"Keys that seal card numbers and sign ledger heads; made in the data directory with --sandbox, else required."`
+	AdminTokenFile       Setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"Admin token to put in force beside those that are; without it the first start makes one and prints it once."`
+	TrustedProxies       Setting `name:"trusted-proxies" env:"MIZAN_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded headers count."`
+	MinFree              Setting `name:"min-free" env:"MIZAN_MIN_FREE" standard:"512MiB" placeholder:"BYTES" help:"Free disk space below which commands are refused."`
+	RateLimit            Setting `name:"rate-limit" env:"MIZAN_RATE_LIMIT" standard:"0" placeholder:"N" help:"Requests a second for each key; 0: no limit."`
+	CreateWait           Setting `name:"create-wait" env:"MIZAN_CREATE_WAIT" standard:"10s" placeholder:"DURATION" help:"How long a create waits for the first outcome."`
+	ProviderTimeout      Setting `name:"provider-timeout" env:"MIZAN_PROVIDER_TIMEOUT" standard:"10s" placeholder:"DURATION" help:"When a provider call counts as unknown."`
+	DeliveryRetention    Setting `name:"delivery-retention" env:"MIZAN_DELIVERY_RETENTION" standard:"720h" placeholder:"DURATION" help:"How long deliveries of notifications are kept."`
+	ActionTTL            Setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take."`
+	TelegramURL          Setting `name:"telegram-url" env:"MIZAN_TELEGRAM_URL" standard:"https://api.telegram.org" placeholder:"URL" help:"Where Telegram's Bot API is."`
+	TelegramTokenFile    Setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that tells operators; without it nothing is told by Telegram."`
+	SMTPAddress          Setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that takes e-mail to operators; without it nothing is told by e-mail."`
+	SMTPFrom             Setting `name:"smtp-from" env:"MIZAN_SMTP_FROM" placeholder:"ADDRESS" help:"Sender of e-mail to operators."`
+	SMTPUser             Setting `name:"smtp-user" env:"MIZAN_SMTP_USER" placeholder:"NAME" help:"Whom to sign in to the SMTP server as."`
+	SMTPPassFile         Setting `name:"smtp-pass-file" env:"MIZAN_SMTP_PASS_FILE" placeholder:"FILE" help:"The user's password."`
+	SMTPTLS              Setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the way to the SMTP server is encrypted."`
+	AllowPrivateWebhooks toggle  `name:"allow-private-webhooks" env:"MIZAN_ALLOW_PRIVATE_WEBHOOKS" help:"Let notifications go to private addresses; on with --sandbox."`
+	Check                toggle  `name:"check" env:"MIZAN_CHECK" help:"Verify the whole store before serving."`
+	BackupDir            Setting `name:"backup-dir" env:"MIZAN_BACKUP_DIR" placeholder:"DIR" help:"Directory into which the server takes backups of itself."`
+	BackupEvery          Setting `name:"backup-every" env:"MIZAN_BACKUP_EVERY" standard:"1h" placeholder:"DURATION" help:"How often it does."`
+	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of them are kept, and what those rest on."`
+	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Bytes a second at which any backup is taken; 0: no bound."`
+	LogLevel             Setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	LogFormat            Setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
+	MetricsListen        Setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
+}
+
+// Config is the configuration of the server, checked.
+type Config struct {
+	Dir            string
+	Listen         string
+	TLS            string // auto, files or off
+	CertFile       string
+	KeyFile        string
+	BaseURL        string // empty: from the listen address
+	Sandbox        bool
+	Manual         bool // the clock
+	Keyring        string
+	AdminToken     string // from the file; empty: make one
+	Proxies        []netip.Prefix
+	MinFree        uint64
+	RateLimit      int
+	CreateWait     time.Duration
+	ProviderWait   time.Duration
+	ActionTTL      time.Duration
+	Retention      time.Duration // of deliveries
+	PrivateHooks   bool
+	Operators      operators.Options // but for clock and log
+	Check          bool
+	Backups        Schedule
+	Level          slog.Level
+	LogFormat      string
+	MetricsAddress string
+}
+
+// Read reads every key and checks it; the error has a line for each bad one.
+func (c *Flags) Read() (*Config, error) {
+	r := c.layers()
+	cfg := r.values()
+	if len(r.bad) > 0 {
+		return nil, cli.BadConfiguration(r.bad...)
+	}
+	return cfg, nil
+}
+
+// layers puts the layers on each other: flag, environment, file, default. What an
+// earlier call took from the file is read from it anew.
+func (c *Flags) layers() *reader {
+	r := &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
+	list := Keys(c)
+	for _, k := range list {
+		if k.origin != "" {
+			*k.Setting = Setting{}
+		}
+	}
+	if c.Config.Given && c.Config.Raw == "" {
+		r.unread = true // said below
+	} else if c.Config.Given {
+		r.file(list, c.Config.Raw)
+	}
+	for _, k := range list {
+		if !k.Given {
+			k.Raw = k.Standard
+		} else if k.Raw == "" {
+			r.wrong(k.Name, "is empty")
+		}
+		r.settings[k.Name] = k.Setting
+	}
+	return r
+}
+
+// file lays the configuration file under the flags and the environment.
+func (r *reader) file(list []Key, path string) {
+	values, bad, err := readConfigFile(path)
+	if err != nil {
+		r.wrong("config", "%v", err)
+		r.unread = true
+		return
+	}
+	for _, b := range bad {
+		r.wrong(b.key, "%s", b.text)
+	}
+	for _, k := range list {
+		raw, found := values[k.Name]
+		if !found || k.Name == "config" {
+			continue
+		}
+		delete(values, k.Name)
+		if !k.Given {
+			k.Raw, k.Given, k.origin = raw, true, path
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		r.wrong(name, "unknown key in %s", path)
+	}
+}
+
+// values reads every key, in the order of the help.
+func (r *reader) values() *Config {
+	sandbox := r.flag("sandbox", false)
+	mode := "files"
+	if sandbox {
+		mode = "auto"
+	}
+	cfg := &Config{
+		Sandbox:        sandbox,
+		Dir:            r.text("data"),
+		Listen:         r.address("listen"),
+		TLS:            r.oneOf("tls", mode, "auto", "files", "off"),
+		CertFile:       r.text("tls-cert"),
+		KeyFile:        r.text("tls-key"),
+		BaseURL:        r.origin("base-url"),
+		Manual:         r.oneOf("clock", "", "real", "manual") == "manual",
+		Keyring:        r.readable("keyring"),
+		AdminToken:     r.token("admin-token-file"),
+		Proxies:        r.networks("trusted-proxies"),
+		MinFree:        r.bytes("min-free"),
+		RateLimit:      r.count("rate-limit", maxRateLimit),
+		CreateWait:     r.duration("create-wait"),
+		ProviderWait:   r.duration("provider-timeout"),
+		ActionTTL:      r.duration("action-ttl"),
+		Retention:      r.within("delivery-retention", "720h", minRetention, maxRetention),
+		PrivateHooks:   r.flag("allow-private-webhooks", sandbox),
+		Operators:      r.operators(sandbox),
+		Check:          r.flag("check", false),
+		Backups:        r.schedule(),
+		Level:          r.level(),
+		LogFormat:      r.oneOf("log-format", "", "text", "json"),
+		MetricsAddress: r.address("metrics-listen"),
+	}
+	if !r.unread && !r.reported["sandbox"] { // else it isn't known what goes with what
+		r.together(cfg)
+	}
+	return cfg
+}
+
+// level is how much is logged.
+func (r *reader) level() slog.Level {
+	return levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")]
+}
+
+var levels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+// together checks keys against each other.
+func (r *reader) together(cfg *Config) {
+	switch cfg.TLS {
+	case "files":
+		if cfg.CertFile == "" {
+			r.wrong("tls-cert", "is required with --tls files")
+		}
+		if cfg.KeyFile == "" {
+			r.wrong("tls-key", "is required with --tls files")
+		}
+		if cfg.CertFile != "" && cfg.KeyFile != "" {
+			if _, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile); err != nil {
+				r.wrong("tls-cert", "%v", err)
+			}
+		}
+	case "off":
+		if len(cfg.Proxies) == 0 && !r.reported["trusted-proxies"] && cfg.Listen != "" && !Loopback(cfg.Listen) {
+			r.wrong("tls", "off needs a loopback --listen address or --trusted-proxies")
+		}
+		fallthrough
+	case "auto":
+		if cfg.CertFile != "" {
+			r.wrong("tls-cert", "only goes with --tls files")
+		}
+		if cfg.KeyFile != "" {
+			r.wrong("tls-key", "only goes with --tls files")
+		}
+	}
+	if strings.HasPrefix(cfg.BaseURL, "http://") && (cfg.TLS != "off" || !cfg.Sandbox) && !r.reported["tls"] {
+		r.wrong("base-url", "has to be https, but for a sandbox with --tls off")
+	}
+	if cfg.Manual && !cfg.Sandbox {
+		r.wrong("clock", "manual needs --sandbox")
+	}
+	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].Given {
+		r.wrong("keyring", "is required without --sandbox")
+	}
+	if cfg.MetricsAddress != "" && cfg.MetricsAddress == cfg.Listen && !strings.HasSuffix(cfg.Listen, ":0") {
+		r.wrong("metrics-listen", "is the --listen address")
+	}
+}

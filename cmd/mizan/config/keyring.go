@@ -1,0 +1,35 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+
+	"mizan/cmd/mizan/cli"
+)
+
+// KeyringPlace says which keyring: the one that `mizan serve` would use with the
+// same flags and environment.
+type KeyringFlags struct {
+	Keyring Setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The keyring; without it the data directory's."`
+	Data    Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory; a server may be using it."`
+}
+
+// Path is the keyring's file.
+func (p *KeyringFlags) Path() (string, error) {
+	for _, k := range Keys(p) {
+		if !k.Given {
+			k.Raw = k.Standard
+		} else if k.Raw == "" {
+			return "", cli.BadConfiguration(k.Name + ": is empty")
+		}
+	}
+	if p.Keyring.Given {
+		return p.Keyring.Raw, nil
+	}
+	return filepath.Join(p.Data.Raw, "keyring"), nil
+}
+
+// Flagged tells whether a flag names the keyring, and not only the environment.
+func (p *KeyringFlags) NamedByFlag() bool {
+	return p.Keyring.Given && p.Keyring.Raw != os.Getenv("MIZAN_KEYRING") || p.Data.Given && p.Data.Raw != os.Getenv("MIZAN_DATA")
+}

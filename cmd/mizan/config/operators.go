@@ -1,0 +1,130 @@
+package config
+
+import (
+	"net"
+	"net/mail"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"mizan/actors/notifier/operators"
+	"mizan/cmd/mizan/cli"
+	"mizan/internal/secret"
+)
+
+// maxSecret bounds a file that holds a token or a password, in bytes.
+const maxSecret = 1024
+
+// botToken is what the Bot API gives out. It becomes part of an address.
+var botToken = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
+
+// operators reads how operators are told. Both ways may be left out.
+func (r *reader) operators(sandbox bool) operators.Options {
+	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
+	switch given := r.settings["telegram-token-file"].Given; {
+	case given && o.TelegramToken != "" && !botToken.MatchString(string(o.TelegramToken)):
+		r.wrong("telegram-token-file", "%s does not hold a bot's token", r.text("telegram-token-file"))
+	case !given && r.settings["telegram-url"].Given && !r.unread:
+		r.wrong("telegram-url", "only goes with --telegram-token-file")
+	}
+	o.SMTP = r.smtp(sandbox)
+	return o
+}
+
+func (r *reader) telegramURL() string {
+	address := r.origin("telegram-url")
+	if rest, plain := strings.CutPrefix(address, "http://"); plain && !Loopback(withPort(rest)) {
+		r.wrong("telegram-url", "has to be https unless it is on this machine: the token is part of each request")
+		return ""
+	}
+	return address
+}
+
+// withPort is a host with a port, whether or not it had one.
+func withPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), "80")
+}
+
+// smtp reads the keys of e-mail, which go together.
+func (r *reader) smtp(sandbox bool) operators.SMTP {
+	host, port := r.smtpAddress()
+	s := operators.SMTP{
+		Host: host, Port: port, From: r.sender("smtp-from"), User: r.text("smtp-user"), Password: r.secret("smtp-pass-file"),
+		TLS: operators.TLSMode(r.oneOf("smtp-tls", "", string(operators.StartTLS), string(operators.TLS), string(operators.Plain))),
+	}
+	if r.unread {
+		return s
+	}
+	if !r.settings["smtp-address"].Given {
+		for _, name := range []string{"smtp-from", "smtp-user", "smtp-pass-file", "smtp-tls"} {
+			if r.settings[name].Given {
+				r.wrong(name, "only goes with --smtp-address")
+			}
+		}
+		return operators.SMTP{}
+	}
+	if !r.settings["smtp-from"].Given {
+		r.wrong("smtp-from", "is required with --smtp-address")
+	}
+	switch user, pass := r.settings["smtp-user"].Given, r.settings["smtp-pass-file"].Given; {
+	case user && !pass:
+		r.wrong("smtp-pass-file", "is required with --smtp-user")
+	case pass && !user:
+		r.wrong("smtp-user", "is required with --smtp-pass-file")
+	case user && s.TLS == operators.Plain:
+		r.wrong("smtp-tls", "off does not go with --smtp-user: the password would be sent in the open")
+	}
+	if s.TLS == operators.Plain && host != "" && !sandbox && !r.reported["sandbox"] && !Loopback(net.JoinHostPort(host, strconv.Itoa(port))) {
+		r.wrong("smtp-tls", "off needs a loopback --smtp-address, or --sandbox")
+	}
+	return s
+}
+
+func (r *reader) smtpAddress() (host string, port int) {
+	raw := r.address("smtp-address")
+	if raw == "" {
+		return "", 0
+	}
+	host, digits, _ := net.SplitHostPort(raw) // address has taken it
+	port, _ = strconv.Atoi(digits)
+	if host == "" || port == 0 {
+		r.wrong("smtp-address", "%q has no host, or its port is no number from 1 to 65535", raw)
+		return "", 0
+	}
+	return host, port
+}
+
+// sender is an address, with or without a name before it.
+func (r *reader) sender(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	if _, err := mail.ParseAddress(raw); err != nil {
+		r.wrong(name, "%q is not an e-mail address", raw)
+		return ""
+	}
+	return raw
+}
+
+// secret reads a file of one line; what it reads is never part of a message.
+func (r *reader) secret(name string) secret.Text {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	content, err := cli.ReadFile(raw, maxSecret)
+	if err != nil {
+		r.wrong(name, "%v", err)
+		return ""
+	}
+	line := strings.TrimRight(string(content), "\r\n")
+	if line == "" || strings.ContainsFunc(line, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		r.wrong(name, "%s has to hold one line", raw)
+		return ""
+	}
+	return secret.Text(line)
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mizan/actors/notifier/operators"
+	"mizan/internal/testkit"
+)
+
+func TestHowOperatorsAreTold(t *testing.T) {
+	token := testkit.File(t, "token", "123456:AbC-d_e\n")
+	pass := testkit.File(t, "pass", "a pass word\r\n")
+	cfg, err := parse(t, "--sandbox", "--telegram-token-file", token, "--telegram-url", "http://127.0.0.1:8081/",
+		"--smtp-address", "mail.bank.example:587", "--smtp-from", "Mizan <mizan@bank.example>", "--smtp-user", "mizan", "--smtp-pass-file", pass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := operators.Options{
+		TelegramURL: "http://127.0.0.1:8081", TelegramToken: "123456:AbC-d_e",
+		SMTP: operators.SMTP{Host: "mail.bank.example", Port: 587, From: "Mizan <mizan@bank.example>", User: "mizan", Password: "a pass word", TLS: operators.StartTLS},
+	}
+	if cfg.Operators != want {
+		t.Errorf("%+v %q %q", cfg.Operators, string(cfg.Operators.TelegramToken), string(cfg.Operators.SMTP.Password))
+	}
+	if shown := fmt.Sprintf("%+v", cfg.Operators); strings.Contains(shown, "AbC") || strings.Contains(shown, "pass word") {
+		t.Errorf("the configuration shows %s", shown)
+	}
+	cfg, err = parse(t, "--sandbox")
+	if err != nil || cfg.Operators != (operators.Options{TelegramURL: operators.DefaultTelegramURL}) {
+		t.Errorf("nobody is told by default: %+v, %v", cfg.Operators, err)
+	}
+}
+
+func TestKeysOfTellingOperatorsAgainstEachOther(t *testing.T) {
+	keyring := testkit.File(t, "keyring", "{}")
+	token, pass := testkit.File(t, "token", "1:x"), testkit.File(t, "pass", "p")
+	mail := func(more ...string) []string {
+		return append([]string{"--smtp-address", "mail.bank.example:25", "--smtp-from", "mizan@bank.example"}, more...)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want []string // beginnings of the lines after the prefix
+	}{
+		"nothing":                       {nil, nil},
+		"all of e-mail":                 {mail("--smtp-user", "u", "--smtp-pass-file", pass, "--smtp-tls", "tls"), nil},
+		"a place without a bot":         {[]string{"--telegram-url", "https://telegram.example"}, []string{"telegram-url: only goes with"}},
+		"a bot elsewhere, in the open":  {[]string{"--telegram-token-file", token, "--telegram-url", "http://telegram.example"}, []string{"telegram-url: has to be https"}},
+		"a bot on this machine":         {[]string{"--telegram-token-file", token, "--telegram-url", "http://[::1]"}, nil},
+		"a bot at localhost":            {[]string{"--telegram-token-file", token, "--telegram-url", "http://localhost:8081"}, nil},
+		"a bot with a password":         {[]string{"--telegram-token-file", token, "--telegram-url", "https://u:CANARY@telegram.example"}, []string{"telegram-url: has to be a scheme and a host only"}},
+		"a bot with half a password":    {[]string{"--telegram-token-file", token, "--telegram-url", "https://u:CANARY@"}, []string{"telegram-url: is not an https:// address"}},
+		"a bot at no address":           {[]string{"--telegram-token-file", token, "--telegram-url", "u:CANARY@telegram.example"}, []string{"telegram-url: is not an https:// address"}},
+		"a bot with a path":             {[]string{"--telegram-token-file", token, "--telegram-url", "https://telegram.example/x"}, []string{"telegram-url: "}},
+		"a token that is none":          {[]string{"--telegram-token-file", testkit.File(t, "token", "1:CANARY/../x")}, []string{"telegram-token-file: "}},
+		"an empty token":                {[]string{"--telegram-token-file", testkit.File(t, "token", "\n")}, []string{"telegram-token-file: "}},
+		"a token of two lines":          {[]string{"--telegram-token-file", testkit.File(t, "token", "1:CANARY\n1:x")}, []string{"telegram-token-file: "}},
+		"a token that is not there":     {[]string{"--telegram-token-file", "/nonexistent"}, []string{"telegram-token-file: open"}},
+		"a password that is too long":   {mail("--smtp-user", "u", "--smtp-pass-file", testkit.File(t, "pass", strings.Repeat("CANARY", 1000))), []string{"smtp-pass-file: "}},
+		"e-mail without a server":       {[]string{"--smtp-from", "a@b.example", "--smtp-user", "u", "--smtp-pass-file", pass, "--smtp-tls", "tls"}, []string{"smtp-from: only", "smtp-user: only", "smtp-pass-file: only", "smtp-tls: only"}},
+		"e-mail without a sender":       {[]string{"--smtp-address", "mail.bank.example:25"}, []string{"smtp-from: is required"}},
+		"a sender that is none":         {[]string{"--smtp-address", "mail.bank.example:25", "--smtp-from", "mizan"}, []string{"smtp-from: "}},
+		"a server without a port":       {[]string{"--smtp-address", "mail.bank.example", "--smtp-from", "a@b.example"}, []string{"smtp-address: "}},
+		"a server with port zero":       {[]string{"--smtp-address", "mail.bank.example:0", "--smtp-from", "a@b.example"}, []string{"smtp-address: "}},
+		"a server with a port too high": {[]string{"--smtp-address", "mail.bank.example:65536", "--smtp-from", "a@b.example"}, []string{`smtp-address: the port of "mail.bank.example:65536" is no number from 0 to 65535`}},
+		"a server without a host":       {[]string{"--smtp-address", ":25", "--smtp-from", "a@b.example"}, []string{"smtp-address: "}},
+		"a user without a password":     {mail("--smtp-user", "u"), []string{"smtp-pass-file: is required"}},
+		"a password without a user":     {mail("--smtp-pass-file", pass), []string{"smtp-user: is required"}},
+		"another way of encrypting":     {mail("--smtp-tls", "ssl"), []string{"smtp-tls: "}},
+		"in the open":                   {mail("--smtp-tls", "off"), []string{"smtp-tls: off needs a loopback"}},
+		"in the open, on this machine":  {[]string{"--smtp-address", "127.0.0.1:25", "--smtp-from", "a@b.example", "--smtp-tls", "off"}, nil},
+		"in the open, in a sandbox":     {append([]string{"--sandbox"}, mail("--smtp-tls", "off")...), nil},
+		"in the open, with a password":  {[]string{"--smtp-address", "[::1]:25", "--smtp-from", "a@b.example", "--smtp-tls", "off", "--smtp-user", "u", "--smtp-pass-file", pass}, []string{"smtp-tls: off does not go"}},
+		"in the open, sandbox in doubt": {append([]string{"--sandbox=perhaps"}, mail("--smtp-tls", "off")...), []string{"sandbox: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := c.args
+			if len(args) == 0 || !strings.HasPrefix(args[0], "--sandbox") {
+				args = append([]string{"--tls", "off", "--keyring", keyring}, args...)
+			}
+			_, err := parse(t, args...)
+			got := lines(err)
+			if len(got) != len(c.want) || (err != nil) != (len(c.want) > 0) {
+				t.Fatalf("lines %q, want %q", got, c.want)
+			}
+			for i, want := range c.want {
+				if !strings.HasPrefix(got[i], "mizan: configuration: "+want) || strings.Contains(got[i], "CANARY") {
+					t.Errorf("line %q, want %q", got[i], want)
+				}
+			}
+		})
+	}
+}

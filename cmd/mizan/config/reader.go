@@ -1,0 +1,228 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mizan/cmd/mizan/cli"
+)
+
+// reader turns settings into values and collects what is wrong with them.
+type reader struct {
+	settings map[string]*Setting
+	bad      []string
+	reported map[string]bool
+	unread   bool // there is a configuration file, and what it says isn't known
+}
+
+// wrong reports a bad key. What else is wrong with it has to wait: a line each.
+func (r *reader) wrong(name, format string, args ...any) {
+	if r.reported[name] {
+		return
+	}
+	r.reported[name] = true
+	line := name + ": " + fmt.Sprintf(format, args...)
+	if s := r.settings[name]; s != nil && s.origin != "" {
+		line += " (in " + s.origin + ")"
+	}
+	r.bad = append(r.bad, line)
+}
+
+func (r *reader) text(name string) string { return r.settings[name].Raw }
+
+func (r *reader) oneOf(name, standard string, allowed ...string) string {
+	raw := r.text(name)
+	if !r.settings[name].Given && standard != "" {
+		return standard
+	}
+	if raw != "" && !slices.Contains(allowed, raw) {
+		r.wrong(name, "%q is not one of %s", raw, strings.Join(allowed, ", "))
+		return ""
+	}
+	return raw
+}
+
+func (r *reader) flag(name string, standard bool) bool {
+	if !r.settings[name].Given {
+		return standard
+	}
+	on, err := strconv.ParseBool(r.text(name))
+	if err != nil && r.text(name) != "" {
+		r.wrong(name, "%q is not true or false", r.text(name))
+	}
+	return on
+}
+
+func (r *reader) address(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	_, port, err := net.SplitHostPort(raw)
+	if err != nil {
+		r.wrong(name, "%q is not HOST:PORT", raw)
+		return ""
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		r.wrong(name, "the port of %q is no number from 0 to 65535", raw)
+		return ""
+	}
+	return raw
+}
+
+func (r *reader) origin(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	u, err := url.Parse(raw)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
+		r.wrong(name, "is not an https:// address") // what was sent may hold a password
+		return ""
+	}
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil {
+		r.wrong(name, "has to be a scheme and a host only")
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func (r *reader) readable(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	f, err := os.Open(raw)
+	if err != nil {
+		r.wrong(name, "%v", err)
+		return ""
+	}
+	_ = f.Close()
+	return raw
+}
+
+// token reads a secret; what it reads is never part of a message.
+func (r *reader) token(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	content, err := cli.ReadFile(raw, MaxAdminToken+2)
+	if err != nil {
+		r.wrong(name, "%v", err)
+		return ""
+	}
+	token := strings.TrimSpace(string(content))
+	if len(token) < minAdminToken || len(token) > MaxAdminToken || strings.ContainsFunc(token, IsNotTokenRune) {
+		r.wrong(name, "%s has to hold one token of %d to %d visible ASCII characters", raw, minAdminToken, MaxAdminToken)
+		return ""
+	}
+	return token
+}
+
+// IsNotTokenRune tells whether a token can't hold the character: tokens are visible ASCII.
+func IsNotTokenRune(c rune) bool { return c <= ' ' || c > '~' }
+
+func (r *reader) networks(name string) []netip.Prefix {
+	raw := r.text(name)
+	if raw == "" {
+		return nil
+	}
+	var list []netip.Prefix
+	for part := range strings.SplitSeq(raw, ",") {
+		part = strings.TrimSpace(part)
+		if address, err := netip.ParseAddr(part); err == nil {
+			list = append(list, netip.PrefixFrom(address, address.BitLen()))
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			r.wrong(name, "%q is not a CIDR network", part)
+			continue
+		}
+		list = append(list, prefix.Masked())
+	}
+	return list
+}
+
+func (r *reader) bytes(name string) uint64 {
+	raw := r.text(name)
+	digits, unit := raw, uint64(1)
+	for suffix, size := range map[string]uint64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if trimmed, found := strings.CutSuffix(raw, suffix); found {
+			digits, unit = trimmed, size
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if raw != "" && (err != nil || n > (1<<62)/unit) {
+		r.wrong(name, "%q is not a number of bytes such as 536870912 or 512MiB", raw)
+		return 0
+	}
+	return n * unit
+}
+
+func (r *reader) count(name string, limit int) int {
+	raw := r.text(name)
+	n, err := strconv.Atoi(raw)
+	if raw != "" && (err != nil || n < 0 || n > limit) {
+		r.wrong(name, "%q is not a number from 0 to %d", raw, limit)
+		return 0
+	}
+	return n
+}
+
+// duration takes "10s" as Go spells it, or a bare number of seconds.
+func (r *reader) duration(name string) time.Duration {
+	raw := r.text(name)
+	if raw == "" {
+		return 0
+	}
+	d, ok := asDuration(raw)
+	if !ok || d <= 0 || d > maxDuration {
+		r.wrong(name, "%q is not a duration such as 10s, above 0s and up to %v", raw, maxDuration)
+		return 0
+	}
+	return d
+}
+
+// within is a duration of at least, and at most, another one.
+func (r *reader) within(name, example string, least, most time.Duration) time.Duration {
+	raw := r.text(name)
+	if raw == "" {
+		return 0
+	}
+	d, ok := asDuration(raw)
+	if !ok || d < least || d > most {
+		r.wrong(name, "%q is not a duration such as %s, at least %v and up to %v", raw, example, least, most)
+		return 0
+	}
+	return d
+}
+
+func asDuration(raw string) (time.Duration, bool) {
+	if seconds, err := strconv.ParseUint(raw, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	d, err := time.ParseDuration(raw)
+	return d, err == nil
+}
+
+// Loopback tells whether only this machine can reach the address.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}

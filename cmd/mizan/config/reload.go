@@ -1,0 +1,25 @@
+package config
+
+import (
+	"log/slog"
+
+	"mizan/cmd/mizan/cli"
+)
+
+// Reloadable is what a running server reads again: the keys that may change without
+// a restart.
+type Reloadable struct {
+	Level             slog.Level
+	CertFile, KeyFile string
+}
+
+// Reread reads the configuration file, if there is one, and of all keys judges only
+// the reloadable ones: a file that only the start needed may be gone.
+func (c *Flags) Reread() (*Reloadable, error) {
+	r := c.layers()
+	again := &Reloadable{Level: r.level(), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}
+	if len(r.bad) > 0 {
+		return nil, cli.BadConfiguration(r.bad...)
+	}
+	return again, nil
+}

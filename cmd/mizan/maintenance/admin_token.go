@@ -1,0 +1,115 @@
+package maintenance
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mizan/actors/directory"
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/config"
+	"mizan/cmd/mizan/serving"
+	"mizan/internal/secret"
+)
+
+// TokenCommands are `mizan admin-token …`.
+type TokenCommands struct {
+	Rotate rotateTokenCommand `cmd:"" help:"Retire an administration token and print another, once."`
+}
+
+// rotateTokenCommand is `mizan admin-token rotate`.
+type rotateTokenCommand struct {
+	URL       string `name:"url" placeholder:"URL" help:"A running server: the token that the command is given is retired."`
+	TokenFile string `name:"token-file" placeholder:"FILE" help:"With --url: the token, - is stdin; without it MIZAN_ADMIN_TOKEN has it."`
+	CAFile    string `name:"ca-file" placeholder:"FILE" help:"With --url: PEM of the authorities to trust, in place of the system's."`
+	Data      string `name:"data" placeholder:"DIR" help:"Data directory of a stopped server: all tokens are retired."`
+	Keyring   string `name:"keyring" placeholder:"FILE" help:"With --data: the server's keyring; without it the data directory's."`
+}
+
+// Run implements the command. The new token is all that it prints on stdout, so
+// that a script can keep it.
+func (c *rotateTokenCommand) Run(s *cli.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	rotate, retired := c.online, "the token that was used is retired"
+	if c.Data != "" {
+		rotate, retired = c.offline, "all others are retired"
+	}
+	token, err := rotate(s)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(s.Out, string(token)); err != nil {
+		return cli.StorageFault("the token can't be shown: %v", err)
+	}
+	_, err = fmt.Fprintf(s.Err, "mizan: this token is in force and shown this once; %s\n", retired)
+	return err
+}
+
+func (c *rotateTokenCommand) check() error {
+	var bad []string
+	if (c.URL == "") == (c.Data == "") {
+		bad = append(bad, "url: give either --url, of a running server, or --data, of a stopped one")
+	}
+	if c.Data != "" && c.TokenFile != "" {
+		bad = append(bad, "token-file: only goes with --url")
+	}
+	if c.Data != "" && c.CAFile != "" {
+		bad = append(bad, "ca-file: only goes with --url")
+	}
+	if c.URL != "" && c.Keyring != "" {
+		bad = append(bad, "keyring: only goes with --data")
+	}
+	if len(bad) > 0 {
+		return cli.BadConfiguration(bad...)
+	}
+	return nil
+}
+
+// token is the one that is in force, from the file or the environment: the
+// command line would show it to everybody on the machine.
+func (c *rotateTokenCommand) token() (secret.Text, error) {
+	name, token := "MIZAN_ADMIN_TOKEN", os.Getenv("MIZAN_ADMIN_TOKEN")
+	if c.TokenFile != "" {
+		content, err := cli.ReadFileOrStdin(c.TokenFile, config.MaxAdminToken+2)
+		if err != nil {
+			return "", cli.BadConfiguration("token-file: " + err.Error())
+		}
+		name, token = "token-file", string(content)
+	}
+	token = strings.TrimSpace(token)
+	switch {
+	case token == "" && c.TokenFile == "":
+		return "", cli.BadConfiguration("token-file: is needed with --url, or MIZAN_ADMIN_TOKEN in the environment")
+	case token == "" || len(token) > config.MaxAdminToken || strings.ContainsFunc(token, config.IsNotTokenRune):
+		return "", cli.BadConfiguration(name + ": has to hold one token")
+	}
+	return secret.Text(token), nil
+}
+
+// offline rotates in the store of a stopped server.
+func (c *rotateTokenCommand) offline(s *cli.Streams) (secret.Text, error) {
+	if _, err := os.Stat(filepath.Join(c.Data, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+		return "", cli.BadConfiguration("data: " + c.Data + " holds no store")
+	}
+	return serving.RotateAdminTokens(c.Data, c.sealer(s), s)
+}
+
+// sealer is the server's keyring, which is only read. No token stands in need of
+// it: where there is none to be read, whatever is sealed stays as it is.
+func (c *rotateTokenCommand) sealer(s *cli.Streams) directory.Sealer {
+	path := c.Keyring
+	if path == "" {
+		path = filepath.Join(c.Data, "keyring")
+	}
+	keyring, err := secret.LoadKeyring(path)
+	if err != nil {
+		_, _ = fmt.Fprintf(s.Err, "mizan: admin-token: %s: what terminals and partners keep sealed was left as it is\n", cli.OneLine(err.Error()))
+		return directory.NoKeys
+	}
+	return keyring
+}

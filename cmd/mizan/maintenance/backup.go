@@ -1,0 +1,234 @@
+package maintenance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/client"
+	"mizan/internal/secret"
+	"mizan/posting/store"
+	"mizan/snapshots/backup"
+)
+
+// BackupCommands are `mizan backup …`. Without a word that names one, it takes one.
+type BackupCommands struct {
+	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
+	Verify verifyBackupCommand `cmd:"" help:"Read a backup and all that it rests on to the end."`
+}
+
+// Help is shown with the list of both.
+func (BackupCommands) Help() string {
+	return "mizan backup --to DIR|FILE [flags] is short for mizan backup take --to DIR|FILE [flags]; mizan backup take --help lists the flags."
+}
+
+// takeBackupCommand is `mizan backup`.
+type takeBackupCommand struct {
+	client.BackupFlags
+	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name, or a new file."`
+	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup: only what has changed since; of a directory the newest."`
+	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
+}
+
+// Run implements the command. The backup gets its name when it is whole.
+func (c *takeBackupCommand) Run(s *cli.Streams) error {
+	ctx, stop := cli.Interruptible()
+	defer stop()
+	if err := filled(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
+		return err
+	}
+	var keyring backup.Sealer
+	if c.Keyring != nil {
+		loaded, err := secret.LoadSealingKeyring(*c.Keyring)
+		if err != nil {
+			return cli.BadConfiguration("keyring: " + err.Error())
+		}
+		keyring = loaded
+	}
+	body, err := c.body(ctx, keyring)
+	if err != nil {
+		return err
+	}
+	dir, path, err := c.place()
+	if err != nil {
+		return err
+	}
+	if err := backup.RemoveUnfinished(dir); err != nil {
+		return cli.BadConfiguration("to: " + err.Error())
+	}
+	f, err := backup.CreateFile(dir)
+	if err != nil {
+		return cli.BadConfiguration("to: " + err.Error())
+	}
+	header, path, err := c.fill(ctx, s, f, body, dir, path, keyring)
+	if err = errors.Join(err, f.Close()); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err() // whatever it has broken
+		}
+		return backupFault(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s: %s, of %s, group %d, %d bytes\n", path, header.Kind(), header.TakenAt.Format(time.RFC3339Nano), header.Group, info.Size())
+	return err
+}
+
+// fill receives the backup, looks at it and gives it its name.
+func (c *takeBackupCommand) fill(ctx context.Context, s *cli.Streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
+	if err := c.Take(ctx, "backup", s, body, f); err != nil {
+		return header, path, err
+	}
+	if keyring != nil {
+		header, err = backup.Read(ctx, f.Name(), keyring)
+	} else {
+		header, err = backup.CheckTransfer(ctx, f.Name())
+	}
+	if err != nil {
+		return header, path, err
+	}
+	if path == "" {
+		path = filepath.Join(dir, backup.FileName(&header))
+	}
+	return header, path, f.Keep(path)
+}
+
+// body is the request's: what the backup that it rests on says of itself. That is read
+// to its end first, for an increment is worth no more.
+func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
+	if c.Since == nil {
+		return []byte("{}"), nil
+	}
+	header, err := backup.ReadBase(ctx, *c.Since, keyring)
+	if err != nil {
+		return nil, sourceFault("since", err)
+	}
+	return json.Marshal(map[string]any{"since": header.Base()})
+}
+
+// place is where the backup is written, and its name if that is known.
+func (c *takeBackupCommand) place() (dir, path string, err error) {
+	info, err := os.Stat(c.To)
+	if _, link := os.Lstat(c.To); errors.Is(err, fs.ErrNotExist) && link == nil {
+		return "", "", cli.BadConfiguration("to: " + c.To + " is a link that leads nowhere")
+	}
+	switch {
+	case err == nil && info.IsDir():
+		return c.To, "", nil
+	case err == nil:
+		return "", "", cli.BadConfiguration("to: " + c.To + " is there already")
+	case !errors.Is(err, fs.ErrNotExist) || strings.HasSuffix(c.To, "/"):
+		return "", "", cli.BadConfiguration("to: " + err.Error())
+	}
+	if strings.HasPrefix(filepath.Base(c.To), ".") {
+		return "", "", cli.BadConfiguration("to: " + c.To + ": a backup whose name begins with a dot is not found again")
+	}
+	return filepath.Dir(c.To), c.To, nil
+}
+
+// verifyBackupCommand is `mizan backup verify`.
+type verifyBackupCommand struct {
+	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
+	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
+	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that it is of."`
+}
+
+// Run implements the command.
+func (c *verifyBackupCommand) Run(s *cli.Streams) error {
+	ctx, stop := cli.Interruptible()
+	defer stop()
+	if err := filled(flag{"from", &c.From}, flag{"at", c.At}, flag{"keyring", &c.Keyring}); err != nil {
+		return err
+	}
+	at, keyring, err := backupSource(c.At, c.Keyring)
+	if err != nil {
+		return err
+	}
+	done, err := backup.Verify(ctx, c.From, at, keyring)
+	if err != nil {
+		return sourceFault("from", err)
+	}
+	warnUnused(s, done)
+	_, err = fmt.Fprintf(s.Out, "%s: %s, of %s, group %d, %d rows from %d backups: whole\n",
+		done.Header.ID, done.Header.Kind(), done.Header.TakenAt.Format(time.RFC3339Nano), done.Header.Group, done.Rows, done.Used)
+	return err
+}
+
+// backupSource reads what restoring and verifying have in common.
+func backupSource(at *string, keyring string) (time.Time, *secret.Keyring, error) {
+	var instant time.Time
+	if at != nil {
+		var err error
+		if instant, err = time.Parse(time.RFC3339Nano, *at); err != nil {
+			return instant, nil, cli.BadConfiguration("at: is no time such as 2026-09-03T10:15:30Z")
+		}
+	}
+	k, err := secret.LoadSealingKeyring(keyring)
+	if err != nil {
+		return instant, nil, cli.BadConfiguration("keyring: " + err.Error())
+	}
+	return instant, k, nil
+}
+
+// flag is what a flag was given; nil: it was not.
+type flag struct {
+	name  string
+	value *string
+}
+
+// filled refuses flags that were given and are empty: a script's variable was not set,
+// and what would be done without the flag is something else.
+func filled(flags ...flag) error {
+	var lines []string
+	for _, f := range flags {
+		if f.value != nil && *f.value == "" {
+			lines = append(lines, f.name+": is empty")
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	return cli.BadConfiguration(lines...)
+}
+
+// warnUnused says which backups beside those that were used are spoiled.
+func warnUnused(s *cli.Streams, done *backup.Restored) {
+	for _, err := range done.Unused {
+		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is nowhere else to say it
+	}
+}
+
+// sourceFault is backupFault for what a flag names.
+func sourceFault(name string, err error) error {
+	if errors.Is(err, backup.ErrChoice) {
+		return cli.BadConfiguration(name + ": " + err.Error())
+	}
+	return backupFault(err)
+}
+
+// backupFault is how the process ends when a backup can't be taken or used.
+func backupFault(err error) error {
+	var known *cli.Fault
+	var target *backup.TargetError
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, &target):
+		return cli.BadConfiguration("data: " + err.Error())
+	case errors.Is(err, fs.ErrExist):
+		return cli.BadConfiguration("to: " + err.Error())
+	case errors.Is(err, store.ErrLocked), store.IsOtherSchema(err):
+		return cli.InUse("%v", err)
+	case errors.Is(err, context.Canceled):
+		return cli.StorageFault("it was interrupted; nothing is left of it")
+	}
+	return cli.StorageFault("%v", err)
+}

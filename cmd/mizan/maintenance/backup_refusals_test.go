@@ -1,0 +1,100 @@
+package maintenance
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// What a restore was killed in is no data directory: no server starts in it, and no
+// other restore clears a directory in which one did.
+func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	backup := filepath.Join(t.TempDir(), "one")
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backup)
+	dir := filepath.Join(t.TempDir(), "data")
+	work, keyring := dir+".restoring", filepath.Join(s.Dir, "keyring")
+	restore := []string{"restore", "--from", backup, "--data", dir, "--keyring", keyring}
+
+	served := testkit.Start(t, testkit.Options{Dir: work})
+	if r := testkit.Run(t, nil, restore...); r.Exit != 3 || !strings.Contains(r.Stderr, "in use by another process") {
+		t.Errorf("a restore over a server: exit %d: %s", r.Exit, r.Stderr)
+	}
+	testkit.Pay(t, served.Partner(), "after the refusal")
+	if served.Stop() != 0 {
+		t.Error("the server did not stop cleanly")
+	}
+	if r := testkit.Run(t, nil, restore...); r.Exit != 2 || !strings.Contains(r.Stderr, work+" is in the way") {
+		t.Errorf("a restore over a server's directory: exit %d: %s", r.Exit, r.Stderr)
+	}
+	testkit.Succeed(t, "audit", "verify", "--data", work)
+
+	if err := os.WriteFile(filepath.Join(work, "RESTORING"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve", "--sandbox", "--listen", "127.0.0.1:0", "--data", work}, {"audit", "verify", "--data", work}} {
+		if r := testkit.Run(t, nil, args...); r.Exit != 1 || !strings.Contains(r.Stderr, "restore again") {
+			t.Errorf("%s: exit %d: %s", args[0], r.Exit, r.Stderr)
+		}
+	}
+	testkit.Succeed(t, restore...)
+}
+
+// An increment on what can't be restored would look like a backup.
+func TestABackupSinceASpoiledOneIsNotTaken(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
+	full := filepath.Join(dir, "monday")
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", full)
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", full)
+	content, err := os.ReadFile(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(full, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range [][]string{nil, {"--keyring", keyring}} {
+		args := append([]string{"backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "wednesday"), "--since", dir}, more...)
+		if r := testkit.Run(t, nil, args...); r.Exit != 1 || !strings.Contains(r.Stderr, full+": the backup is damaged") {
+			t.Errorf("exit %d: %s", r.Exit, r.Stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "wednesday")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an increment was taken: %v", err)
+	}
+}
+
+// What lies beside the backups that are used, and is spoiled, is told of.
+func TestASpoiledBackupThatIsNotNeededIsAWarning(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "monday"))
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", dir)
+	if err := os.WriteFile(filepath.Join(dir, "x.backup"), []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := testkit.Run(t, nil, "backup", "verify", "--from", dir, "--keyring", keyring); r.Exit != 1 || !strings.Contains(r.Stderr, "name the file that is meant") {
+		t.Errorf("a directory: exit %d: %s", r.Exit, r.Stderr)
+	}
+	r := testkit.Run(t, nil, "backup", "verify", "--from", filepath.Join(dir, "tuesday"), "--keyring", keyring)
+	if r.Exit != 0 || !strings.HasPrefix(r.Stderr, "mizan: warning: ") || !strings.Contains(r.Stderr, "x.backup") {
+		t.Errorf("a file: exit %d: %s%s", r.Exit, r.Stdout, r.Stderr)
+	}
+}
+
+// The short form is what people type, so the help shows it.
+func TestTheHelpOfBackupsShowsTheShortForm(t *testing.T) {
+	if said := testkit.Succeed(t, "backup", "--help"); !strings.Contains(said, "mizan backup --to DIR|FILE") {
+		t.Errorf("the help says %s", said)
+	}
+	if said := testkit.Succeed(t, "backup", "take", "--help"); strings.Contains(said, "--organization") {
+		t.Errorf("the help offers an organization: %s", said)
+	}
+}

@@ -1,0 +1,340 @@
+package maintenance
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// command is the binary at work beside the test.
+type command struct {
+	cmd  *exec.Cmd
+	said bytes.Buffer
+}
+
+func starts(t *testing.T, args ...string) *command {
+	t.Helper()
+	c := &command{cmd: exec.Command(testkit.Binary(t), args...)}
+	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if c.cmd.ProcessState == nil {
+			_ = c.cmd.Process.Kill()
+			_ = c.cmd.Wait()
+		}
+	})
+	return c
+}
+
+// exit waits for the end and is its code; -1: by a signal.
+func (c *command) exit() int {
+	_ = c.cmd.Wait()
+	return c.cmd.ProcessState.ExitCode()
+}
+
+// finished are the backups in a directory, and unfinished what is being written.
+func finished(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*.backup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func unfinished(t *testing.T, dir string) (bytes int64) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, ".mizan-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil {
+			bytes += info.Size()
+		}
+	}
+	return bytes
+}
+
+// books is the trial balance. A restored sandbox makes its tokens anew, which are
+// events but no entries.
+func books(t *testing.T, s *testkit.Server) string {
+	t.Helper()
+	answer, err := s.Auditor().Get("/api/v1/ledger/trial-balance?env=test&limit=500")
+	return string(testkit.WantStatus(t, answer, err, 200).Body)
+}
+
+// A full backup and an increment of a running server, either restored, verified,
+// and served from: the books are what they were, and go on.
+func TestABackupOfARunningServerIsRestored(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	backups, place := t.TempDir(), t.TempDir()
+	keyring := filepath.Join(s.Dir, "keyring")
+	for i := range 20 {
+		testkit.Pay(t, s.Partner(), fmt.Sprint("first-", i))
+	}
+	balances := []string{books(t, s)}
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backups, "--keyring", keyring)
+	between := time.Now().UTC().Format(time.RFC3339Nano)
+	testkit.Pay(t, s.Partner(), "second")
+	balances = append(balances, books(t, s))
+	if balances[0] == balances[1] {
+		t.Fatal("a payment has changed no balance")
+	}
+	increment := filepath.Join(backups, "increment.backup")
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--since", backups, "--to", increment)
+	testkit.Pay(t, s.Partner(), "never backed up")
+	if said := testkit.Succeed(t, "backup", "verify", "--from", backups, "--keyring", keyring); !strings.Contains(said, "incremental") || !strings.Contains(said, "from 2 backups: whole") {
+		t.Errorf("the verification says %s", said)
+	}
+	if s.Stop() != 0 {
+		t.Error("the server did not stop cleanly")
+	}
+	for i, from := range [][]string{{"--from", backups, "--at", between}, {"--from", increment}} {
+		dir := filepath.Join(place, fmt.Sprint("data", i))
+		said := testkit.Succeed(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
+		if !strings.Contains(said, "mizan: restored "+dir+" to 2") || !strings.Contains(said, "rule 5 ok ") {
+			t.Errorf("the restore says %s", said)
+		}
+		testkit.Succeed(t, "audit", "verify", "--data", dir)
+		again := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--keyring", keyring, "--check"}})
+		if got := books(t, again); got != balances[i] {
+			t.Errorf("backup %d: the restored trial balance is %s, want %s", i, got, balances[i])
+		}
+		testkit.Pay(t, again.Partner(), "after the restore")
+		if again.Stop() != 0 {
+			t.Error("the restored server did not stop cleanly")
+		}
+		testkit.Succeed(t, "audit", "verify", "--data", dir)
+	}
+}
+
+// slow has a backup take longer than any test.
+var slow = []string{"--backup-rate", "1000"}
+
+// begun is a backup that has begun to be written.
+func begun(t *testing.T, s *testkit.Server, dir string) *command {
+	t.Helper()
+	c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
+	testkit.Until(t, "a backup that begins", func() bool { return unfinished(t, dir) > 0 })
+	return c
+}
+
+func TestAServerThatIsKilledLeavesNoBackup(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slow})
+	dir := t.TempDir()
+	c := begun(t, s, dir)
+	s.Kill()
+	if code := c.exit(); code != 1 || !strings.Contains(c.said.String(), "the server broke off") {
+		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+	}
+	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
+		t.Error("something is left of the backup")
+	}
+	testkit.Succeed(t, "audit", "verify", "--data", s.Dir)
+}
+
+func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slow})
+	dir := t.TempDir()
+	c := begun(t, s, dir)
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.exit()
+	if finished(t, dir) != nil {
+		t.Error("there is a backup")
+	}
+	testkit.Pay(t, s.Partner(), "")
+	testkit.Until(t, "another backup", func() bool { // the server notices when it sends on
+		c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
+		gone := make(chan int, 1)
+		go func() { gone <- c.exit() }()
+		for {
+			select {
+			case code := <-gone:
+				if code != 2 || !strings.Contains(c.said.String(), "another backup is under way") {
+					t.Fatalf("exit %d: %s", code, c.said.String())
+				}
+				return false
+			case <-time.After(time.Millisecond):
+			}
+			if unfinished(t, dir) > 0 {
+				_ = c.cmd.Process.Kill()
+				<-gone
+				return true
+			}
+		}
+	})
+	if s.Stop() != 0 {
+		t.Error("the server did not stop cleanly")
+	}
+	testkit.Succeed(t, "audit", "verify", "--data", s.Dir)
+}
+
+// Whoever interrupts a backup is told just that, and nothing is left of it.
+func TestABackupThatIsInterruptedSaysSo(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slow})
+	dir := t.TempDir()
+	c := begun(t, s, dir)
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.exit(); code != 1 || !strings.HasSuffix(c.said.String(), "it was interrupted; nothing is left of it\n") || strings.Count(c.said.String(), "\n") != 1 {
+		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+	}
+	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
+		t.Error("something is left of the backup")
+	}
+}
+
+func TestAStopEndsABackup(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slow})
+	dir := t.TempDir()
+	c := begun(t, s, dir)
+	if code := s.Stop(); code != 0 {
+		t.Errorf("the server ended with %d: %s", code, s.Stderr())
+	}
+	if code := c.exit(); code != 1 || finished(t, dir) != nil {
+		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+	}
+}
+
+// Whenever a restore is killed, its directory is not there or whole.
+func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	for i := range 20 {
+		testkit.Pay(t, s.Partner(), fmt.Sprint("order-", i))
+	}
+	backup := filepath.Join(t.TempDir(), "one.backup")
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backup)
+	want, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	args := []string{"restore", "--from", backup, "--data", dir, "--keyring", filepath.Join(s.Dir, "keyring")}
+	exists := func(path string) bool {
+		_, err := os.Stat(path)
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	work := dir + ".restoring"
+	for _, sign := range []string{work, work + "/store.new", work + "/store.new/MANIFEST", work + "/HEAD", work + "/store", work + "/TABLES"} {
+		c := starts(t, args...)
+		ended := make(chan int, 1)
+		go func() { ended <- c.exit() }()
+		testkit.Until(t, sign, func() bool { return exists(sign) || exists(dir) })
+		_ = c.cmd.Process.Kill() // it may have been faster
+		<-ended
+		if exists(dir) {
+			testkit.Succeed(t, "audit", "verify", "--data", dir)
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	testkit.Succeed(t, args...)
+	if exists(work) {
+		t.Error("the place of work is still there")
+	}
+	if got, err := os.ReadFile(backup); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the backup was changed: %v", err)
+	}
+}
+
+func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	dir := t.TempDir()
+	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(s.Dir, "keyring")
+	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backup)
+	content, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "keyring")
+	testkit.Succeed(t, "keyring", other)
+	half := filepath.Join(t.TempDir(), "half.backup")
+	if err := os.WriteFile(half, content[:len(content)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newer := filepath.Join(filepath.Dir(half), "newer")
+	if err := os.WriteFile(newer, bytes.Replace(content, []byte(`"version":1`), []byte(`"version":2`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(filepath.Dir(half), "link")
+	if err := os.Symlink("/nowhere/at/all", link); err != nil {
+		t.Fatal(err)
+	}
+	place := t.TempDir()
+	data := filepath.Join(place, "data")
+	for name, c := range map[string]struct {
+		args []string
+		exit int
+		says string
+	}{
+		"another keyring":     {[]string{"restore", "--from", backup, "--data", data, "--keyring", other}, 1, "another keyring"},
+		"half a backup":       {[]string{"restore", "--from", half, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
+		"no keyring":          {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
+		"nothing there":       {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 2, "mizan: configuration: from: " + data + ": no such file"},
+		"no time":             {[]string{"restore", "--from", dir, "--at", "yesterday", "--data", data, "--keyring", keyring}, 2, "mizan: configuration: at: "},
+		"a time of a file":    {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 2, "a time chooses"},
+		"before the oldest":   {[]string{"restore", "--from", dir, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "the oldest backup in it is of 2"},
+		"a place that is not": {[]string{"restore", "--from", backup, "--data", s.Dir, "--keyring", keyring}, 2, "is not empty"},
+		"an empty time":       {[]string{"restore", "--from", dir, "--at=", "--data", data, "--keyring", keyring}, 2, "at: is empty"},
+		"a verified one's":    {[]string{"backup", "verify", "--from", dir, "--at=", "--keyring", keyring}, 2, "at: is empty"},
+		"an empty source":     {[]string{"restore", "--from=", "--data", data, "--keyring", keyring}, 2, "from: is empty"},
+		"an empty place":      {[]string{"restore", "--from", dir, "--data=", "--keyring", keyring}, 2, "data: is empty"},
+		"an empty name":       {[]string{"backup", "--sandbox", s.Dir, "--to="}, 2, "to: is empty"},
+		"an empty base":       {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--since="}, 2, "since: is empty"},
+		"no keyring named":    {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--keyring="}, 2, "keyring: is empty"},
+		"a place that's none": {[]string{"restore", "--from", backup, "--data", other, "--keyring", keyring}, 2, "is no directory"},
+		"a place in nothing":  {[]string{"restore", "--from", backup, "--data", data + "/none", "--keyring", keyring}, 2, "mizan: configuration: data: "},
+		"a newer form":        {[]string{"restore", "--from", newer, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
+		"a base half there":   {[]string{"backup", "--sandbox", s.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
+		"a base that's not":   {[]string{"backup", "--sandbox", s.Dir, "--since", data, "--to", data}, 2, "since: " + data + ": no such file"},
+		"a hidden name":       {[]string{"backup", "--sandbox", s.Dir, "--to", filepath.Join(t.TempDir(), ".hidden")}, 2, "begins with a dot"},
+		"a link to nothing":   {[]string{"backup", "--sandbox", s.Dir, "--to", link}, 2, "is a link that leads nowhere"},
+		"a half verified":     {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
+		"a name that is":      {[]string{"backup", "--sandbox", s.Dir, "--to", backup}, 2, "is there already"},
+		"since what is none":  {[]string{"backup", "--sandbox", s.Dir, "--since", other, "--to", data}, 2, "mizan: configuration: since: "},
+		"a server that isn't": {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", other, "--to", data}, 2, "holds no token"},
+	} {
+		r := testkit.Run(t, nil, c.args...)
+		if r.Exit != c.exit || !strings.Contains(r.Stderr, c.says) || strings.Count(r.Stderr, "\n") != 1 {
+			t.Errorf("%s: exit %d, %q, want %d and one line with %q", name, r.Exit, r.Stderr, c.exit, c.says)
+		}
+	}
+	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+		t.Errorf("something was made: %v, %v", entries, err)
+	}
+	if got, err := os.ReadFile(backup); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("the backup was changed: %v", err)
+	}
+}
+
+// A server with a directory for backups takes one when it starts, and it is known
+// to be whole by then.
+func TestAServerTakesItsOwnBackups(t *testing.T) {
+	dir := t.TempDir()
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--backup-dir", dir, "--backup-every", "1h", "--backup-keep", "2"}})
+	testkit.Until(t, "a backup", func() bool { return len(finished(t, dir)) == 1 })
+	if s.Stop() != 0 {
+		t.Error("the server did not stop cleanly")
+	}
+	testkit.Succeed(t, "backup", "verify", "--from", dir, "--keyring", filepath.Join(s.Dir, "keyring"))
+	s.Restart()
+	if s.Stop() != 0 || len(finished(t, dir)) != 1 {
+		t.Error("a restart took another backup before its time")
+	}
+}

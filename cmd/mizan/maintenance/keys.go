@@ -1,0 +1,78 @@
+package maintenance
+
+import (
+	"bufio"
+	"fmt"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/config"
+	"mizan/internal/secret"
+)
+
+// KeysCommands are `mizan keys …`.
+type KeysCommands struct {
+	Rotate rotateCommand   `cmd:"" help:"Add a sealing key; everything is sealed by it from the server's next start on."`
+	List   listKeysCommand `cmd:"" help:"List the sealing keys' ids, the oldest first."`
+}
+
+// rotateCommand is `mizan keys rotate`.
+type rotateCommand struct {
+	config.KeyringFlags
+}
+
+// Run implements the command. It needs no lock of the data directory: a server
+// reads the keyring when it starts and keeps what it read.
+func (c *rotateCommand) Run(s *cli.Streams) error {
+	path, err := c.Path()
+	if err != nil {
+		return err
+	}
+	k, err := secret.RotateKeyring(path)
+	if err != nil {
+		return cli.KeyringFault(err)
+	}
+	list := k.SealingKeys()
+	earlier := -1 // the one that was added
+	for _, key := range list {
+		if key.Enabled {
+			earlier++
+		}
+	}
+	_, err = fmt.Fprintf(s.Out, "mizan: %s: key %d seals from the server's next start on; earlier keys that open what they sealed: %d\n"+
+		"mizan: a running server keeps the keys that it has loaded: restart it; and keep a copy of the keyring as it is now\n",
+		path, list[len(list)-1].ID, earlier)
+	return err
+}
+
+// listKeysCommand is `mizan keys list`.
+type listKeysCommand struct {
+	config.KeyringFlags
+}
+
+// Run implements the command.
+func (c *listKeysCommand) Run(s *cli.Streams) error {
+	path, err := c.Path()
+	if err != nil {
+		return err
+	}
+	k, err := secret.LoadKeyring(path)
+	if err != nil {
+		return cli.KeyringFault(err)
+	}
+	if !k.CanSeal() {
+		_, err := fmt.Fprintf(s.Err, "mizan: %s holds no sealing key; `mizan keys rotate` adds one\n", path)
+		return err
+	}
+	out := bufio.NewWriter(s.Out)
+	for _, key := range k.SealingKeys() {
+		state, role := "disabled", ""
+		if key.Enabled {
+			state = "enabled"
+		}
+		if key.Primary {
+			role = " primary"
+		}
+		_, _ = fmt.Fprintf(out, "%d %s%s\n", key.ID, state, role)
+	}
+	return out.Flush()
+}

@@ -1,0 +1,249 @@
+package maintenance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mizan/internal/secret"
+	"mizan/internal/testkit"
+)
+
+// newKeyring makes a keyring outside of any data directory.
+func newKeyring(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keys")
+	testkit.Quiet(t, testkit.Run(t, nil, "keyring", path))
+	return path
+}
+
+// unsealing takes the sealing keys out of a keyring's file, as a release that
+// sealed nothing would have made it.
+func unsealing(t *testing.T, path string) {
+	t.Helper()
+	fields := keyringFields(t, path)
+	delete(fields, "sealing_keys")
+	content, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keyringFields(t *testing.T, path string) map[string]json.RawMessage {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(content, &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+// listed is what `mizan keys list` has to print of the keyring's file.
+func listed(t *testing.T, path string) (lines string, count int) {
+	t.Helper()
+	k, err := secret.LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range k.SealingKeys() {
+		lines += fmt.Sprint(key.ID, " enabled")
+		if key.Primary {
+			lines += " primary"
+		}
+		lines += "\n"
+	}
+	return lines, len(k.SealingKeys())
+}
+
+func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
+	path := newKeyring(t)
+	before, err := secret.LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := keyringFields(t, path)
+	sealed, err := before.Seal([]byte("text"), []byte("place"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
+	said += testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path))
+	want := regexp.MustCompile(`^mizan: ` + regexp.QuoteMeta(path) + `: key \d+ seals from .* sealed: 1\n` +
+		`mizan: a running server keeps .*\n.* sealed: 2\n.*\n$`)
+	if !want.MatchString(said) {
+		t.Errorf("two rotations said\n%s", said)
+	}
+	list := testkit.Quiet(t, testkit.Run(t, nil, "keys", "list", "--keyring", path))
+	if lines, n := listed(t, path); list != lines || n != 3 || !regexp.MustCompile(`^\d+ enabled\n\d+ enabled\n\d+ enabled primary\n$`).MatchString(list) {
+		t.Errorf("list says\n%s, want\n%s", list, lines)
+	}
+	after, err := secret.LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := after.Open(sealed, []byte("place")); err != nil || string(text) != "text" {
+		t.Errorf("what was sealed before opens as %q, %v", text, err)
+	}
+	for name, value := range keyringFields(t, path) {
+		if name != "sealing_keys" && !bytes.Equal(value, fields[name]) {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	for _, word := range regexp.MustCompile(`[A-Za-z0-9+/=]{20,}`).FindAllString(said+list, -1) {
+		for name, value := range keyringFields(t, path) {
+			if bytes.Contains(value, []byte(word)) {
+				t.Errorf("%s of %s was printed", word, name)
+			}
+		}
+	}
+}
+
+// TestKeysRotateBesideARunningServer: neither the server that runs nor its next
+// start takes the rotation back, and the server works on.
+func TestKeysRotateBesideARunningServer(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	path := filepath.Join(s.Dir, "keyring")
+	testkit.Pay(t, s.Partner(), "before")
+	testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--data", s.Dir))
+	rotated, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Pay(t, s.Partner(), "after")
+	unchanged := func(when string) {
+		t.Helper()
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, rotated) {
+			t.Errorf("%s the keyring is another one, %v", when, err)
+		}
+	}
+	unchanged("beside the server")
+	s.Stop()
+	unchanged("after the server's stop")
+	s.Restart()
+	unchanged("after a start")
+	testkit.Pay(t, s.Partner(), "with the new key")
+	s.Kill()
+	unchanged("after a kill")
+	if list := testkit.Quiet(t, testkit.Run(t, nil, "keys", "list", "--data", s.Dir)); strings.Count(list, "\n") != 2 {
+		t.Errorf("list says\n%s", list)
+	}
+}
+
+func TestKeysAreOfTheKeyringThatServeUses(t *testing.T) {
+	named, dir := newKeyring(t), t.TempDir()
+	own := filepath.Join(dir, "keyring")
+	testkit.Quiet(t, testkit.Run(t, nil, "keyring", own))
+	of := func(path string) string {
+		lines, _ := listed(t, path)
+		return lines
+	}
+	for _, c := range []struct {
+		name, want string
+		env, args  []string
+	}{
+		{"--data", own, nil, []string{"--data", dir}},
+		{"--keyring", named, nil, []string{"--keyring", named}},
+		{"both", named, nil, []string{"--keyring", named, "--data", dir}},
+		{"MIZAN_DATA", own, []string{"MIZAN_DATA=" + dir}, nil},
+		{"MIZAN_KEYRING", named, []string{"MIZAN_KEYRING=" + named}, []string{"--data", dir}},
+		{"a flag over the environment", named, []string{"MIZAN_KEYRING=" + own}, []string{"--keyring", named}},
+	} {
+		if list := testkit.Quiet(t, testkit.Run(t, c.env, append([]string{"keys", "list"}, c.args...)...)); list != of(c.want) {
+			t.Errorf("%s: list says\n%s, want the keys of %s", c.name, list, c.want)
+		}
+	}
+}
+
+func TestKeysOfAKeyringThatSealsNothing(t *testing.T) {
+	path := newKeyring(t)
+	unsealing(t, path)
+	r := testkit.Run(t, nil, "keys", "list", "--keyring", path)
+	if testkit.WantOneLine(t, r.Stderr, "mizan: "+path+" holds no sealing key; "); r.Exit != 0 || r.Stdout != "" {
+		t.Errorf("exit %d: %s", r.Exit, r.Stdout)
+	}
+	if said := testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path)); !strings.Contains(said, " sealed: 0\n") {
+		t.Errorf("rotate said %s", said)
+	}
+	if _, n := listed(t, path); n != 1 {
+		t.Errorf("there are %d keys", n)
+	}
+}
+
+func TestKeysLeaveAKeyringAloneThatTheyCanNotRead(t *testing.T) {
+	for _, c := range []struct {
+		name, content string
+		mode          os.FileMode
+		exit          int
+		want          string
+	}{
+		{"missing", "", 0, 2, "mizan: configuration: keyring: "},
+		{"damaged", `{"version": 1}`, 0o600, 1, "mizan: storage: keyring"},
+		{"open to others", `{"version": 1}`, 0o644, 1, "mizan: storage: keyring: "},
+	} {
+		path := filepath.Join(t.TempDir(), "keyring")
+		if c.mode != 0 {
+			if err := os.WriteFile(path, []byte(c.content), c.mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, command := range []string{"rotate", "list"} {
+			r := testkit.Run(t, nil, "keys", command, "--data", filepath.Dir(path))
+			if testkit.WantOneLine(t, r.Stderr, c.want); r.Exit != c.exit || r.Stdout != "" {
+				t.Errorf("%s, %s: exit %d, want %d: %s", c.name, command, r.Exit, c.exit, r.Stdout)
+			}
+		}
+		content, err := os.ReadFile(path)
+		if c.mode == 0 && err == nil || c.mode != 0 && string(content) != c.content {
+			t.Errorf("%s: the file is %q, %v", c.name, content, err)
+		}
+	}
+	for _, args := range [][]string{{"--keyring", ""}, {"--data", ""}} {
+		r := testkit.Run(t, nil, append([]string{"keys", "rotate"}, args...)...)
+		if testkit.WantOneLine(t, r.Stderr, "mizan: configuration: "+args[0][2:]+": is empty"); r.Exit != 2 {
+			t.Errorf("%v: exit %d", args, r.Exit)
+		}
+	}
+}
+
+// TestAStartCompletesItsOwnKeyring takes away what a keyring of a release that
+// sealed nothing does not have. The operator's keyring is not the server's to write.
+func TestAStartCompletesItsOwnKeyring(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	s.Stop()
+	path := filepath.Join(s.Dir, "keyring")
+	unsealing(t, path)
+	s.Restart()
+	testkit.Pay(t, s.Partner(), "")
+	first, n := listed(t, path)
+	s.Kill()
+	s.Restart()
+	if again, _ := listed(t, path); n != 1 || again != first {
+		t.Errorf("the first start made %d keys:\n%s, after the second there are\n%s", n, first, again)
+	}
+
+	named := newKeyring(t)
+	unsealing(t, named)
+	serve := []string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--tls", "off", "--keyring", named, "--log-level", "error"}
+	r := testkit.Run(t, nil, serve...)
+	if testkit.WantOneLine(t, r.Stderr, "mizan: configuration: keyring: "); r.Exit != 2 || !strings.Contains(r.Stderr, "`mizan keys rotate --keyring "+named+"`") {
+		t.Errorf("exit %d, want 2 and the advice: %s", r.Exit, r.Stderr)
+	}
+	if _, n := listed(t, named); n != 0 {
+		t.Error("the operator's keyring was written")
+	}
+}

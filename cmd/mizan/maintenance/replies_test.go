@@ -1,0 +1,245 @@
+package maintenance
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// repeated are requests with keys, one of each kind whose reply is stored.
+type repeated struct {
+	t      *testing.T
+	server *testkit.Server
+	paid   string // the transaction that the subscription renews
+	said   map[string]string
+}
+
+func (r *repeated) requests() map[string]func() (*testkit.Answer, error) {
+	s := r.server
+	keyed := func(c *testkit.Client) *testkit.Client { return c.With("idempotency-key", "k") }
+	return map[string]func() (*testkit.Answer, error){
+		"payment": func() (*testkit.Answer, error) {
+			return keyed(s.Partner()).Post("/api/v1/transactions", paymentFrom(`{"type":"e_wallet"}`))
+		},
+		"subscription": func() (*testkit.Answer, error) {
+			return s.Partner().With("idempotency-key", "s").Post("/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30}}`, r.paid))
+		},
+		"contract": func() (*testkit.Answer, error) {
+			return keyed(s.Session()).Post("/api/v1/pfp/safekeeping-deposits",
+				fmt.Sprintf(`{"customer_id":%q,"region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`, s.Sandbox.OrganizationID))
+		},
+		"API key": func() (*testkit.Answer, error) {
+			return keyed(s.Admin()).With("x-organization-id", s.Sandbox.OrganizationID).Post("/api/v1/api_keys", fmt.Sprintf(`{"partner_id":%d,"name":"till"}`, s.Sandbox.PartnerID))
+		},
+	}
+}
+
+// again repeats all requests; each has to be answered with the status.
+func (r *repeated) again(when string, status map[string]int) map[string]string {
+	r.t.Helper()
+	said := make(map[string]string)
+	for name, ask := range r.requests() {
+		a, err := ask()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if a.Status != status[name] {
+			r.t.Errorf("%s: %s: %d %s, want %d", when, name, a.Status, a.Body, status[name])
+		}
+		said[name] = string(a.Body)
+	}
+	return said
+}
+
+var everyCreated = map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 201}
+
+// moves lets what the requests made move on, so that it is not what they were answered with.
+func (r *repeated) moves() {
+	r.t.Helper()
+	for name, change := range map[string]func(id string) (*testkit.Answer, error){
+		"payment": func(id string) (*testkit.Answer, error) {
+			return r.server.Partner().Put("/api/v1/transactions/"+id, `{"params":{"type":"refund","amount":"100"}}`)
+		},
+		"subscription": func(id string) (*testkit.Answer, error) {
+			return r.server.Partner().Post("/api/v1/subscriptions/"+id+"/pause", "")
+		},
+		"contract": func(id string) (*testkit.Answer, error) {
+			return r.server.Session().Post("/api/v1/pfp/safekeeping-deposits/"+id+"/activate", "{}")
+		},
+	} {
+		var made struct {
+			ID   string `json:"id"`
+			Data struct {
+				ID string `json:"id"`
+			} `json:"data"`
+		}
+		if err := json.Unmarshal([]byte(r.said[name]), &made); err != nil {
+			r.t.Fatal(err)
+		}
+		if a, err := change(made.ID + made.Data.ID); err != nil || a.Status != 200 {
+			r.t.Fatalf("%s: %v %+v", name, err, a)
+		}
+	}
+}
+
+func startRepeated(t *testing.T) *repeated {
+	t.Helper()
+	r := &repeated{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
+	paid, err := r.server.Partner().Post("/api/v1/transactions", paymentFrom(`{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`))
+	if err != nil || paid.Status != 201 {
+		t.Fatalf("%v %+v", err, paid)
+	}
+	var made struct{ ID string }
+	if err := paid.JSON(&made); err != nil {
+		t.Fatal(err)
+	}
+	r.paid = made.ID
+	r.said = r.again("first", everyCreated)
+	r.moves()
+	return r
+}
+
+func (r *repeated) same(when string, said map[string]string) {
+	r.t.Helper()
+	for name, text := range said {
+		if text != r.said[name] {
+			r.t.Errorf("%s: %s is repeated as\n%s, and was\n%s", when, name, text, r.said[name])
+		}
+	}
+}
+
+func (r *repeated) stop() {
+	r.t.Helper()
+	if code := r.server.Stop(); code != 0 {
+		r.t.Fatalf("it stopped with %d\n%s", code, r.server.Stderr())
+	}
+}
+
+// forgets takes all sealing keys but the primary one out of a keyring's file.
+func forgets(t *testing.T, from, to string) {
+	t.Helper()
+	fields := keyringFields(t, from)
+	var keys struct {
+		Primary uint32           `json:"primaryKeyId"`
+		Keys    []map[string]any `json:"key"`
+	}
+	if err := json.Unmarshal(fields["sealing_keys"], &keys); err != nil {
+		t.Fatal(err)
+	}
+	kept := keys.Keys[:0]
+	for _, key := range keys.Keys {
+		if uint32(key["keyId"].(float64)) == keys.Primary {
+			kept = append(kept, key)
+		}
+	}
+	if len(kept) != 1 || len(keys.Keys) < 2 {
+		t.Fatalf("%d of %d keys", len(kept), len(keys.Keys))
+	}
+	keys.Keys = kept
+	var err error
+	if fields["sealing_keys"], err = json.Marshal(keys); err != nil {
+		t.Fatal(err)
+	}
+	content, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What requests with keys were answered with is sealed as cards are: an earlier key opens
+// it after a rotation. Without that key nobody can vouch for it, which is an alarm, and
+// whoever repeats a request is told what the records say, or that the answer is lost.
+func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
+	r := startRepeated(t)
+	r.same("again", r.again("again", everyCreated))
+	keyring := filepath.Join(r.server.Dir, "keyring")
+	r.stop()
+	testkit.Quiet(t, testkit.Run(t, nil, "keys", "rotate", "--data", r.server.Dir))
+	r.server.Restart()
+	r.same("rotated", r.again("rotated", everyCreated))
+	r.stop()
+	r.verify(0)
+
+	whole, err := os.ReadFile(keyring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forgets(t, keyring, keyring)
+	if text := r.verify(1); strings.Count(text, "can't be read") < 3 {
+		t.Errorf("with a keyring that lacks the key the checker said\n%s", text)
+	}
+	r.server.Restart()
+	lost := map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 409}
+	for name, text := range r.again("lost", lost) {
+		want := map[string]string{
+			"payment": `"refunded_amount":"100"`, "subscription": `"status":"paused"`, "contract": `"status":"active"`,
+			"API key": `"error":"conflict"`,
+		}[name]
+		if text == r.said[name] || !strings.Contains(text, want) {
+			t.Errorf("lost: %s is answered %s, want %s", name, text, want)
+		}
+	}
+	r.stop()
+	if n := strings.Count(r.server.Stderr(), "does not open, and is not repeated"); n != 4 {
+		t.Errorf("%d alarms in the log\n%s", n, r.server.Stderr())
+	}
+
+	// With its key everything is as it was, and nothing has been stored meanwhile.
+	if err := os.WriteFile(keyring, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.server.Restart()
+	r.same("brought back", r.again("brought back", everyCreated))
+	r.stop()
+	r.verify(0)
+}
+
+// verify runs the checker with the directory's keyring, and wants its exit code.
+func (r *repeated) verify(exit int) string {
+	r.t.Helper()
+	run := testkit.Run(r.t, nil, "audit", "verify", "--data", r.server.Dir)
+	if run.Exit != exit {
+		r.t.Errorf("audit verify ended with %d, want %d\n%s%s", run.Exit, exit, run.Stdout, run.Stderr)
+	}
+	return run.Stdout
+}
+
+// The checker takes the keyring of the store, and no other.
+func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
+	r := startRepeated(t)
+	r.stop()
+	place := filepath.Join(t.TempDir(), "keys")
+	if err := os.Rename(filepath.Join(r.server.Dir, "keyring"), place); err != nil {
+		t.Fatal(err)
+	}
+	other := newKeyring(t)
+	for name, c := range map[string]struct {
+		flags []string
+		exit  int
+		says  string
+	}{
+		"none":            {nil, 0, ""},
+		"its own":         {[]string{"--keyring", place}, 0, ""},
+		"another's":       {[]string{"--keyring", other}, 2, "mizan: configuration: keyring: the store was made with another keyring"},
+		"one not there":   {[]string{"--keyring", place + "x"}, 2, "no such file"},
+		"what is no such": {[]string{"--keyring", r.server.Dir}, 1, "is not a regular file"},
+	} {
+		run := testkit.Run(t, nil, append([]string{"audit", "verify", "--data", r.server.Dir}, c.flags...)...)
+		if run.Exit != c.exit || !strings.Contains(run.Stderr, c.says) {
+			t.Errorf("%s: exit %d, want %d\n%s%s", name, run.Exit, c.exit, run.Stdout, run.Stderr)
+		}
+	}
+}
+
+// paymentFrom is the body of a payment from this storage of money.
+func paymentFrom(storage string) string {
+	return `{"params":{"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":` + storage + `}}`
+}

@@ -1,0 +1,49 @@
+package maintenance
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/serving"
+	"mizan/snapshots/backup"
+)
+
+// RestoreCommand is `mizan restore`.
+type RestoreCommand struct {
+	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
+	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
+	Data    string  `name:"data" required:"" placeholder:"NEWDIR" help:"The data directory to make: absent or empty."`
+	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`
+}
+
+// Run implements the command. The last line says which moment was reached; where
+// the checker finds something, what.
+func (c *RestoreCommand) Run(s *cli.Streams) error {
+	if err := filled(flag{"from", &c.From}, flag{"at", c.At}, flag{"data", &c.Data}, flag{"keyring", &c.Keyring}); err != nil {
+		return err
+	}
+	serving.LimitMemory()
+	ctx, stop := cli.Interruptible()
+	defer stop()
+	at, keyring, err := backupSource(c.At, c.Keyring)
+	if err != nil {
+		return err
+	}
+	done, err := backup.Restore(ctx, backup.RestoreConfig{
+		From: c.From, At: at, Data: c.Data, Keyring: keyring, Bound: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
+	})
+	if done != nil && done.Report != nil {
+		if _, shown := done.Report.WriteTo(s.Out); shown != nil && err == nil {
+			err = shown // the directory is there all the same
+		}
+	}
+	if err != nil {
+		return sourceFault("from", err)
+	}
+	warnUnused(s, done)
+	_, err = fmt.Fprintf(s.Out, "mizan: restored %s to %s, group %d: %d rows from %d backups\n",
+		c.Data, done.Header.TakenAt.Format(time.RFC3339Nano), done.Header.Group, done.Rows, done.Used)
+	return err
+}

@@ -1,0 +1,67 @@
+package serving
+
+import (
+	"path/filepath"
+	"strings"
+	"text/template"
+)
+
+// announce says that everything is ready, and in the sandbox how to begin. The
+// commands read their keys from sandbox.json: what is printed holds no secret.
+func (s *server) announce() {
+	if s.cfg.Sandbox {
+		if err := greeting.Execute(s.streams.Out, s.words()); err != nil {
+			s.log.Warn("the greeting can't be printed", "error", err)
+		}
+	}
+	_, err := s.streams.Out.Write([]byte(readyMark + s.address + "\n"))
+	if err != nil {
+		s.log.Warn("the ready line can't be printed", "error", err)
+	}
+	s.log.Info("ready", "address", s.address, "version", s.version)
+}
+
+// readyMark begins the line that names the address; it is the last one printed.
+const readyMark = "mizan: ready at "
+
+// begin is what the greeting's commands are made of, quoted for a shell.
+type begin struct{ Dir, Address, CACert, File string }
+
+func (s *server) words() begin {
+	b := begin{
+		Dir: quote(s.cfg.Dir), Address: s.address, File: quote(filepath.Join(s.cfg.Dir, sandboxFile)),
+	}
+	if s.transport.caFile != "" {
+		b.CACert = "--cacert " + quote(s.transport.caFile) + " "
+	}
+	return b
+}
+
+// quote makes one word of a path for a POSIX shell.
+func quote(path string) string {
+	plain := func(c rune) bool {
+		return c != '/' && c != '.' && c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	}
+	if path != "" && !strings.ContainsFunc(path, plain) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+var greeting = template.Must(template.New("greeting").Parse(`Mizan sandbox in {{.Dir}}; keys and tokens are in {{.File}}
+
+The first payment, from another terminal:
+
+  curl -sS {{.CACert}}{{.Address}}/api/v1/transactions \
+    -H "x-api-key: $(grep -m1 '"api_key"' {{.File}} | cut -d'"' -f4)" \
+    -H "x-organization-id: $(grep -m1 '"organization_id"' {{.File}} | cut -d'"' -f4)" \
+    -H 'content-type: application/json' \
+    -d '{"params":{"type":"payment","txid":"order-1","amount":"1000","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/failed","money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}'
+
+What it did to the ledger, as the auditor sees it:
+
+  curl -sS {{.CACert}}'{{.Address}}/api/v1/ledger/entries?env=test&limit=1' \
+    -H "authorization: Bearer $(grep -m1 '"auditor_token"' {{.File}} | cut -d'"' -f4)" \
+    -H "x-organization-id: $(grep -m1 '"organization_id"' {{.File}} | cut -d'"' -f4)"
+
+`))

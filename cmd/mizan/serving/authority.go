@@ -1,0 +1,257 @@
+package serving
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/internal/assert"
+	"mizan/internal/durable"
+)
+
+// Files of the local certificate authority, in DIR/tls.
+const (
+	caFile     = "ca.pem"
+	caKeyFile  = "ca.key"
+	certFile   = "cert.pem"
+	keyFile    = "cert.key"
+	maxPEMFile = 64 << 10
+)
+
+// Lifetimes. A certificate is renewed when less than its margin is left; the
+// authority's margin is longer than a certificate lives, so that no certificate
+// outlives it.
+const (
+	caLife     = 10 * 365 * 24 * time.Hour
+	caMargin   = 400 * 24 * time.Hour
+	certLife   = 365 * 24 * time.Hour
+	certMargin = 30 * 24 * time.Hour
+	backdate   = time.Hour // for clients whose clocks are slow
+)
+
+// authority is a certificate authority of this data directory, and the
+// server's certificate from it.
+type authority struct {
+	dir   string
+	hosts []string
+	now   func() time.Time
+
+	ca    *x509.Certificate
+	caKey *ecdsa.PrivateKey
+
+	mu      sync.Mutex
+	current *tls.Certificate
+}
+
+// openAuthority loads what is in dir, makes what is missing and renews what is
+// near its end or for other hosts. A damaged authority is an error: replacing
+// it silently would break every client that trusts it.
+func openAuthority(dir string, hosts []string, now func() time.Time) (*authority, error) {
+	slices.Sort(hosts)
+	a := &authority{dir: dir, hosts: slices.Compact(hosts), now: now}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	durable.RemoveLeftovers(dir, caFile, caKeyFile, certFile, keyFile)
+	if err := a.openCA(); err != nil {
+		return nil, err
+	}
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, certFile), filepath.Join(dir, keyFile))
+	if err == nil && a.good(&pair) {
+		a.current = &pair
+		return a, nil
+	}
+	// A certificate of ours that is missing, damaged or old costs nothing to replace.
+	return a, a.issue()
+}
+
+// certificate implements tls.Config.GetCertificate. A server that runs for a
+// year renews in passing; if that fails it goes on with what it has.
+func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.now().Add(certMargin).After(a.current.Leaf.NotAfter) {
+		if err := a.issue(); err != nil && a.now().After(a.current.Leaf.NotAfter) {
+			return nil, err
+		}
+	}
+	return a.current, nil
+}
+
+// openCA loads the authority, or makes one where there is none.
+func (a *authority) openCA() error {
+	key, keyErr := readKey(filepath.Join(a.dir, caKeyFile))
+	cert, certErr := readCertificate(filepath.Join(a.dir, caFile))
+	noKey, noCert := errors.Is(keyErr, fs.ErrNotExist), errors.Is(certErr, fs.ErrNotExist)
+	switch {
+	case noKey && noCert:
+		return a.makeCA(nil)
+	case keyErr == nil && noCert:
+		// A kill between the two files: the key is written first.
+		return a.makeCA(key)
+	case keyErr != nil || certErr != nil:
+		return fmt.Errorf("%s is damaged (%w): restore it, or delete the folder to make a new authority",
+			a.dir, errors.Join(keyErr, certErr))
+	case !key.PublicKey.Equal(cert.PublicKey) || !cert.IsCA || cert.CheckSignatureFrom(cert) != nil:
+		return fmt.Errorf("%s is damaged (key and certificate do not fit): restore it, or delete the folder to make a new authority", a.dir)
+	}
+	if a.now().Add(caMargin).After(cert.NotAfter) {
+		return a.makeCA(key)
+	}
+	a.ca, a.caKey = cert, key
+	return nil
+}
+
+// makeCA makes the authority's certificate, with a new key unless one is given.
+func (a *authority) makeCA(key *ecdsa.PrivateKey) (err error) {
+	if key == nil {
+		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+			return err
+		}
+		if err = writeKey(filepath.Join(a.dir, caKeyFile), key); err != nil {
+			return err
+		}
+	}
+	template := a.template("Mizan local authority", caLife)
+	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	if a.ca, err = x509.ParseCertificate(der); err != nil {
+		return err
+	}
+	a.caKey = key
+	return writeCertificate(filepath.Join(a.dir, caFile), der)
+}
+
+// issue makes the server's certificate.
+func (a *authority) issue() error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := a.template("Mizan", certLife)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, host := range a.hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.ca, key.Public(), a.caKey)
+	if err != nil {
+		return err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return err
+	}
+	if err := writeKey(filepath.Join(a.dir, keyFile), key); err != nil {
+		return err
+	}
+	if err := writeCertificate(filepath.Join(a.dir, certFile), der); err != nil {
+		return err
+	}
+	a.current = &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+	return nil
+}
+
+// good tells whether a stored certificate may go on being used.
+func (a *authority) good(pair *tls.Certificate) bool {
+	leaf := pair.Leaf
+	if leaf == nil || leaf.CheckSignatureFrom(a.ca) != nil {
+		return false
+	}
+	if now := a.now(); now.Before(leaf.NotBefore) || now.Add(certMargin).After(leaf.NotAfter) {
+		return false
+	}
+	names := slices.Clone(leaf.DNSNames)
+	for _, ip := range leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	slices.Sort(names)
+	return slices.Equal(names, canonicalHosts(a.hosts))
+}
+
+// canonicalHosts spells addresses as a certificate gives them back.
+func canonicalHosts(hosts []string) []string {
+	names := make([]string, len(hosts))
+	for i, host := range hosts {
+		names[i] = host
+		if ip := net.ParseIP(host); ip != nil {
+			names[i] = ip.String()
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (a *authority) template(name string, life time.Duration) *x509.Certificate {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	assert.NoError(err) // the system's randomness never fails, it crashes
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: name, Organization: []string{"Mizan"}},
+		NotBefore:    a.now().Add(-backdate),
+		NotAfter:     a.now().Add(life),
+	}
+}
+
+func readKey(path string) (*ecdsa.PrivateKey, error) {
+	der, err := readPEM(path, "EC PRIVATE KEY")
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseECPrivateKey(der)
+}
+
+func readCertificate(path string) (*x509.Certificate, error) {
+	der, err := readPEM(path, "CERTIFICATE")
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}
+
+func readPEM(path, kind string) ([]byte, error) {
+	content, err := cli.ReadFile(path, maxPEMFile)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(content)
+	if block == nil || block.Type != kind {
+		return nil, fmt.Errorf("%s holds no %s", filepath.Base(path), kind)
+	}
+	return block.Bytes, nil
+}
+
+func writeKey(path string, key *ecdsa.PrivateKey) error {
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return durable.Replace(path, 0o600, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
+}
+
+func writeCertificate(path string, der []byte) error {
+	return durable.Replace(path, 0o644, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}

@@ -1,0 +1,59 @@
+package serving
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"mizan/api"
+	"mizan/snapshots/backup"
+)
+
+// openBackups has backups taken: those of the schedule, and those that are asked
+// for. A stop ends them at once: nothing is lost with one.
+func (s *server) openBackups(ctx context.Context) error {
+	s.backups = backup.New(backup.Options{
+		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.cfg.Dir, Rate: s.cfg.Backups.Rate, Log: s.log,
+	})
+	unhook := context.AfterFunc(ctx, s.backups.Stop)
+	ctx, cancel := context.WithCancel(ctx)
+	var scheduled sync.WaitGroup
+	if plan := s.cfg.Backups; plan.Dir != "" {
+		scheduled.Go(func() { s.backups.Schedule(ctx, plan.Dir, plan.Every, plan.Keep) })
+	}
+	s.onClose(func() error {
+		unhook()
+		cancel()
+		s.endBackups(&scheduled)
+		return nil
+	})
+	return nil
+}
+
+// endBackups waits until nothing is backed up any more, as long as a stop may take: a
+// disk of backups that does not answer keeps no server from stopping.
+func (s *server) endBackups(scheduled *sync.WaitGroup) {
+	by := s.stopBy
+	if by.IsZero() {
+		by = time.Now().Add(stopBound)
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), by)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		s.backups.Close()
+		scheduled.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		s.log.Warn("a backup does not end, and is given up")
+	}
+}
+
+// backup begins a backup for who asks by HTTP.
+func (s *server) backup(since *api.BackupBase) (io.ReadCloser, error) {
+	return s.backups.Stream((*backup.Base)(since))
+}

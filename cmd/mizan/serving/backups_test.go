@@ -1,0 +1,77 @@
+package serving
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+	"mizan/snapshots/backup"
+)
+
+const givenUp = "a backup does not end, and is given up"
+
+// stopping is a server whose stop has to be over at an instant, and its log.
+func stopping(by time.Time) (*server, *bytes.Buffer) {
+	log := new(bytes.Buffer)
+	return &server{
+		backups: backup.New(backup.Options{}), log: slog.New(slog.NewTextHandler(log, nil)), stopBy: by,
+	}, log
+}
+
+// A disk of backups that does not answer keeps no server from stopping: the stop gives
+// the backup up when its time is over, and the log says so.
+func TestAStopDoesNotWaitForABackupForEver(t *testing.T) {
+	s, log := stopping(time.Now())
+	var scheduled sync.WaitGroup
+	scheduled.Add(1)
+	defer scheduled.Done()
+	ended := make(chan struct{})
+	go func() {
+		s.endBackups(&scheduled)
+		close(ended)
+	}()
+	testkit.Until(t, "the stop goes on without the backup", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if n := strings.Count(log.String(), givenUp); n != 1 {
+		t.Errorf("%d lines of the log say that the backup is given up:\n%s", n, log)
+	}
+}
+
+// A backup that ends in time is waited for, and nothing is given up.
+func TestAStopWaitsForABackupThatEnds(t *testing.T) {
+	s, log := stopping(time.Now().Add(time.Hour))
+	var scheduled sync.WaitGroup
+	release, ended := make(chan struct{}), false
+	scheduled.Go(func() {
+		<-release
+		ended = true
+	})
+	stopped := make(chan struct{})
+	go func() {
+		s.endBackups(&scheduled)
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		t.Fatal("the stop did not wait for the backup")
+	default:
+	}
+	close(release)
+	<-stopped
+	if !ended {
+		t.Error("the stop was over before the backup")
+	}
+	if log.Len() != 0 {
+		t.Errorf("the log says %s", log)
+	}
+}

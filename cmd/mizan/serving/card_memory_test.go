@@ -1,0 +1,543 @@
+package serving
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// canaryPrefix begins every card number of these tests. A record keeps a card's
+// first six digits, so all eight of them in memory are a part of a number.
+const canaryPrefix = "47165839"
+
+const (
+	canaryHolder = "CANARY H. OLDER"
+	canaryCVV    = "739"
+)
+
+// canaryNumber is the n-th card: 16 digits with a valid check digit.
+func canaryNumber(n int) string {
+	digits := fmt.Sprintf("%s%07d", canaryPrefix, n)
+	sum := 0
+	for i := range digits {
+		d := int(digits[i] - '0')
+		if i%2 == 0 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum += d
+	}
+	return digits + strconv.Itoa((10-sum%10)%10)
+}
+
+// The simulator's cards whose payers have to act: they are in the program's own
+// tables, which are no writable memory.
+const (
+	cardRedirect = "4000000000003220"
+	cardForm     = "4000000000003063"
+	cardPassword = "4000002500003155"
+)
+
+// traces are what memory may not hold once every transaction is over. Three digits
+// are everywhere, so a CVV is looked for with what stands before it in a request, and
+// the holder, which lies beside it, in its place.
+var traces = []string{
+	canaryPrefix, cardRedirect, cardForm, cardPassword, canaryHolder,
+	`cvv":"` + canaryCVV, `cvv": "` + canaryCVV, "cvv=" + canaryCVV, "CANARY+H.+OLDER", "122030" + canaryCVV,
+	strings.ReplaceAll(canaryPrefix[:4], "4", "\\u0034"),
+}
+
+// searchMemory reads what a process can write of its memory and is no file's, and
+// returns what it found of the traces, with what stands around.
+func searchMemory(t *testing.T, pid int) (found []string, size int64) {
+	t.Helper()
+	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = maps.Close() }()
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = memory.Close() }()
+	const piece, overlap = 8 << 20, 256
+	buffer := make([]byte, piece)
+	lines := bufio.NewScanner(maps)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 5 || !strings.HasPrefix(fields[1], "rw") || fields[4] != "0" {
+			continue
+		}
+		from, to, _ := strings.Cut(fields[0], "-")
+		begin, _ := strconv.ParseInt(from, 16, 64)
+		end, _ := strconv.ParseInt(to, 16, 64)
+		size += end - begin
+		for at := begin; at < end; at += piece - overlap {
+			n, err := memory.ReadAt(buffer[:min(piece, end-at)], at)
+			if err != nil && !errors.Is(err, io.EOF) && n == 0 {
+				break // it was given back meanwhile
+			}
+			for _, trace := range traces {
+				for i := 0; ; {
+					k := bytes.Index(buffer[i:n], []byte(trace))
+					if k < 0 {
+						break
+					}
+					i += k
+					around := buffer[max(0, i-96):min(n, i+96)]
+					found = append(found, fmt.Sprintf("%q at %#x: %q", trace, at+int64(i), bytes.Trim(around, "\x00")))
+					i += len(trace)
+				}
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found, size
+}
+
+// wipeBound is how long a server may take from the last answer until it is done with
+// the request. It is a matter of microseconds where there is a processor.
+const wipeBound = 20 * time.Second
+
+// wantNoTrace fails the test if the process keeps a trace of a card in its memory.
+func wantNoTrace(t *testing.T, pid int, when string) {
+	t.Helper()
+	until := time.Now().Add(wipeBound)
+	found, size := searchMemory(t, pid)
+	for len(found) > 0 && time.Now().Before(until) {
+		found, size = searchMemory(t, pid)
+	}
+	t.Logf("%s: %d MiB of memory, %d traces", when, size>>20, len(found))
+	for _, hit := range found[:min(len(found), 12)] {
+		t.Errorf("%s: %s", when, hit)
+	}
+	if len(found) > 0 {
+		t.Errorf("%s: %d traces of cards in all", when, len(found))
+	}
+}
+
+// payer is one connection to the server, kept alive.
+type payer struct {
+	t      *testing.T
+	server *testkit.Server
+	client *http.Client
+	close  func()
+}
+
+func newPayer(t *testing.T, s *testkit.Server, version uint16) *payer {
+	transport := &http.Transport{TLSClientConfig: trusting(t, s, version), MaxConnsPerHost: 1, IdleConnTimeout: time.Hour}
+	client := &http.Client{Transport: transport, Timeout: 3 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	return &payer{t: t, server: s, client: client, close: transport.CloseIdleConnections}
+}
+
+// trusting is how a server's certificate is checked; nil: it is one without TLS.
+func trusting(t *testing.T, s *testkit.Server, version uint16) *tls.Config {
+	if strings.HasPrefix(s.BaseURL, "http:") {
+		return nil
+	}
+	content, err := os.ReadFile(filepath.Join(s.Dir, "tls", "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(content)
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, MaxVersion: version}
+}
+
+// ask makes a request as the first partner; its fields are those that the answer has.
+func (p *payer) ask(want int, method, path, kind, body string, header ...string) map[string]string {
+	address := path
+	if strings.HasPrefix(path, "/") {
+		address = p.server.BaseURL + path
+	}
+	request, err := http.NewRequest(method, address, strings.NewReader(body))
+	if err != nil {
+		p.t.Error(err)
+		return nil
+	}
+	if kind == "application/json" {
+		request.Header.Set("x-api-key", p.server.Sandbox.APIKey)
+		request.Header.Set("x-organization-id", p.server.Sandbox.OrganizationID)
+	}
+	request.Header.Set("content-type", kind)
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		p.t.Error(err)
+		return nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != want {
+		p.t.Errorf("%s %s: %v %d %s, want %d", method, path, err, response.StatusCode, content, want)
+	}
+	fields := map[string]string{"location": response.Header.Get("location"), "body": string(content)}
+	for _, pair := range jsonText.FindAllStringSubmatch(string(content), -1) {
+		if _, first := fields[pair[1]]; !first {
+			fields[pair[1]] = strings.ReplaceAll(pair[2], `\u0026`, "&")
+		}
+	}
+	return fields
+}
+
+var jsonText = regexp.MustCompile(`"([a-z_]+)":"([^"]*)"`)
+
+const (
+	asJSON = "application/json"
+	asForm = "application/x-www-form-urlencoded"
+)
+
+// storage is a money_storage object with a card.
+func storage(number string) string {
+	return fmt.Sprintf(`{"type":"bank_card","cardnumber":%q,"cardholder":%q,"exp_month":"12","exp_year":"2030","cvv":%q}`, number, canaryHolder, canaryCVV)
+}
+
+func creating(kind, more, storage string) string {
+	return fmt.Sprintf(`{"params":{"type":%q,"amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"%s,"money_storage":%s}}`, kind, more, storage)
+}
+
+func typed(number string) string {
+	return url.Values{"cardnumber": {number}, "cardholder": {canaryHolder}, "exp_month": {"12"}, "exp_year": {"2030"}, "cvv": {canaryCVV}}.Encode()
+}
+
+const payments = "/api/v1/transactions"
+
+// pays makes every kind of request that a card comes with, and brings each transaction
+// to its end.
+func (p *payer) pays(n int) {
+	number := canaryNumber(n)
+	once := fmt.Sprintf("once-%d", n)
+	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(number)), "idempotency-key", once), "charged")
+	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(number)), "idempotency-key", once), "charged")
+	p.ends(p.ask(201, "POST", payments, asJSON, creating("payout", "", storage(number))), "charged")
+	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", `,"description":"`+strings.Repeat("long ", 380)+`","merchant_meta":{"a":"`+strings.Repeat("x", 30_000)+`"}`, storage(number))), "charged")
+	escaped := strings.ReplaceAll(storage(number), "4", `\u0034`)
+	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", "", escaped)), "charged")
+	p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", "", "  "+storage(number)+strings.Repeat(" ", 5000))), "charged")
+
+	// A page's form, wrong at first.
+	hosted := p.ask(201, "POST", payments, asJSON, creating("payment", `,"hosted":true`, "{}"))
+	p.ask(422, "POST", hosted["widget_url"], asForm, typed(number[:15]+"x"))
+	p.ask(303, "POST", hosted["widget_url"], asForm, typed(number))
+	p.ends(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
+	hosted = p.ask(201, "POST", payments, asJSON, creating("payment", `,"hosted":true`, "{}"))
+	p.ends(p.ask(200, "POST", payments+"/continue/"+hosted["id"], asJSON, `{"money_storage":`+storage(number)+`}`), "charged")
+
+	// What is refused brings cards too.
+	p.ask(422, "POST", payments, asJSON, creating("payment", "", storage(number[:15]+"x")))
+	p.ask(400, "POST", payments, asJSON, creating("payment", "", storage(number))+"x")
+	p.ask(401, "POST", payments, asJSON, creating("payment", "", storage(number)), "x-api-key", "mzk_nobody's")
+	p.ask(415, "POST", payments, "text/plain", creating("payment", "", storage(number)), "x-api-key", p.server.Sandbox.APIKey, "x-organization-id", p.server.Sandbox.OrganizationID)
+	p.ask(404, "POST", "/api/v1/nothing", asJSON, creating("payment", "", storage(number)))
+
+	// Payers who act: the card is kept meanwhile.
+	for _, card := range []string{cardRedirect, cardForm} {
+		made := p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(card)))
+		p.challenged(made["simple_auth_redirect_url"])
+		p.ends(p.ask(200, "GET", payments+"/"+made["id"], asJSON, ""), "charged")
+	}
+	made := p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(cardPassword)))
+	p.ends(p.ask(200, "POST", payments+"/additional_params_for_auth/"+made["id"], asJSON, `{"additional_params_for_auth":{"otp":"123456"}}`), "charged")
+	hosted = p.ask(201, "POST", payments, asJSON, creating("payment", `,"hosted":true`, "{}"))
+	next := p.ask(303, "POST", hosted["widget_url"], asForm, typed(cardPassword))
+	p.ask(303, "POST", next["location"], asForm, "otp=123456")
+	p.ends(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
+}
+
+func (p *payer) ends(made map[string]string, status string) {
+	if made["status"] != status {
+		p.t.Errorf("%s is %q, want %q", made["id"], made["status"], status)
+	}
+}
+
+var (
+	formAction  = regexp.MustCompile(`<form method="post" action="([^"]+)"`)
+	hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
+)
+
+// challenged follows a payer to the simulated bank and approves.
+func (p *payer) challenged(address string) {
+	shown := p.ask(303, "GET", address, asForm, "")
+	page := shown["body"]
+	for range 4 {
+		if shown["location"] == "" {
+			break
+		}
+		request, err := http.NewRequest("GET", p.absolute(shown["location"]), nil)
+		if err != nil {
+			p.t.Error(err)
+			return
+		}
+		response, err := p.client.Do(request)
+		if err != nil {
+			p.t.Error(err)
+			return
+		}
+		content, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		page, shown = string(content), map[string]string{"location": response.Header.Get("location")}
+	}
+	for range 2 { // a rail's form leads to the page with the buttons
+		action := formAction.FindStringSubmatch(page)
+		if action == nil {
+			p.t.Errorf("no form in %s", page)
+			return
+		}
+		fields := url.Values{}
+		for _, f := range hiddenField.FindAllStringSubmatch(page, -1) {
+			fields.Set(html.UnescapeString(f[1]), html.UnescapeString(f[2]))
+		}
+		if strings.Contains(page, "approve") {
+			fields.Set("decision", "approve")
+			p.ask(303, "POST", html.UnescapeString(action[1]), asForm, fields.Encode())
+			return
+		}
+		page = p.ask(200, "POST", html.UnescapeString(action[1]), asForm, fields.Encode())["body"]
+	}
+}
+
+func (p *payer) absolute(location string) string {
+	if strings.HasPrefix(location, "/") {
+		return p.server.BaseURL + location
+	}
+	return location
+}
+
+// raw is a connection on which a test writes what a client never would.
+func (p *payer) raw(version uint16) net.Conn {
+	_, address, _ := strings.Cut(p.server.BaseURL, "://")
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if config := trusting(p.t, p.server, version); config != nil {
+		config.ServerName, _, _ = net.SplitHostPort(address)
+		return tls.Client(c, config)
+	}
+	return c
+}
+
+// request is a create as it stands on the wire, in chunks if asked for.
+func (p *payer) request(body string, chunks bool, more string) string {
+	head := "POST " + payments + " HTTP/1.1\r\nHost: shop\r\nContent-Type: application/json\r\nX-Api-Key: " + p.server.Sandbox.APIKey +
+		"\r\nX-Organization-Id: " + p.server.Sandbox.OrganizationID + "\r\n" + more
+	if !chunks {
+		return head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	head += "Transfer-Encoding: chunked\r\n\r\n"
+	for len(body) > 0 {
+		n := min(len(body), 100)
+		head += fmt.Sprintf("%x\r\n%s\r\n", n, body[:n])
+		body = body[n:]
+	}
+	return head + "0\r\n\r\n"
+}
+
+// sends writes and reads as many answers as it expects, with their statuses.
+func (p *payer) sends(c net.Conn, text string, statuses ...int) {
+	if _, err := io.WriteString(c, text); err != nil {
+		p.t.Error(err)
+		return
+	}
+	answers := bufio.NewReader(c)
+	for _, want := range statuses {
+		response, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			p.t.Error(err)
+			return
+		}
+		content, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != want {
+			p.t.Errorf("%v %d %s, want %d", err, response.StatusCode, content, want)
+		}
+	}
+}
+
+// misbehaves sends cards in ways that clients seldom do; it returns the connections
+// that are left open.
+func (p *payer) misbehaves(n int, version uint16) (open []net.Conn) {
+	body := creating("payment", "", storage(canaryNumber(n)))
+	big := creating("payment", `,"merchant_meta":{"a":"`+strings.Repeat("y", 20_000)+`"}`, storage(canaryNumber(n)))
+	early := fmt.Sprintf(`{"params":{"money_storage":%s,"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","merchant_meta":{"a":"%s"}}}`,
+		storage(canaryNumber(n)), strings.Repeat("z", 20_000))
+	keep := func(text string, statuses ...int) {
+		c := p.raw(version)
+		p.sends(c, text, statuses...)
+		open = append(open, c)
+	}
+	keep(p.request(early, false, ""), 201)
+	keep(p.request(body, true, ""), 201)
+	keep(p.request(big, true, ""), 201)
+	keep(p.request(body, false, "")+p.request(body, false, "")+p.request(body, true, ""), 201, 201, 201)
+	keep(p.request(big, false, "")+p.request(big, false, ""), 201, 201)
+	keep(p.request(body, false, "Connection: close\r\n"), 201)
+	keep(p.request(body, false, "Content-Encoding: gzip\r\n"), 415)
+	keep(p.request(body, false, "Content-Length: 1\r\n"), 400)
+	keep(p.request(body+strings.Repeat(" ", 2<<20), false, ""), 413)
+
+	// Half a body, and then nothing.
+	for _, text := range []string{p.request(body, false, ""), p.request(body+strings.Repeat(" ", 20_000), false, ""), p.request(body, true, "")} {
+		c := p.raw(version)
+		if _, err := io.WriteString(c, text[:strings.Index(text, canaryCVV)+4]); err != nil {
+			p.t.Error(err)
+		}
+		_ = c.Close()
+	}
+	return open
+}
+
+// A card's number and CVV are nowhere in the server's memory once its transaction is
+// final: neither in what was read from the connections, which are still open, nor
+// after they are closed, nor in what worked with them.
+func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: reading another process's memory needs root")
+	}
+	for name, flags := range map[string][]string{"with TLS": nil, "without TLS": {"--tls", "off"}} {
+		t.Run(name, func(t *testing.T) { searchedAfterPayments(t, flags) })
+	}
+}
+
+// screens has every card looked at by a blocklist and by limits.
+func screens(t *testing.T, s *testkit.Server) {
+	t.Helper()
+	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID, "idempotency-key", "block")
+	blocked := fmt.Sprintf(`{"kind":"card","value":%q}`, canaryNumber(999_999))
+	for _, body := range []string{blocked, blocked, `{"kind":"bin","value":"539999"}`, fmt.Sprintf(`{"kind":"card","value":%q}`, canaryNumber(999_998)+"0")} {
+		admin.Post("/api/v1/blocklist", body)
+		admin = s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
+	}
+	a, err := admin.Post("/api/v1/limits", fmt.Sprintf(`{"partner_id":%d,"kind":"velocity","env":"test","currency":"USD","max_count":100000,"window":"hour","scope":"card"}`, s.Sandbox.PartnerID))
+	if err != nil || a.Status != 201 {
+		t.Fatalf("%v %d %s", err, a.Status, a.Body)
+	}
+	if a, err := admin.Get("/api/v1/blocklist"); err != nil || strings.Count(string(a.Body), `"kind":`) != 2 {
+		t.Fatalf("%v %s", err, a.Body)
+	}
+}
+
+// hoarding is the environment of a server that collects nothing, so that no garbage is
+// overwritten by accident.
+var hoarding = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
+
+func searchedAfterPayments(t *testing.T, flags []string) {
+	s := testkit.Start(t, testkit.Options{Env: hoarding, Flags: flags})
+	screens(t, s)
+	var payers []*payer
+	var open []net.Conn
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range 16 {
+		version := uint16(tls.VersionTLS12 + i%2)
+		p := newPayer(t, s, version)
+		payers = append(payers, p)
+		all.Go(func() {
+			left := p.misbehaves(1000*i+999, version)
+			for k := range 3 {
+				p.pays(1000*i + k)
+			}
+			mu.Lock()
+			open = append(open, left...)
+			mu.Unlock()
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	wantNoTrace(t, s.PID(), "connections are open")
+	for _, p := range payers {
+		p.close()
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	if _, err := s.Anyone().Get("/api/v1/health"); err != nil {
+		t.Fatal(err)
+	}
+	wantNoTrace(t, s.PID(), "connections are closed")
+}
+
+// The provider that is another platform passes a card on, over TLS and without, in
+// requests of all sizes, to a platform that knows it and one that refuses; nothing of it is left.
+func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: reading another process's memory needs root")
+	}
+	for name, flags := range map[string][]string{"with TLS": nil, "without TLS": {"--tls", "off"}} {
+		t.Run(name, func(t *testing.T) {
+			far := testkit.Start(t, testkit.Options{Env: hoarding, Flags: flags})
+			near := testkit.Start(t, testkit.Options{Env: hoarding})
+			connects(t, near, far)
+			var all sync.WaitGroup
+			for i := range 8 {
+				p := newPayer(t, near, tls.VersionTLS13)
+				all.Go(func() {
+					for k := range 6 {
+						more := ""
+						if k%2 == 1 {
+							more = `,"description":"` + strings.Repeat("long ", 300) + `"`
+						}
+						p.ends(p.ask(201, "POST", payments, asJSON, creating("payment", more, storage(canaryNumber(1000*i+k)))), "charged")
+						p.ends(p.ask(201, "POST", payments, asJSON, creating("payout", more, storage(canaryNumber(1000*i+k)))), "charged")
+					}
+				})
+			}
+			all.Wait()
+			if t.Failed() {
+				t.FailNow()
+			}
+			wantNoTrace(t, near.PID(), "sent on, connections are open")
+			wantNoTrace(t, far.PID(), "received, connections are open")
+			far.Stop()
+			wantNoTrace(t, near.PID(), "connections are closed")
+		})
+	}
+}
+
+// connects gives a server's first partner terminals that are the other server.
+func connects(t *testing.T, near, far *testkit.Server) {
+	t.Helper()
+	params := map[string]any{"base_url": far.BaseURL, "organization_id": far.Sandbox.OrganizationID, "api_key": far.Sandbox.APIKey, "priority": -1}
+	if strings.HasPrefix(far.BaseURL, "https:") {
+		ca, err := os.ReadFile(filepath.Join(far.Dir, "tls", "ca.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		params["ca_pem"] = string(ca)
+	}
+	for _, kind := range []string{"payment", "payout"} {
+		a, err := near.Admin().With("x-organization-id", near.Sandbox.OrganizationID).Post("/api/v1/terminal", map[string]any{
+			"name": "far", "partner_id": near.Sandbox.PartnerID, "provider": "utp", "type": kind, "env": "test", "provider_params": params,
+		})
+		if err != nil || a.Status != 201 {
+			t.Fatalf("%v %d %s", err, a.Status, a.Body)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package serving
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// A server makes checkpoints of the days that are over while it runs.
+func TestCheckpointsAreMade(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--metrics-listen", "127.0.0.1:0"}})
+	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
+	if found == nil {
+		t.Fatalf("the log doesn't say where metrics are:\n%s", s.Stderr())
+	}
+	advance(t, s, `{"advance_seconds":86400}`)
+	testkit.Pay(t, s.Partner(), "the next day")
+	made := regexp.MustCompile(`\nmizan_checkpoints_total [1-9]`)
+	ask := time.NewTicker(100 * time.Millisecond)
+	defer ask.Stop()
+	for guard := time.After(2 * time.Minute); ; {
+		response, err := http.Get("http://" + found[1] + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made.Match(content) {
+			return
+		}
+		select {
+		case <-ask.C:
+		case <-guard:
+			t.Fatalf("none was made:\n%s", s.Stderr())
+		}
+	}
+}

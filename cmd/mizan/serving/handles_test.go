@@ -1,0 +1,258 @@
+package serving
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/internal/testkit"
+)
+
+// few is a limit of open files that a server just starts with.
+const few = minHandles
+
+func TestTooFewOpenFilesAreRefusedInWords(t *testing.T) {
+	r := testkit.RunLimited(t, few/2, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
+	if want := "mizan: configuration: open files: the limit is 512, and at least 1024 are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)\n"; r.Exit != cli.ExitConfiguration || r.Stderr != want {
+		t.Errorf("exit %d, %s", r.Exit, r.Stderr)
+	}
+}
+
+func TestOpenFilesAreShared(t *testing.T) {
+	for limit, want := range map[uint64]handles{
+		1024:      {1024, 32, 776},
+		4096:      {4096, 128, 968},
+		1 << 20:   {1 << 20, 1024, 2760},
+		1<<64 - 1: {1 << 30, 1024, 2760}, // unlimited
+	} {
+		got, err := shareHandles(limit)
+		if err != nil || got != want {
+			t.Errorf("%d: %+v %v", limit, got, err)
+		}
+	}
+	h, err := shareHandles(1024)
+	if err != nil || h.connections(40) != 208 || h.connections(300) >= 0 {
+		t.Errorf("%d and %d connections, %v", h.connections(40), h.connections(300), err)
+	}
+	h.limit = 1 << 20
+	if h.connections(1000) != maxConnections {
+		t.Errorf("%d connections", h.connections(1000))
+	}
+}
+
+// idle opens connections from several addresses and says nothing on them.
+func idle(t *testing.T, s *testkit.Server, n int) {
+	t.Helper()
+	at := strings.TrimPrefix(strings.TrimPrefix(s.BaseURL, "http://"), "https://")
+	for i := range n {
+		d := net.Dialer{Timeout: startPatience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i%7+1))}}
+		c, err := d.Dial("tcp", at)
+		if err != nil {
+			t.Fatalf("connection %d: %v\n%s", i, err, s.Stderr())
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+}
+
+// startPatience bounds what takes a moment.
+const startPatience = 2 * time.Minute
+
+// More idle connections than the process may have files: payments on new connections,
+// their notifications, and the store's next files go on.
+func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
+	var notified sync.Map
+	var notifications atomic.Int64
+	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, again := notified.LoadOrStore(r.Header.Get("X-Webhook-Event-Id"), true); !again {
+			notifications.Add(1)
+		}
+	}))
+	defer sink.Close()
+	s := testkit.Start(t, testkit.Options{OpenFiles: few})
+	hooked, err := s.Admin().Do("PATCH", "/api/v1/partners/"+strconv.FormatInt(s.Sandbox.PartnerID, 10), map[string]any{"notify_url": sink.URL, "secret": "0123456789abcdef"})
+	testkit.WantStatus(t, hooked, err, 200)
+	before := tables(t, s.Dir)
+	idle(t, s, 2*few)
+	// Each payment comes on a connection of its own, and is large: the store fills its
+	// memtables of 24 MiB, and has to open a table and a log for each.
+	const payments, workers = 840, 8
+	body := strings.Replace(testkit.Card("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
+	work := make(chan int)
+	var paying sync.WaitGroup
+	for range workers {
+		paying.Go(func() {
+			for i := range work {
+				answer, err := s.Partner().With("connection", "close").Post("/api/v1/transactions", fmt.Sprintf(body, i))
+				if err != nil || answer.Status != 201 || !bytes.Contains(answer.Body, []byte(`"charged"`)) {
+					t.Errorf("payment %d: %v %.200s", i, err, answerOf(answer))
+				}
+			}
+		})
+	}
+	for i := 0; i < payments && !t.Failed(); i++ {
+		work <- i
+	}
+	close(work)
+	paying.Wait()
+	if t.Failed() {
+		t.Fatal(s.Stderr())
+	}
+	for began := time.Now(); notifications.Load() < payments; {
+		if time.Since(began) > startPatience {
+			t.Fatalf("%d of %d notifications came", notifications.Load(), payments)
+		}
+		answer, err := s.Anyone().Get("/api/v1/health")
+		testkit.WantStatus(t, answer, err, 200)
+	}
+	if after := tables(t, s.Dir); after <= before {
+		t.Errorf("the store has %d tables, and had %d: it opened no files, so this proves little", after, before)
+	}
+	if !strings.Contains(s.Stderr(), "connections are at their bound") {
+		t.Errorf("the log does not say so: %s", s.Stderr())
+	}
+	if code := s.Stop(); code != cli.ExitClean {
+		t.Errorf("exit %d\n%s", code, s.Stderr())
+	}
+}
+
+func answerOf(a *testkit.Answer) string {
+	if a == nil {
+		return ""
+	}
+	return fmt.Sprint(a.Status, " ", string(a.Body))
+}
+
+// tables counts the store's tables.
+func tables(t *testing.T, dir string) int {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "store", "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found)
+}
+
+// Where the process really has no handle left, accepting goes on when it has: the
+// server itself raises a soft limit that was lowered.
+func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	const failed = "no connection could be accepted"
+	for n := 0; n < 10 && !strings.Contains(s.Stderr(), failed); n++ { // the server may be faster with the limit
+		if err := unix.Prlimit(s.PID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: was.Max}, nil); err != nil {
+			t.Fatal(err)
+		}
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://")) // the kernel's queue takes it
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.SetDeadline(time.Now().Add(startPatience)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || answer.StatusCode != 200 {
+			t.Fatalf("%v %v\n%s", answer, err, s.Stderr())
+		}
+	}
+	if log := s.Stderr(); !strings.Contains(log, failed) || !strings.Contains(log, "too many open files") {
+		t.Errorf("the log has %s", log)
+	}
+	testkit.Pay(t, s.Partner(), "after")
+}
+
+// Bodies that are promised and don't come take no memory, and end.
+func TestPromisedBodiesHoldNoMemory(t *testing.T) {
+	const promises = 3000
+	s := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
+	testkit.Pay(t, s.Partner(), "before")
+	before := resident(t, s)
+	var held []net.Conn
+	for i := range promises {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		path, key := "/api/v1/transactions", s.Sandbox.APIKey
+		if i%3 == 1 {
+			key = "mzk_nobody"
+		}
+		length := 1 << 20
+		if i%3 == 2 {
+			path, length = "/api/v1/sessions", 64<<10
+		}
+		if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\nContent-Length: %d\r\n\r\n{\"a\"",
+			path, key, s.Sandbox.OrganizationID, length); err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	testkit.Pay(t, s.Partner(), "during")
+	for i, c := range held {
+		if err := c.SetReadDeadline(time.Now().Add(startPatience)); err != nil {
+			t.Fatal(err)
+		}
+		r := bufio.NewReader(c)
+		answer, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("promise %d: %v", i, err)
+		}
+		want := []int{408, 401, 408}[i%3]
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != want || !answer.Close {
+			t.Fatalf("promise %d: %d, closes %v, %v; want %d", i, answer.StatusCode, answer.Close, err, want)
+		}
+		if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
+			t.Fatalf("promise %d: %v", i, err)
+		}
+	}
+	// The process had at most this much, whenever that was.
+	if grew := resident(t, s) - before; grew > 200<<20 {
+		t.Errorf("%d promises took %d MiB", promises, grew>>20)
+	} else {
+		t.Logf("%d promises took %d MiB", promises, grew>>20)
+	}
+	testkit.Pay(t, s.Partner(), "after")
+}
+
+// resident is the most memory that the process has had, in bytes.
+func resident(t *testing.T, s *testkit.Server) int {
+	t.Helper()
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
+			kib, err := strconv.Atoi(fields[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib << 10
+		}
+	}
+	t.Fatalf("no VmHWM in %s", content)
+	return 0
+}

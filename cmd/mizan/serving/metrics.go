@@ -1,0 +1,180 @@
+package serving
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"mizan/api/connlimit"
+	"mizan/api/shed"
+	"mizan/ledger"
+	transaction "mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// Time-outs of the metrics listener.
+const (
+	scrapeHeader = 5 * time.Second
+	scrapeBound  = 30 * time.Second
+)
+
+// scrapeHeaderBytes bounds a request's line and headers there; net/http adds 4 KiB.
+const scrapeHeaderBytes = 8 << 10
+
+// metrics is what --metrics-listen shows. It is filled whether or not anybody
+// listens, so that both ways are the same program.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	payments *prometheus.CounterVec
+	notices  *prometheus.HistogramVec
+}
+
+func newMetrics(s *server) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mizan_http_request_duration_seconds", Help: "Requests by route, method and status.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+		}, []string{"route", "method", "status"}),
+		payments: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mizan_transactions_total", Help: "Transactions that reached a status, by type and status; each durable change counts once.",
+		}, []string{"type", "status"}),
+	}
+	m.notices = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "mizan_notification_attempt_seconds", Help: "Attempts to deliver notifications, by channel and result.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+	}, []string{"channel", "result"})
+	m.registry.MustRegister(m.requests, m.payments, m.notices, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.journal(s)
+	m.gauge("mizan_actors_live", "Actors with work.", func() float64 {
+		if s.runtime == nil {
+			return 0
+		}
+		return float64(s.runtime.Live())
+	})
+	m.counter("mizan_checkpoints_total", "Checkpoints of trial balances made.", func() float64 {
+		if s.checkpoints == nil {
+			return 0
+		}
+		return float64(s.checkpoints.Made())
+	})
+	m.counter("mizan_replies_unreadable_total", "Requests repeated with an idempotency key whose stored reply did not open. Anything but 0 is for an operator to look at.", func() float64 {
+		if s.runtime == nil {
+			return 0
+		}
+		return float64(s.runtime.RepliesUnreadable())
+	})
+	m.gauge("mizan_connections", "Connections of clients.", func() float64 { return ofGate(s, (*connlimit.Gate).Open) })
+	m.counter("mizan_connections_closed_total", "Connections that waited and were closed to make room for others.", func() float64 { return ofGate(s, (*connlimit.Gate).Evicted) })
+	m.counter("mizan_connections_refused_total", "Connections that were closed as soon as they came, for want of room.", func() float64 { return ofGate(s, (*connlimit.Gate).Refused) })
+	m.gauge("mizan_request_body_bytes", "Bytes held for request bodies above 4 KiB.", func() float64 {
+		if server := s.api.Load(); server != nil {
+			return float64(server.BodyBytes())
+		}
+		return 0
+	})
+	ofShed := func(figure func(shed.Figures) float64) func() float64 {
+		return func() float64 {
+			if server := s.api.Load(); server != nil {
+				return figure(server.Shed())
+			}
+			return 0
+		}
+	}
+	m.gauge("mizan_commands_in_service", "Commands that have a place, those at rails included.", ofShed(func(f shed.Figures) float64 { return float64(f.Inside) }))
+	m.gauge("mizan_commands_waiting", "Commands that wait for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Waiting) }))
+	m.gauge("mizan_commands_head_age_seconds", "How long the command that has waited longest has waited for a place.", ofShed(func(f shed.Figures) float64 { return f.HeadAge.Seconds() }))
+	m.counter("mizan_commands_shed_total", "Commands that were answered 503 because they had waited too long for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Shed) }))
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "mizan_build_info", Help: "Always 1; what is running.",
+		ConstLabels: prometheus.Labels{"version": s.version, "go": runtime.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(build)
+	return m
+}
+
+// ofGate is a figure of the gate, 0 before there is one.
+func ofGate[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
+	if s.gate == nil {
+		return 0
+	}
+	return float64(figure(s.gate))
+}
+
+// journal shows the writer and its store.
+func (m *metrics) journal(s *server) {
+	j := s.journal
+	changes := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "mizan_group_changes", Help: "Changes in a group that was made durable.",
+		Buckets: prometheus.ExponentialBuckets(1, 2, 14),
+	})
+	rows := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "mizan_group_rows", Help: "Rows in a group.", Buckets: prometheus.ExponentialBuckets(4, 2, 15),
+	})
+	took := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "mizan_group_sync_seconds", Help: "Time to make a group durable: one transaction, one sync, HEAD.",
+		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
+	})
+	m.registry.MustRegister(changes, rows, took)
+	j.Stats.OnGroup = func(n, r, _ int, apply time.Duration) {
+		changes.Observe(float64(n))
+		rows.Observe(float64(r))
+		took.Observe(apply.Seconds())
+	}
+	m.counter("mizan_syncs_total", "Groups synced.", func() float64 { return float64(j.Stats.Groups.Load()) })
+	m.counter("mizan_changes_total", "Changes answered, refusals included.", func() float64 { return float64(j.Stats.Changes.Load()) })
+	m.counter("mizan_changes_refused_total", "Commands refused for a full queue or a nearly full disk.", func() float64 { return float64(j.Stats.Refused.Load()) })
+	m.counter("mizan_written_bytes_total", "Bytes of rows written.", func() float64 { return float64(j.Stats.Bytes.Load()) })
+	m.gauge("mizan_queue_depth", "Changes waiting for the writer.", func() float64 { return float64(j.QueueDepth()) })
+	m.gauge("mizan_store_bytes", "Size of the store.", func() float64 { return float64(j.Size()) })
+	m.gauge("mizan_low_space", "1 while commands are refused for want of disk space.", func() float64 {
+		if j.LowSpace() {
+			return 1
+		}
+		return 0
+	})
+}
+
+func (m *metrics) counter(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+}
+
+func (m *metrics) gauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// observe sees every answer; route is a pattern, so the series are bounded.
+func (m *metrics) observe(route, method string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// server serves GET /metrics. What it has to say of connections goes to the log.
+func (m *metrics) server(log *slog.Logger) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeader, ReadTimeout: scrapeBound, WriteTimeout: scrapeBound,
+		MaxHeaderBytes: scrapeHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+}
+
+// notified counts an attempt to deliver a notification.
+func (m *metrics) notified(channel posting.Channel, failed bool, took time.Duration) {
+	result := "acknowledged"
+	if failed {
+		result = "failed"
+	}
+	m.notices.WithLabelValues(channel.String(), result).Observe(took.Seconds())
+}
+
+// moved counts a durable change of a transaction's status.
+func (m *metrics) moved(_ ledger.ID, _ transaction.Status, r *transaction.Record) {
+	m.payments.WithLabelValues(r.Type.String(), string(r.Status)).Inc()
+}

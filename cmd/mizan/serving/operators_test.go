@@ -1,0 +1,399 @@
+package serving
+
+import (
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"mizan/actors/directory"
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/config"
+	"mizan/internal/clock"
+	"mizan/internal/testkit"
+	"mizan/ledger"
+	"mizan/ledger/alerts"
+)
+
+// room is where a terminal's operators read what they are told.
+type room struct {
+	t *testing.T
+
+	mu      sync.Mutex
+	blocked map[string]bool // guarded by mu: chats that refuse
+	told    []string        // guarded by mu: contact and subject
+	texts   []string        // guarded by mu: all that was ever sent
+}
+
+func (r *room) hear(contact, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	subject, _, _ := strings.Cut(text, "\n")
+	r.told, r.texts = append(r.told, contact+": "+subject), append(r.texts, text)
+}
+
+// heard is what was told since it was asked last, in order of the contacts.
+func (r *room) heard() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	told := r.told
+	r.told = nil
+	slices.Sort(told)
+	return told
+}
+
+func (r *room) block(chat string, refuses bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blocked[chat] = refuses
+}
+
+// telegram stands in for the Bot API.
+func (r *room) telegram() *httptest.Server {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		chat := q.FormValue("chat_id")
+		r.mu.Lock()
+		blocked := r.blocked[chat]
+		r.mu.Unlock()
+		if blocked {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`)
+			return
+		}
+		r.hear(chat, q.FormValue("text"))
+		_, _ = io.WriteString(w, `{"ok":true,"result":{}}`)
+	}))
+	r.t.Cleanup(api.Close)
+	return api
+}
+
+// mailbox is a session of the SMTP server.
+type mailbox struct {
+	room *room
+	to   string
+}
+
+func (m *mailbox) Mail(string, *smtp.MailOptions) error { return nil }
+
+func (m *mailbox) Rcpt(to string, _ *smtp.RcptOptions) error {
+	m.to = to
+	return nil
+}
+
+func (m *mailbox) Data(body io.Reader) error {
+	content, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	_, subject, _ := strings.Cut(string(content), "Subject: ")
+	subject, _, _ = strings.Cut(subject, "\r\nTo:")
+	m.room.hear(m.to, strings.Join(strings.Fields(subject), " ")+"\n"+string(content))
+	return nil
+}
+
+func (m *mailbox) Reset() {}
+
+func (m *mailbox) Logout() error { return nil }
+
+func (r *room) mail() (address string) {
+	r.t.Helper()
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailbox{room: r}, nil }))
+	server.Domain, server.ErrorLog = "localhost", log.New(io.Discard, "", 0)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener)
+	}()
+	r.t.Cleanup(func() {
+		_ = server.Close()
+		_ = listener.Close()
+		<-ended
+	})
+	return listener.Addr().String()
+}
+
+// advance moves the manual clock; what is due, and what is under way, has happened
+// when it answers.
+func advance(t *testing.T, s *testkit.Server, body string) {
+	t.Helper()
+	answer, err := s.Admin().Put("/api/v1/sandbox/clock", body)
+	testkit.WantStatus(t, answer, err, 200)
+}
+
+// midnight moves it to the beginning of a later day, and some more.
+func midnight(t *testing.T, s *testkit.Server, days int, more time.Duration) {
+	t.Helper()
+	answer, err := s.Admin().Get("/api/v1/sandbox/clock")
+	testkit.WantStatus(t, answer, err, 200)
+	var shown struct {
+		Now time.Time `json:"now"`
+	}
+	if err := answer.JSON(&shown); err != nil {
+		t.Fatal(err)
+	}
+	to := shown.Now.UTC().Truncate(24 * time.Hour).Add(time.Duration(days)*24*time.Hour + more)
+	advance(t, s, `{"now":"`+to.Format(time.RFC3339)+`"}`)
+}
+
+// alone switches off the terminals that the sandbox has: a refusal would send a payment
+// on to them.
+func alone(t *testing.T, s *testkit.Server) {
+	t.Helper()
+	answer, err := s.Admin().Get("/api/v1/terminals")
+	testkit.WantStatus(t, answer, err, 200)
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := answer.JSON(&list); err != nil || len(list.Data) == 0 {
+		t.Fatalf("%d terminals, %v", len(list.Data), err)
+	}
+	for _, terminal := range list.Data {
+		answer, err := s.Admin().Do("PATCH", "/api/v1/terminal/"+terminal.ID, map[string]bool{"is_active": false})
+		testkit.WantStatus(t, answer, err, 200)
+	}
+}
+
+func payAmount(t *testing.T, s *testkit.Server, card string, amount int, want string) {
+	t.Helper()
+	answer, err := s.Partner().Post("/api/v1/transactions", map[string]any{"params": map[string]any{
+		"type": "payment", "amount": strconv.Itoa(amount), "currency": "EUR", "env": "test",
+		"returnUrl": "https://shop.example/ok", "failUrl": "https://shop.example/no", "description": "CANARY-description",
+		"customer": map[string]string{"email": "CANARY@customer.example"},
+		"money_storage": map[string]string{
+			"type": "bank_card", "cardnumber": card, "cardholder": "CANARY HOLDER", "exp_month": "12", "exp_year": "2030", "cvv": "123",
+		},
+	}})
+	testkit.WantStatus(t, answer, err, 201)
+	var made struct {
+		Status string `json:"status"`
+	}
+	if err := answer.JSON(&made); err != nil || made.Status != want {
+		t.Fatalf("the payment is %q, want %q (%v)", made.Status, want, err)
+	}
+}
+
+func wantHeard(t *testing.T, when string, got []string, want ...string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: told was %q, want %q", when, got, want)
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("%s: told was %q, want %q", when, got[i], want[i])
+		}
+	}
+}
+
+// All that operators are told, from the request to the chat and the mailbox, over
+// refusals and restarts.
+func TestOperatorsAreTold(t *testing.T) {
+	r := &room{t: t, blocked: map[string]bool{"-100123": true}}
+	s := testkit.Start(t, testkit.Options{Flags: []string{
+		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
+		"--smtp-address", r.mail(), "--smtp-from", "mizan@bank.example", "--smtp-tls", "off",
+	}})
+	midnight(t, s, 1, 12*time.Hour)
+	alone(t, s)
+	answer, err := s.Admin().Post("/api/v1/terminal", map[string]any{
+		"name": "Euros", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test",
+		"provider_params": map[string]any{"priority": -1, "currencies": []string{"EUR"}, "fee_fixed": "30"},
+		"merchant_params": map[string]any{
+			"tg_ids_to_notify": []any{-100123, "@ops"}, "emails_to_notify": []string{"ops@bank.example"}, "large_transaction_threshold": "500000",
+		},
+	})
+	testkit.WantStatus(t, answer, err, 201)
+
+	payAmount(t, s, "4242424242424242", 499_999, "charged")
+	advance(t, s, `{"advance_seconds":1}`)
+	wantHeard(t, "below the threshold", r.heard())
+
+	const large = `Large payment: 5000.00 EUR (500000 minor units) at "Euros"`
+	payAmount(t, s, "4242424242424242", 500_000, "charged")
+	advance(t, s, `{"advance_seconds":1}`)
+	wantHeard(t, "a large one", r.heard(), "@ops: "+large, "ops@bank.example: "+large)
+	r.block("-100123", false)
+	advance(t, s, `{"advance_seconds":28}`)
+	wantHeard(t, "before the retry", r.heard())
+	advance(t, s, `{"advance_seconds":3}`)
+	wantHeard(t, "the one that was left", r.heard(), "-100123: "+large)
+
+	const negative = `Negative revenue: fee above the amount of a payment of 0.29 EUR (29 minor units) at "Euros"`
+	payAmount(t, s, "4242424242424242", 29, "charged")
+	advance(t, s, `{"advance_seconds":1}`)
+	wantHeard(t, "a fee above the amount", r.heard(), "-100123: "+negative, "@ops: "+negative, "ops@bank.example: "+negative)
+
+	for range 10 {
+		payAmount(t, s, "4000000000000002", 100, "rejected")
+	}
+	advance(t, s, `{"advance_seconds":1}`)
+	const spike = `7 of 10 transactions rejected or failed at "Euros"`
+	wantHeard(t, "a spike of failures", r.heard(), "-100123: "+spike, "@ops: "+spike, "ops@bank.example: "+spike)
+
+	midnight(t, s, 3, time.Second)
+	var days []string
+	for _, line := range r.heard() {
+		contact, subject, _ := strings.Cut(line, ": ")
+		_, day, _ := strings.Cut(subject, " at ")
+		days = append(days, contact+" "+day)
+	}
+	slices.Sort(days)
+	wantHeard(t, "of three days", days,
+		`-100123 "Euros": 13 transactions, 10 rejected or failed`, `-100123 "Euros": no transactions`, `-100123 "Euros": no transactions`,
+		`@ops "Euros": 13 transactions, 10 rejected or failed`, `@ops "Euros": no transactions`, `@ops "Euros": no transactions`,
+		`ops@bank.example "Euros": 13 transactions, 10 rejected or failed`, `ops@bank.example "Euros": no transactions`, `ops@bank.example "Euros": no transactions`)
+
+	s.Kill()
+	s.Restart()
+	advance(t, s, `{"advance_seconds":60}`)
+	wantHeard(t, "after a restart", r.heard())
+	for _, text := range r.texts {
+		if strings.Contains(text, "CANARY") || strings.Contains(text, "4242") || strings.Contains(text, "4000000000000002") {
+			t.Errorf("a message holds what is nobody's business: %s", text)
+		}
+	}
+	if strings.Contains(s.Stderr(), "CANARY") {
+		t.Error("the log holds a secret")
+	}
+	if code := s.Stop(); code != 0 {
+		t.Errorf("the server stopped with %d", code)
+	}
+	canaries := testkit.File(t, "canaries", "CANARY-token\n")
+	if checked := testkit.Run(t, nil, "audit", "verify", "--data", filepath.Clean(s.Dir), "--canaries", canaries); checked.Exit != 0 {
+		t.Errorf("the books do not hold: %d\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
+	}
+}
+
+// A server that was told of no way says so at start, and tells nobody.
+func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	for _, way := range []string{"nothing by Telegram", "nothing by e-mail"} {
+		if n := strings.Count(s.Stderr(), way); n != 1 {
+			t.Errorf("%d lines of the log say %q", n, way)
+		}
+	}
+}
+
+// What is stored and cannot be read is a failed attempt like any other: it forgets
+// nobody who was told, and harms nobody else.
+func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
+	s := newServer(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard})
+	s.clock = clock.Real{}
+	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
+	s.directory = new(directory.Service)
+	for name, c := range map[string]struct{ body, told []byte }{
+		"a message":    {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},
+		"no message":   {nil, nil},
+		"who was told": {good, []byte("[")},
+	} {
+		a, told, wait := s.tellOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.told)
+		if a.Failure == "" || a.At == 0 || string(told) != string(c.told) || wait != 0 {
+			t.Errorf("%s: %+v, told %q, wait %v", name, a, told, wait)
+		}
+	}
+}
+
+// telling is a server that tells by Telegram, with one terminal, for euros.
+func telling(t *testing.T, r *room, chats ...any) (s *testkit.Server, terminal string) {
+	t.Helper()
+	s = testkit.Start(t, testkit.Options{Flags: []string{
+		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
+	}})
+	midnight(t, s, 1, time.Hour) // no day ends while the test lasts
+	alone(t, s)
+	answer, err := s.Admin().Post("/api/v1/terminal", map[string]any{
+		"name": "Euros", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test",
+		"merchant_params": map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"},
+	})
+	testkit.WantStatus(t, answer, err, 201)
+	var made struct {
+		Data struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := answer.JSON(&made); err != nil {
+		t.Fatal(err)
+	}
+	return s, made.Data.ID
+}
+
+// lists has others told from now on.
+func lists(t *testing.T, s *testkit.Server, terminal string, chats ...any) {
+	t.Helper()
+	params := map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"}
+	answer, err := s.Admin().Do("PATCH", "/api/v1/terminal/"+terminal, map[string]any{"merchant_params": params})
+	testkit.WantStatus(t, answer, err, 200)
+}
+
+// wantDelivery checks the latest delivery of a terminal, and returns its event_id.
+func wantDelivery(t *testing.T, s *testkit.Server, terminal, state string, attempts int) string {
+	t.Helper()
+	answer, err := s.Admin().Get("/api/v1/deliveries?limit=1&terminal_id=" + terminal)
+	testkit.WantStatus(t, answer, err, 200)
+	var list struct {
+		Data []struct {
+			ID       string `json:"event_id"`
+			State    string `json:"state"`
+			Attempts int    `json:"attempts"`
+		} `json:"data"`
+	}
+	if err := answer.JSON(&list); err != nil || len(list.Data) != 1 {
+		t.Fatalf("%d deliveries, %v", len(list.Data), err)
+	}
+	if d := list.Data[0]; d.State != state || d.Attempts != attempts {
+		t.Errorf("%s after %d attempts, want %s after %d", d.State, d.Attempts, state, attempts)
+	}
+	return list.Data[0].ID
+}
+
+const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
+
+// Whoever is on the list at an attempt, and was not told yet, is told.
+func TestWhoIsListedMeanwhileIsToldWhatNobodyGot(t *testing.T) {
+	r := &room{t: t, blocked: map[string]bool{"1": true}}
+	s, terminal := telling(t, r, 1)
+	payAmount(t, s, "4242424242424242", 1000, "charged")
+	advance(t, s, `{"advance_seconds":1}`)
+	wantHeard(t, "while it refuses", r.heard())
+	wantDelivery(t, s, terminal, "pending", 1)
+	lists(t, s, terminal)
+	advance(t, s, `{"advance_seconds":60}`)
+	wantDelivery(t, s, terminal, "pending", 2) // and not delivered: nobody was told
+	lists(t, s, terminal, 2, "2", 3)
+	advance(t, s, `{"advance_seconds":200}`)
+	wantHeard(t, "who is listed by then", r.heard(), "2: "+largeEuros, "3: "+largeEuros)
+	wantDelivery(t, s, terminal, "delivered", 3)
+}
+
+// What was given up, and is asked for again, is for whom it has not reached; what was
+// delivered, for all.
+func TestAReplayIsForWhomItHasNotReachedOrForAll(t *testing.T) {
+	r := &room{t: t, blocked: map[string]bool{"2": true}}
+	s, terminal := telling(t, r, 1, 2)
+	payAmount(t, s, "4242424242424242", 1000, "charged")
+	advance(t, s, `{"advance_seconds":36000}`)
+	r.heard()
+	id := wantDelivery(t, s, terminal, "parked", 6)
+	r.block("2", false)
+	for _, want := range [][]string{{"2: " + largeEuros}, {"1: " + largeEuros, "2: " + largeEuros}} {
+		answer, err := s.Admin().Post("/api/v1/deliveries/"+id+"/replay", nil)
+		testkit.WantStatus(t, answer, err, 200)
+		advance(t, s, `{"advance_seconds":1}`)
+		wantHeard(t, "a replay of what was parked, then of what was delivered", r.heard(), want...)
+	}
+}

@@ -1,0 +1,39 @@
+package serving
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"mizan/cmd/mizan/cli"
+)
+
+// reloadSignals are the process's SIGHUPs. From now on none ends it, to its last
+// moment. One that comes before anybody takes it is kept; further ones count as it.
+func reloadSignals() <-chan os.Signal {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	return hangups
+}
+
+// reload answers a SIGHUP: all of it, or nothing where something is wrong. It never
+// ends the process.
+func (s *server) reload() {
+	again, err := s.reread()
+	if err == nil {
+		err = s.transport.reload(again.CertFile, again.KeyFile)
+	}
+	if err != nil {
+		var bad *cli.Fault
+		if !errors.As(err, &bad) {
+			bad = &cli.Fault{Lines: []string{err.Error()}}
+		}
+		for _, line := range bad.Lines {
+			s.log.Error("SIGHUP: nothing was changed", "reason", line)
+		}
+		return
+	}
+	s.level.Set(again.Level)
+	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", again.Level.String())
+}

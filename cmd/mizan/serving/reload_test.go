@@ -1,0 +1,272 @@
+package serving
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// eventually repeats a look until it says yes; nothing is waited for by time alone.
+func eventually(t *testing.T, what string, yes func() bool) {
+	t.Helper()
+	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
+		if yes() {
+			return
+		}
+	}
+	t.Fatalf("never: %s", what)
+}
+
+// serial is the number of the certificate that the server shows.
+func serial(t *testing.T, s *testkit.Server) string {
+	t.Helper()
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(s.BaseURL, "https://"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A SIGHUP has certificate files and the log level read again; where something is
+// wrong nothing changes, and it never ends the process.
+func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
+	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
+	open(t, dir, time.Now(), "localhost", "127.0.0.1")
+	writeFile(t, config, `{"log-level":"info"}`)
+	s := testkit.Start(t, testkit.Options{Flags: []string{
+		"--config", config, "--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
+	}, Trust: filepath.Join(dir, caFile)})
+	first := serial(t, s)
+
+	// Another certificate of the same authority, and another level.
+	for _, name := range []string{certFile, keyFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(t, dir, time.Now(), "localhost", "127.0.0.1")
+	writeFile(t, config, `{"log-level":"debug"}`)
+	s.Signal(syscall.SIGHUP)
+	eventually(t, "the new certificate", func() bool { return serial(t, s) != first })
+	eventually(t, "the new level", func() bool { return strings.Contains(s.Stderr(), "log_level=DEBUG") })
+	second := serial(t, s)
+
+	// A bad certificate, then a bad level: words in the log, and nothing changes.
+	whole, err := os.ReadFile(filepath.Join(dir, certFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, certFile), "no certificate")
+	s.Signal(syscall.SIGHUP)
+	eventually(t, "the bad certificate's words", func() bool { return strings.Contains(s.Stderr(), "mizan: configuration: tls-cert: ") })
+	writeFile(t, filepath.Join(dir, certFile), string(whole))
+	writeFile(t, config, `{"log-level":"loud"}`)
+	s.Signal(syscall.SIGHUP)
+	eventually(t, "the bad level's words", func() bool { return strings.Contains(s.Stderr(), "mizan: configuration: log-level: ") })
+	if got := serial(t, s); got != second {
+		t.Errorf("after bad files the certificate is %s, want %s", got, second)
+	}
+	testkit.Pay(t, s.Partner(), "after the signals")
+	if code := s.Stop(); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+}
+
+// With --tls auto and without a configuration file there is nothing to read.
+func TestSIGHUPEndsNothing(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	for range 3 {
+		s.Signal(syscall.SIGHUP)
+		testkit.Pay(t, s.Partner(), "one")
+	}
+	eventually(t, "the log's line", func() bool { return strings.Contains(s.Stderr(), "SIGHUP") })
+	if code := s.Stop(); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+}
+
+// A stop answers what was begun before it: the checks say by their status that
+// nothing more should be sent, and a SIGHUP changes nothing.
+func TestChecksSayThatTheServerIsStopping(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
+	address := strings.TrimPrefix(s.BaseURL, "http://")
+	want := map[string]string{
+		"/api/v1/health": `503 {"core_status":"stopping"`,
+		"/readyz":        `503 {"status":"stopping"}`,
+		"/livez":         `200 {"status":"ok"}`,
+	}
+	conns := make(map[string]net.Conn)
+	for path := range want {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		// The first answer shows that the connection is served, the half request keeps it.
+		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\nGET "+path+" HTTP/1.1\r\nHost"); err != nil {
+			t.Fatal(err)
+		}
+		conns[path] = conn
+	}
+	readers := make(map[string]*bufio.Reader)
+	for path, conn := range conns {
+		readers[path] = bufio.NewReader(conn)
+		if got := answerOn(t, readers[path]); !strings.HasPrefix(got, "200 ") {
+			t.Errorf("%s before the stop: %s", path, got)
+		}
+	}
+	held := halfSent(t, s)
+	s.Signal(syscall.SIGTERM)
+	refused(t, s)
+	s.Signal(syscall.SIGHUP)
+	for path, conn := range conns {
+		if _, err := io.WriteString(conn, ": a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got := answerOn(t, readers[path]); !strings.HasPrefix(got, want[path]) {
+			t.Errorf("%s while stopping: %s, want %s", path, got, want[path])
+		}
+	}
+	body := testkit.Card("in-flight")
+	if _, err := io.WriteString(held, body[len(body)/2:]); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.Wait(); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+}
+
+// answerOn is the next answer on a connection: its status and body.
+func answerOn(t *testing.T, r *bufio.Reader) string {
+	t.Helper()
+	response, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.Status[:4] + string(body)
+}
+
+// A start that takes its time, here because sandbox.json is a pipe that nobody has
+// written into, answers the checks and refuses everything else; a SIGHUP does not end it.
+func TestChecksSayThatTheServerIsStarting(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--tls", "off"}})
+	if code := s.Stop(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	pipe := filepath.Join(dir, "sandbox.json")
+	content, err := os.ReadFile(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(pipe); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(testkit.Binary(t), "serve", "--sandbox", "--data", dir, "--listen", "127.0.0.1:0", "--tls", "off")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	base := ""
+	lines := bufio.NewScanner(stderr)
+	for base == "" && lines.Scan() {
+		if found := regexp.MustCompile(`msg=starting address=(\S+)`).FindStringSubmatch(lines.Text()); found != nil {
+			base = found[1]
+		}
+	}
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	get := func(method, path string) (status int, retry, body string) {
+		t.Helper()
+		request, err := http.NewRequest(method, base+path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		content, err := io.ReadAll(response.Body)
+		if err != nil || response.Header.Get("x-request-id") == "" {
+			t.Errorf("%s %s: %v, %v", method, path, response.Header, err)
+		}
+		return response.StatusCode, response.Header.Get("retry-after"), string(content)
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		method, path string
+		status       int
+		retry, body  string
+	}{
+		{"GET", "/api/v1/health", 503, "1", `{"core_status":"starting","db_status":"ok",`},
+		{"GET", "/readyz", 503, "1", `{"status":"starting"}`},
+		{"GET", "/livez", 200, "", `{"status":"ok"}`},
+		{"POST", "/api/v1/transactions", 503, "1", `{"error":"unavailable","message":"the service is starting"}`},
+		{"POST", "/api/v1/health", 503, "1", `{"error":"unavailable"`},
+	} {
+		if status, retry, body := get(c.method, c.path); status != c.status || retry != c.retry || !strings.HasPrefix(body, c.body) {
+			t.Errorf("%s %s while starting: %d %q %s", c.method, c.path, status, retry, body)
+		}
+	}
+	if err := os.WriteFile(pipe, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ready := bufio.NewScanner(stdout)
+	for ready.Scan() && !strings.HasPrefix(ready.Text(), readyMark) {
+	}
+	var health struct {
+		CoreStatus string `json:"core_status"`
+	}
+	if status, _, body := get("GET", "/api/v1/health"); json.Unmarshal([]byte(body), &health) != nil || status != 200 || health.CoreStatus != "ok" {
+		t.Errorf("health once ready: %d %s", status, body)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, stdout) }()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}

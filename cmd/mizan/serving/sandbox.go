@@ -1,0 +1,229 @@
+package serving
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors/directory"
+	"mizan/cmd/mizan/cli"
+	"mizan/internal/durable"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+)
+
+// sandboxFile, in the data directory, is the one place that holds the sandbox's
+// secrets in the clear.
+const (
+	sandboxFile    = "sandbox.json"
+	maxSandboxFile = 64 << 10
+	furnishBound   = time.Minute // for all of its commands together
+)
+
+// sandbox is sandbox.json. Its names are API.
+type sandbox struct {
+	BaseURL        string     `json:"base_url"`
+	CAFile         string     `json:"ca_file"`
+	AdminToken     string     `json:"admin_token"`
+	OrganizationID string     `json:"organization_id"`
+	PartnerID      int64      `json:"partner_id"`
+	APIKey         string     `json:"api_key"`
+	PartnerLogin   string     `json:"partner_login"`
+	PartnerPass    string     `json:"partner_pass"`
+	SessionToken   string     `json:"session_token"`
+	AuditorToken   string     `json:"auditor_token"`
+	Second         secondDemo `json:"second"`
+}
+
+type secondDemo struct {
+	OrganizationID string `json:"organization_id"`
+	PartnerID      int64  `json:"partner_id"`
+	APIKey         string `json:"api_key"`
+	SessionToken   string `json:"session_token"`
+}
+
+// furnish sees to the first administration token and, in the sandbox, to its
+// organizations and sandbox.json.
+func (s *server) furnish(ctx context.Context) error {
+	// A stop that is asked for meanwhile waits: half a start is not cleaner.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), furnishBound)
+	defer cancel()
+	furnish := s.furnishAdmin
+	if s.cfg.Sandbox {
+		furnish = s.furnishSandbox
+	}
+	if err := furnish(ctx); err != nil {
+		return err
+	}
+	if n := s.directory.AdminTokens(); n > 1 {
+		s.log.Info("several administration tokens are in force", "count", n)
+	}
+	return nil
+}
+
+// furnishAdmin puts the operator's token in force, or makes the first one. That
+// is printed before it is durable: a kill in between leaves a token that never
+// counted, the other way round one that nobody knows.
+func (s *server) furnishAdmin(ctx context.Context) error {
+	token := s.cfg.AdminToken
+	if token == "" {
+		if s.directory.AdminTokens() > 0 {
+			return nil
+		}
+		token = secret.NewToken("mza_", rand.Reader)
+		if _, err := fmt.Fprintf(s.streams.Out, "mizan: first admin token, shown this once: %s\n", token); err != nil {
+			return cli.StorageFault("the first admin token can't be shown: %v", err)
+		}
+	}
+	return s.commanded(s.directory.AdmitAdminToken(ctx, []byte(token)))
+}
+
+// furnishSandbox seeds an empty store and writes sandbox.json.
+func (s *server) furnishSandbox(ctx context.Context) error {
+	box := s.storedSandbox()
+	if s.directory.Empty() {
+		seeded, err := s.directory.Seed(ctx, directory.SeedInput{AdminToken: secret.Text(s.cfg.AdminToken)})
+		if err != nil {
+			return s.commanded(err)
+		}
+		box.take(seeded)
+	} else if err := s.mend(ctx, box); err != nil {
+		return err
+	}
+	if s.cfg.AdminToken != "" {
+		if err := s.directory.AdmitAdminToken(ctx, []byte(s.cfg.AdminToken)); err != nil {
+			return s.commanded(err)
+		}
+		box.AdminToken = s.cfg.AdminToken
+	}
+	box.BaseURL, box.CAFile = s.baseURL, ""
+	if s.transport.caFile != "" {
+		box.CAFile = absolute(s.transport.caFile)
+	}
+	s.directory.OnRotation(s.keepRotated)
+	return s.writeSandbox(box)
+}
+
+func (s *server) writeSandbox(box *sandbox) error {
+	content, err := json.MarshalIndent(box, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := durable.Replace(filepath.Join(s.cfg.Dir, sandboxFile), 0o600, append(content, '\n')); err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	return nil
+}
+
+// keepRotated has sandbox.json hold the token that has taken its own one's place.
+// If it can't be written, the next start makes another token for it.
+func (s *server) keepRotated(retired, successor secret.Text) {
+	box := s.storedSandbox()
+	if box.AdminToken != string(retired) {
+		return
+	}
+	box.AdminToken = string(successor)
+	if err := s.writeSandbox(box); err != nil {
+		s.log.Warn("sandbox.json can't be written; the next start makes another admin token for it", "error", err)
+	}
+}
+
+// commanded turns the refusal of a command at the start into the process's end.
+func (s *server) commanded(err error) error {
+	if err == nil {
+		return nil
+	}
+	return cli.StorageFault("the start could not be written down: %v", err)
+}
+
+// storedSandbox is what an earlier start wrote; what can't be read is lost.
+func (s *server) storedSandbox() *sandbox {
+	box := new(sandbox)
+	content, err := cli.ReadFile(filepath.Join(s.cfg.Dir, sandboxFile), maxSandboxFile)
+	if err != nil {
+		return box
+	}
+	if err := json.Unmarshal(content, box); err != nil {
+		s.log.Warn("sandbox.json can't be read; what it held is made anew")
+		return new(sandbox)
+	}
+	return box
+}
+
+// take fills the file from the first start's seed.
+func (b *sandbox) take(seeded *directory.Sandbox) {
+	b.name(seeded)
+	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
+	b.APIKey, b.SessionToken = string(seeded.First.APIKey), string(seeded.First.SessionToken)
+	b.AuditorToken = string(seeded.First.AuditorToken)
+	b.Second.APIKey, b.Second.SessionToken = string(seeded.Second.APIKey), string(seeded.Second.SessionToken)
+}
+
+// name fills what is no secret; the store knows it best.
+func (b *sandbox) name(known *directory.Sandbox) {
+	b.OrganizationID, b.PartnerID, b.PartnerLogin = known.First.Org.String(), known.First.Partner, known.First.Login
+	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
+}
+
+// mend replaces each secret that is not in force, or was lost, by a new one.
+func (s *server) mend(ctx context.Context, box *sandbox) error {
+	known, _ := s.directory.Sandbox()
+	box.name(known)
+	passed, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
+	if err != nil {
+		return s.commanded(err)
+	}
+	for _, v := range []struct {
+		which directory.Value
+		value *string
+		org   ledger.ID
+		holds bool
+	}{
+		{directory.AdminToken, &box.AdminToken, uuid.Nil, s.directory.AdminToken([]byte(box.AdminToken))},
+		{directory.PartnerPass, &box.PartnerPass, known.First.Org, passed},
+		{directory.APIKey, &box.APIKey, known.First.Org, s.holdsKey(known.First, box.APIKey)},
+		{directory.SessionToken, &box.SessionToken, known.First.Org, s.holdsSession(known.First, box.SessionToken, words.Admin)},
+		{directory.AuditorToken, &box.AuditorToken, known.First.Org, s.holdsSession(known.First, box.AuditorToken, words.Auditor)},
+		{directory.SecondAPIKey, &box.Second.APIKey, known.Second.Org, s.holdsKey(known.Second, box.Second.APIKey)},
+		{directory.SecondSessionToken, &box.Second.SessionToken, known.Second.Org, s.holdsSession(known.Second, box.Second.SessionToken, words.Admin)},
+	} {
+		if v.holds || (*v.value != "" && s.resting(v.org)) {
+			continue
+		}
+		minted, err := s.directory.Reissue(ctx, v.which)
+		var refused *ledger.Refusal
+		if errors.As(err, &refused) && refused.Code == ledger.Conflict {
+			s.log.Warn("a value of sandbox.json can't be made anew", "value", string(v.which), "error", err)
+			continue
+		}
+		if err != nil {
+			return s.commanded(err)
+		}
+		*v.value = string(minted)
+	}
+	return nil
+}
+
+// resting tells whether an organization is switched off: then nothing of it
+// holds, and nothing of it is lost.
+func (s *server) resting(org ledger.ID) bool {
+	o, found := s.directory.Organization(org)
+	return found && !o.Active()
+}
+
+func (s *server) holdsKey(demo directory.Demo, value string) bool {
+	partner, ok := s.directory.APIKeyInForce(demo.Org, []byte(value))
+	return ok && partner.Number == demo.Partner
+}
+
+func (s *server) holdsSession(demo directory.Demo, value string, role words.Role) bool {
+	session, ok := s.directory.SessionInForce(demo.Org, []byte(value))
+	return ok && session.Roles.Has(role)
+}

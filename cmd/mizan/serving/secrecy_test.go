@@ -1,0 +1,160 @@
+package serving
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// No goroutine of a server is preempted by a signal, however the binary was built and the
+// server started: its process has the setting that Go's runtime reads when it starts, and
+// whatever else was set beside it.
+func TestAServersGoroutinesAreNotPreemptedBySignals(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: reading another process's environment needs root")
+	}
+	for set, want := range map[string]string{
+		"":                           "GODEBUG=asyncpreemptoff=1",
+		"GODEBUG=":                   "GODEBUG=asyncpreemptoff=1",
+		"GODEBUG=madvdontneed=1":     "GODEBUG=madvdontneed=1,asyncpreemptoff=1",
+		"GODEBUG=asyncpreemptoff=0":  "GODEBUG=asyncpreemptoff=0", // whoever looks for a loop that never calls anything
+		"GODEBUG=panicnil=1,foo=bar": "GODEBUG=panicnil=1,foo=bar,asyncpreemptoff=1",
+	} {
+		var env []string
+		if set != "" {
+			env = []string{set}
+		}
+		s := testkit.Start(t, testkit.Options{Env: env})
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, pair := range strings.Split(string(environ), "\x00") {
+			if strings.HasPrefix(pair, "GODEBUG=") {
+				found = append(found, pair)
+			}
+		}
+		if len(found) != 1 || found[0] != want {
+			t.Errorf("started with %q it runs with %q, want %q", set, found, want)
+		}
+		s.Kill()
+	}
+}
+
+// There is no core of a server, and no other process of its user reads its memory.
+func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^Max core file size +0 +0 `).Match(limits) {
+		t.Errorf("the limits are\n%s", limits)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: becoming another user, who may not read what he started, needs root")
+	}
+	// As a user that is not root, and asked for by the same user.
+	const nobody = 65534
+	dir := t.TempDir()
+	program := filepath.Join(dir, "mizan")
+	content, err := os.ReadFile(testkit.Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := dir; path != os.TempDir() && path != "/"; path = filepath.Dir(path) {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(program, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(data, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	as := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}
+	server := exec.Command(program, "serve", "--sandbox", "--data", data, "--listen", "127.0.0.1:0")
+	server.SysProcAttr = as
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}()
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it has begun
+		t.Fatal(err)
+	}
+	reader := exec.Command("cat", fmt.Sprintf("/proc/%d/environ", server.Process.Pid))
+	reader.SysProcAttr = as
+	if said, err := reader.CombinedOutput(); err == nil || !strings.Contains(string(said), "Permission denied") {
+		t.Errorf("a process of the same user reads it: %v, %.80q", err, said)
+	}
+}
+
+// While it begins again a server is not ended by a SIGHUP either, before it takes them.
+func TestSIGHUPEndsNoServerThatBeginsAgain(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("skipped: reading another process's environment needs root")
+	}
+	cmd := exec.Command(testkit.Binary(t), "serve", "--sandbox", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GODEBUG=") })
+	ready, err := cmd.StdoutPipe()
+	fine := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fine(err)
+	fine(cmd.Start())
+	eventually(t, "its second beginning", func() bool {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
+		return err == nil && strings.Contains(string(environ), preemption)
+	})
+	began := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(ready).ReadString('\n')
+		began <- line
+		_, _ = io.Copy(io.Discard, ready)
+	}()
+	line := ""
+	for line == "" {
+		fine(cmd.Process.Signal(syscall.SIGHUP))
+		select {
+		case line = <-began:
+			if line == "" {
+				line = "it ended before it said anything"
+			}
+		default:
+		}
+	}
+	if !strings.HasPrefix(line, "Mizan sandbox in ") {
+		t.Error(line)
+	}
+	fine(cmd.Process.Signal(syscall.SIGTERM))
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}

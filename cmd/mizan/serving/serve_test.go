@@ -1,0 +1,141 @@
+package serving
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// TestPaymentSurvivesStopAndKill is the product in one test: pay, stop, kill,
+// read, and ask as the auditor.
+func TestPaymentSurvivesStopAndKill(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	id := testkit.Pay(t, s.Partner(), "order-1")
+	if code := s.Stop(); code != 0 {
+		t.Fatalf("SIGTERM ended with %d\n%s", code, s.Stderr())
+	}
+	s.Restart()
+	other := testkit.Pay(t, s.Partner(), "order-2")
+	s.Kill()
+	s.Restart()
+	for _, tx := range []string{id, other} {
+		answer, err := s.Partner().Get("/api/v1/transactions/" + tx)
+		if testkit.WantStatus(t, answer, err, 200); !bytes.Contains(answer.Body, []byte(`"status":"charged"`)) {
+			t.Errorf("after the restarts: %s", answer.Body)
+		}
+		answer, err = s.Auditor().Get("/api/v1/ledger/entries?env=test&source=" + tx)
+		var entries struct {
+			Data []struct {
+				Event string
+			}
+		}
+		if err := testkit.WantStatus(t, answer, err, 200).JSON(&entries); err != nil || len(entries.Data) != 1 {
+			t.Errorf("the auditor sees %s, want one entry", answer.Body)
+		}
+	}
+	if repeated := testkit.Pay(t, s.Partner(), "order-1"); repeated != id {
+		t.Errorf("the same txid after restarts made %s, want %s", repeated, id)
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	address := strings.TrimPrefix(s.BaseURL, "https://")
+	for flag, free := range map[string]string{"--listen": "--metrics-listen", "--metrics-listen": "--listen"} {
+		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), flag, address, free, "127.0.0.1:0")
+		if r.Exit != 2 {
+			t.Errorf("%s in use: exit %d, want 2", flag, r.Exit)
+		}
+		testkit.WantOneLine(t, r.Stderr, "mizan: configuration: "+strings.TrimPrefix(flag, "--")+": "+address+" is in use")
+	}
+}
+
+func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	address := strings.TrimPrefix(s.BaseURL, "https://")
+
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, "GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, _ := io.ReadAll(conn)
+	if bytes.Contains(answer, []byte("200 OK")) || bytes.Contains(answer, []byte("core_status")) {
+		t.Errorf("plain HTTP on the TLS port was answered: %q", answer)
+	}
+
+	for version, want := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		conn, err := tls.Dial("tcp", address, &tls.Config{MinVersion: version, MaxVersion: version, InsecureSkipVerify: true})
+		if (err == nil) != want {
+			t.Errorf("%s: %v, want it taken: %v", tls.VersionName(version), err, want)
+		}
+		if err == nil {
+			_ = conn.Close()
+		}
+	}
+}
+
+func TestCertificateFiles(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir, time.Now(), "localhost", "127.0.0.1")
+	s := testkit.Start(t, testkit.Options{Flags: []string{
+		"--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
+		"--base-url", "https://localhost:1",
+	}, Trust: filepath.Join(dir, caFile)})
+	if s.Sandbox.CAFile != "" {
+		t.Errorf("ca_file is %q, want none", s.Sandbox.CAFile)
+	}
+	if s.Sandbox.BaseURL != "https://localhost:1" {
+		t.Errorf("base_url is %q, want the configured one", s.Sandbox.BaseURL)
+	}
+}
+
+func TestMetricsSeeWhatHappens(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--metrics-listen", "127.0.0.1:0"}})
+	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
+	if found == nil {
+		t.Fatalf("the log doesn't say where metrics are:\n%s", s.Stderr())
+	}
+	testkit.Pay(t, s.Partner(), "one")
+	testkit.Pay(t, s.Partner(), "one") // a replay makes no transaction
+	response, err := http.Get("http://" + found[1] + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`mizan_transactions_total{status="charged",type="payment"} 1`,
+		`mizan_http_request_duration_seconds_count{method="POST",route="/api/v1/transactions",status="201"} 2`,
+		`mizan_build_info{`, "mizan_group_changes_count ", "mizan_group_sync_seconds_count ", "mizan_queue_depth 0",
+		"mizan_syncs_total ", "mizan_actors_live ", "mizan_store_bytes ", "go_goroutines ", "mizan_low_space 0",
+	} {
+		if !strings.Contains(string(content), "\n"+want) {
+			t.Errorf("no %q in\n%s", want, content)
+		}
+	}
+	if strings.Contains(string(content), "mizan_syncs_total 0") {
+		t.Error("no sync was counted")
+	}
+	operations := testkit.Page(t, "operations.md")
+	for _, name := range regexp.MustCompile(`(?m)^# HELP (mizan_\w+)`).FindAllStringSubmatch(string(content), -1) {
+		if !strings.Contains(operations, "`"+name[1]+"`") {
+			t.Errorf("docs/operations.md doesn't name %s", name[1])
+		}
+	}
+}

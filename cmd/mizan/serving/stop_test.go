@@ -1,0 +1,139 @@
+package serving
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// TestStopFinishesWhatIsInFlight holds a request back half sent, asks for a
+// stop, and completes the request.
+func TestStopFinishesWhatIsInFlight(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
+	conn := halfSent(t, s)
+	s.Signal(syscall.SIGTERM)
+	refused(t, s)
+	body := testkit.Card("in-flight")
+	if _, err := io.WriteString(conn, body[len(body)/2:]); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil || !bytes.Contains(answer, []byte(`"status":"charged"`)) {
+		t.Errorf("the request in flight got %q, %v", answer, err)
+	}
+	if code := s.Wait(); code != 0 {
+		t.Errorf("exit %d, want 0", code)
+	}
+}
+
+// What was used since the last note is noted at a clean stop; the manual clock
+// makes the instants known.
+func TestStopNotesTheLastUses(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
+	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
+	lastUsed := func() string {
+		t.Helper()
+		answer, err := admin.Get("/api/v1/api_keys")
+		testkit.WantStatus(t, answer, err, 200)
+		var keys struct {
+			Data []struct {
+				LastUsed string `json:"last_used_at"`
+			}
+		}
+		if err := answer.JSON(&keys); err != nil || len(keys.Data) != 1 {
+			t.Fatal(err, string(answer.Body))
+		}
+		return keys.Data[0].LastUsed
+	}
+	use := func() {
+		t.Helper()
+		answer, err := s.Partner().Get("/api/v1/balances")
+		testkit.WantStatus(t, answer, err, 200)
+	}
+	use()
+	noted := lastUsed()
+	answer, err := admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":600}`)
+	testkit.WantStatus(t, answer, err, 200)
+	use()
+	last := lastUsed()
+	if last == noted {
+		t.Fatalf("the use is not in the list: %s", last)
+	}
+	if code := s.Stop(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	s.Restart()
+	admin = s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
+	if got := lastUsed(); got != last {
+		t.Errorf("last used %s after the stop, %s before", got, last)
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
+	halfSent(t, s)
+	s.Signal(syscall.SIGTERM)
+	refused(t, s)
+	s.Signal(syscall.SIGTERM)
+	if code := s.Wait(); code != -1 {
+		t.Errorf("exit %d, want an end by the signal", code)
+	}
+}
+
+// halfSent is a connection on which half of a payment has been sent.
+func halfSent(t *testing.T, s *testkit.Server) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	body := testkit.Card("in-flight")
+	request, err := http.NewRequest(http.MethodPost, s.BaseURL+"/api/v1/transactions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("content-type", "application/json")
+	request.Header.Set("x-api-key", s.Sandbox.APIKey)
+	request.Header.Set("x-organization-id", s.Sandbox.OrganizationID)
+	request.Header.Set("expect", "100-continue")
+	request.Close = true
+	var whole bytes.Buffer
+	if err := request.Write(&whole); err != nil {
+		t.Fatal(err)
+	}
+	headers := whole.Len() - len(body)
+	if _, err := conn.Write(whole.Bytes()[:headers]); err != nil {
+		t.Fatal(err)
+	}
+	// The server asks for the body: it has taken the request up.
+	if got := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n")); true {
+		if _, err := io.ReadFull(conn, got); err != nil || !bytes.Contains(got, []byte("100 Continue")) {
+			t.Fatalf("the server said %q, %v", got, err)
+		}
+	}
+	if _, err := io.WriteString(conn, body[:len(body)/2]); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// refused waits until the server accepts no connection any more.
+func refused(t *testing.T, s *testkit.Server) {
+	t.Helper()
+	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
+		if err != nil {
+			return
+		}
+		_ = conn.Close()
+	}
+	t.Fatal("the server still accepts connections after SIGTERM")
+}

@@ -1,0 +1,154 @@
+package serving
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"mizan/cmd/mizan/cli"
+	"mizan/internal/clock"
+	"mizan/internal/durable"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// clockMargin is how far a store's bookings may be ahead of the real clock.
+const clockMargin = time.Minute
+
+// openStore takes the directory's lock, opens the store and sets the clock.
+func (s *server) openStore(context.Context) error {
+	start, manual, err := readClock(s.cfg.Dir)
+	if err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	if manual && !s.cfg.Manual {
+		return cli.BadConfiguration("clock: " + s.cfg.Dir + " lives by a manual clock")
+	}
+	s.clock = clock.Real{}
+	if s.cfg.Manual {
+		if !manual {
+			start = clock.Real{}.Now()
+		}
+		s.manual = clock.NewManual(start)
+		s.clock = s.manual
+	}
+	s.journal, err = posting.Open(posting.Options{
+		Store: store.Options{Dir: s.cfg.Dir, MinFree: s.cfg.MinFree, Log: s.log, Remains: []string{sandboxFile, simulatorLog, clockFile}},
+		Clock: s.clock, Log: s.log, Fatal: s.fatal,
+	})
+	if err != nil {
+		return cli.OpenFault(err)
+	}
+	s.onClose(s.journal.Close)
+	s.metrics = newMetrics(s)
+	durable.RemoveLeftovers(s.cfg.Dir, clockFile, sandboxFile)
+	switch {
+	case manual:
+		return nil
+	case s.manual != nil:
+		return s.beginManual()
+	case s.cfg.Sandbox:
+		return s.wantReal()
+	}
+	return nil
+}
+
+// wantReal refuses the real clock for a store that is ahead of it: its manual
+// clock's file was lost. The margin is for a machine whose clock was set back.
+func (s *server) wantReal() error {
+	last, err := lastBooked(s.journal)
+	if err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	if last.Sub(s.clock.Now()) <= clockMargin {
+		return nil
+	}
+	return cli.BadConfiguration(fmt.Sprintf("clock: %s has booked at %s, which lies ahead: it lives by a manual clock, whose file %q is missing",
+		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
+}
+
+// beginManual gives a store its manual clock: not behind anything that a real
+// clock has booked before.
+func (s *server) beginManual() error {
+	last, err := lastBooked(s.journal)
+	if err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	if last.After(s.manual.Now()) {
+		if err := s.manual.Set(last); err != nil {
+			return err
+		}
+	}
+	if err := writeClock(s.cfg.Dir, s.manual.Now()); err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	return nil
+}
+
+// lastBooked is the latest instant that any organization has booked.
+func lastBooked(j *posting.Journal) (time.Time, error) {
+	view := j.View()
+	defer view.Close()
+	var last ledger.Micros
+	err := view.Organizations(func(org ledger.ID) (bool, error) {
+		return true, view.Events(org, 0, func(e ledger.Event) (bool, error) {
+			last = max(last, e.Booked)
+			return false, nil
+		})
+	})
+	return last.Time(), err
+}
+
+// openKeyring loads the keys. In the sandbox they are made with the store: keys
+// missing beside a store that holds something are lost, not new, but for the
+// sealing key, which nothing can have been sealed by. The operator's keyring is
+// never written.
+func (s *server) openKeyring(context.Context) (err error) {
+	if s.cfg.Keyring != "" {
+		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.Keyring); err != nil {
+			return cli.BadConfiguration("keyring: " + err.Error())
+		}
+		switch err := s.journal.Bind(s.keyring.Identity()); {
+		case errors.Is(err, store.ErrOtherKeyring):
+			return cli.BadConfiguration("keyring: " + s.cfg.Keyring + " is not the keyring of " + s.cfg.Dir + ", whose store was made with another one: name that")
+		case err != nil:
+			return cli.StorageFault("%v", err)
+		}
+		return nil
+	}
+	path := filepath.Join(s.cfg.Dir, "keyring")
+	s.keyring, err = secret.CompleteKeyring(path)
+	if groups, _ := s.journal.LastGroup(); errors.Is(err, fs.ErrNotExist) && groups == 0 {
+		s.keyring, err = secret.CreateKeyring(path, rand.Reader)
+	}
+	if err == nil {
+		if err = s.journal.Bind(s.keyring.Identity()); errors.Is(err, store.ErrOtherKeyring) {
+			err = fmt.Errorf("keyring %s is another server's: %w", path, err)
+		}
+	}
+	if err != nil {
+		return cli.StorageFault("%v; bring back the copy that you have of it, or name that with --keyring: it is in no backup that mizan takes", err)
+	}
+	return nil
+}
+
+// openTransport prepares TLS. It comes after the lock: two servers must not
+// make the same directory's authority.
+func (s *server) openTransport(context.Context) (err error) {
+	s.transport, err = secure(s.cfg)
+	return err
+}
+
+// absolute is path for people and programs that run elsewhere.
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
+}

@@ -1,0 +1,56 @@
+package serving
+
+import (
+	"context"
+	"errors"
+
+	"mizan/actors"
+	"mizan/actors/directory"
+	"mizan/cmd/mizan/cli"
+	"mizan/cmd/mizan/config"
+	"mizan/internal/secret"
+	"mizan/ledger"
+)
+
+// RotateAdminTokens retires all administration tokens in the store of a stopped
+// server, and returns the one that is in force instead.
+func RotateAdminTokens(dir string, sealer directory.Sealer, s *cli.Streams) (secret.Text, error) {
+	_, manual, err := readClock(dir)
+	if err != nil {
+		return "", cli.StorageFault("%v", err)
+	}
+	srv := newServer(&config.Config{Dir: dir, Manual: manual}, s)
+	token, err := srv.rotateAll(context.Background(), sealer)
+	return token, errors.Join(err, srv.close())
+}
+
+func (s *server) rotateAll(ctx context.Context, sealer directory.Sealer) (secret.Text, error) {
+	if err := s.openStore(ctx); err != nil {
+		return "", err
+	}
+	rt := actors.New(actors.Options{Clock: s.clock, Journal: s.journal, Log: s.log})
+	s.onClose(func() error { rt.Stop(); return nil })
+	var err error
+	if s.directory, err = directory.Start(rt, sealer); err != nil {
+		return "", cli.StorageFault("%v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, furnishBound)
+	defer cancel()
+	token, err := s.directory.RotateAllAdminTokens(ctx)
+	var refused *ledger.Refusal
+	switch {
+	case errors.As(err, &refused) && refused.Code == ledger.Conflict:
+		return "", cli.BadConfiguration("data: " + s.cfg.Dir + ": " + refused.Detail)
+	case err != nil:
+		return "", cli.StorageFault("the rotation could not be written down: %v", err)
+	}
+	if _, demo := s.directory.Sandbox(); demo {
+		box := s.storedSandbox()
+		box.AdminToken = string(token)
+		if err := s.writeSandbox(box); err != nil {
+			// The next start mends it; the token must not be lost for that.
+			s.log.Warn("sandbox.json can't be written; the next start makes another token for it", "error", err)
+		}
+	}
+	return token, nil
+}

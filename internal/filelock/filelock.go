@@ -1,0 +1,32 @@
+package filelock
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// ErrHeld means that another open file holds the lock, mostly that of another process.
+var ErrHeld = errors.New("the lock is held")
+
+// Try takes the lock of the file, or returns ErrHeld at once. Any other error is
+// the system's, without the file's name.
+func Try(f *os.File) error {
+	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrHeld
+	}
+	return err
+}
+
+// Wait takes the lock of the file, however long another holds it. The error is the
+// system's, without the file's name.
+func Wait(f *os.File) error { return flock(f, syscall.LOCK_EX) }
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package filelock_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mizan/internal/filelock"
+)
+
+func open(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestALockIsHeldUntilItsFileIsClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "LOCK")
+	first, second := open(t, path), open(t, path)
+	defer func() { _ = second.Close() }()
+	if err := filelock.Try(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := filelock.Try(second); !errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("a second lock: %v, want ErrHeld", err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- filelock.Wait(second) }()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waited; err != nil {
+		t.Errorf("the wait ended with %v", err)
+	}
+}
+
+func TestAClosedFileCannotBeLocked(t *testing.T) {
+	f := open(t, filepath.Join(t.TempDir(), "LOCK"))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := filelock.Try(f); err == nil || errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("a closed file: %v", err)
+	}
+}

@@ -1,0 +1,109 @@
+package testkit
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience bounds how long a test waits for a condition.
+const patience = 2 * time.Minute
+
+// Card is the body of a payment by card that the simulator charges at once.
+func Card(txid string) string {
+	return `{"params":{"type":"payment","txid":"` + txid + `","amount":"1000","currency":"USD","env":"test",` +
+		`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/failed","money_storage":{"type":"bank_card",` +
+		`"cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}`
+}
+
+// Pay makes a payment, which has to be charged, and returns its id.
+func Pay(tb testing.TB, c *Client, txid string) string {
+	tb.Helper()
+	answer, err := c.Post("/api/v1/transactions", Card(txid))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var tx struct{ ID, Status string }
+	if err := answer.JSON(&tx); err != nil || answer.Status != http.StatusCreated || tx.Status != "charged" {
+		tb.Fatalf("payment answered %d %s, want 201 charged", answer.Status, answer.Body)
+	}
+	return tx.ID
+}
+
+// WantStatus ends the test unless the request was answered with this status.
+func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if answer.Status != want {
+		tb.Fatalf("answered %d %s, want %d", answer.Status, answer.Body, want)
+	}
+	return answer
+}
+
+// Until waits for a condition, which the message names.
+func Until(tb testing.TB, condition string, holds func() bool) {
+	tb.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); !holds(); <-tick.C {
+		if time.Now().After(end) {
+			tb.Fatalf("%s: not within %v", condition, patience)
+		}
+	}
+}
+
+// Succeed runs the binary, which has to exit with 0, and returns its stdout.
+func Succeed(tb testing.TB, args ...string) string {
+	tb.Helper()
+	r := Run(tb, nil, args...)
+	if r.Exit != 0 {
+		tb.Fatalf("mizan %s: exit %d: %s%s", strings.Join(args, " "), r.Exit, r.Stdout, r.Stderr)
+	}
+	return r.Stdout
+}
+
+// Quiet wants a run that exited with 0 and wrote nothing to stderr, and returns its stdout.
+func Quiet(tb testing.TB, r Result) string {
+	tb.Helper()
+	if r.Exit != 0 || r.Stderr != "" {
+		tb.Fatalf("exit %d: %s", r.Exit, r.Stderr)
+	}
+	return r.Stdout
+}
+
+// WantOneLine wants exactly one line with the prefix on stderr.
+func WantOneLine(tb testing.TB, stderr, prefix string) {
+	tb.Helper()
+	if got := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n"); len(got) != 1 || !strings.HasPrefix(got[0], prefix) {
+		tb.Errorf("stderr is %q, want one line that begins with %q", stderr, prefix)
+	}
+}
+
+// File writes a file into a folder of its own and returns its path.
+func File(tb testing.TB, name, content string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// Page reads a page of docs/.
+func Page(tb testing.TB, name string) string {
+	tb.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(root, "docs", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(content)
+}

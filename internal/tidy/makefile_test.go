@@ -1,0 +1,59 @@
+package tidy
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	makeTarget    = regexp.MustCompile(`(?m)^([a-zA-Z0-9_.-]+):([^=\n].*)?$`)
+	makeExplained = regexp.MustCompile(`^.*## \S.*$`)
+)
+
+// unexplained lists the targets of a Makefile that `make help` would not show, and those
+// that are not declared phony.
+func unexplained(makefile string) (wrong []string) {
+	_, phony, _ := strings.Cut(makefile, ".PHONY:")
+	phony, _, _ = strings.Cut(phony, "\n")
+	for _, m := range makeTarget.FindAllStringSubmatch(makefile, -1) {
+		name, rest := m[1], m[2]
+		switch {
+		case strings.HasPrefix(name, "."): // make's own
+		case !makeExplained.MatchString(rest):
+			wrong = append(wrong, name+" has no line in make help")
+		case !slices.Contains(strings.Fields(phony), name):
+			wrong = append(wrong, name+" is not in .PHONY")
+		}
+	}
+	return wrong
+}
+
+func TestMakeHelpIsComplete(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range unexplained(string(content)) {
+		t.Error(w)
+	}
+}
+
+func TestPlantedTargetWithoutALineIsFound(t *testing.T) {
+	const makefile = ".PHONY: help build\n\nVERSION := $(shell date)\nGO ?= go\n\nhelp: ## show this\n\t@true\n\nbuild: help ## build\n\tgo build\n"
+	if wrong := unexplained(makefile); len(wrong) != 0 {
+		t.Errorf("a sound one: %v", wrong)
+	}
+	for planted, want := range map[string]string{
+		"bare:\n\ttrue\n":             "bare has no line in make help",
+		"needs: build\n\ttrue\n":      "needs has no line in make help",
+		"shown: build ## x\n\ttrue\n": "shown is not in .PHONY",
+	} {
+		if wrong := unexplained(makefile + planted); len(wrong) != 1 || wrong[0] != want {
+			t.Errorf("%q: %v, want %q", planted, wrong, want)
+		}
+	}
+}

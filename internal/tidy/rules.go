@@ -1,0 +1,149 @@
+package tidy
+
+import "slices"
+
+// Module is the path that the module's own imports begin with.
+const Module = "mizan"
+
+// layer is a set of packages and which of the module's packages they may import.
+// In a pattern "*" stands for one segment and a last "..." for any number, none
+// included. A package may always import what lies in its own folder.
+type layer struct {
+	packages  string
+	mayImport []string
+}
+
+// Groups of packages that several layers may import; upto names the highest of them.
+var (
+	common             = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
+	ledgerPackages     = []string{"ledger/..."}
+	uptoPosting        = slices.Concat(common, ledgerPackages, []string{"posting"})
+	uptoStore          = slices.Concat(common, ledgerPackages, []string{"posting/store"})
+	uptoRuntime        = slices.Concat(uptoPosting, []string{"actors"})
+	uptoActors         = slices.Concat(uptoPosting, []string{"actors/..."})
+	uptoActorsAndStore = slices.Concat(uptoActors, []string{"posting/store"})
+	checkerRules       = slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings", "snapshots/check/scan"})
+	uptoAPI            = slices.Concat(uptoActorsAndStore, []string{"api/...", "snapshots/..."})
+	commands           = slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "cmd/mizan/client"})
+)
+
+// layers is the direction of imports, from the bottom up. The first layer that
+// matches a package is its layer.
+var layers = []layer{
+	{"internal/assert", nil},
+	{"internal/clock", []string{"internal/assert"}},
+	{"internal/durable", nil},
+	{"internal/export", []string{"ledger", "ledger/money"}},
+	{"internal/fair", nil},
+	{"internal/filelock", nil},
+	{"internal/jsonwalk", []string{"internal/steps"}},
+	{"internal/mapfault", nil},
+	{"internal/packed", []string{"internal/assert"}},
+	{"internal/secret", []string{"internal/assert", "internal/durable", "internal/filelock"}},
+	{"internal/steps", nil},
+	{"internal/tidy", nil},
+	{"internal/wiping", nil},
+	{"internal/testkit", []string{"internal/assert"}},
+
+	{"ledger/money", []string{"internal/assert"}},
+	{"ledger/fsm", []string{"internal/assert"}},
+	{"ledger", []string{"ledger/money", "ledger/fsm", "internal/assert"}},
+	{"ledger/schema", []string{"ledger", "ledger/money", "internal/assert"}},
+	{"ledger/directory", []string{"ledger", "ledger/schema", "ledger/money", "ledger/fsm", "internal/assert"}},
+	{"ledger/payment/admission", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "ledger/payment", "internal/assert"}},
+	{"ledger/payment/codec", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/packed"}},
+	{"ledger/*/...", []string{"ledger", "ledger/schema", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
+
+	{"posting/store/...", slices.Concat(common, ledgerPackages)},
+	{"posting", uptoStore},
+
+	{"actors", uptoPosting},
+	{"actors/provider", uptoRuntime},
+	{"actors/provider/*/...", slices.Concat(uptoRuntime, []string{"actors/provider"})},
+	{"actors/*/...", uptoRuntime},
+
+	{"snapshots/check/findings", nil},
+	{"snapshots/check/scan", slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings"})},
+	{"snapshots/check/answers", slices.Concat(checkerRules, []string{"snapshots/check/directory", "snapshots/check/contracts", "snapshots/check/transactions"})},
+	{"snapshots/check/directory", checkerRules},
+	{"snapshots/check/contracts", checkerRules},
+	{"snapshots/check/calls", checkerRules},
+	{"snapshots/check/canaries", checkerRules},
+	{"snapshots/check/*", slices.Concat(checkerRules, []string{"snapshots/check/directory"})},
+	{"snapshots/check", slices.Concat(checkerRules, []string{"snapshots/check/..."})},
+	{"snapshots/backup", slices.Concat(uptoActorsAndStore, []string{"snapshots/check", "snapshots/check/findings", "snapshots/check/calls"})},
+	{"snapshots/fixture", slices.Concat(uptoActorsAndStore, []string{"snapshots/check", "snapshots/check/findings"})},
+	{"api/*/...", uptoActors},
+	{"api", slices.Concat(uptoActors, []string{"api/...", "internal/export"})},
+
+	{"docs/*", nil}, // examples that outsiders copy: none of the module's packages
+	{"bench/...", uptoAPI},
+	{"cmd/mizan/client", nil}, // it knows the server by HTTP only
+	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
+	{"cmd/mizan/cli", slices.Concat(common, []string{"posting/store", "cmd/mizan/client"})},
+	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},
+	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
+	{"cmd/mizan/audit/evidence", slices.Concat(common, ledgerPackages)},
+	{"cmd/mizan/audit", commands},
+	{"cmd/mizan/maintenance", slices.Concat(commands, []string{"cmd/mizan/serving"})},
+	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
+}
+
+// allowedImporters names the modules that only some packages may import, in tests too.
+var allowedImporters = []struct{ module, packages string }{
+	{"github.com/gofiber", "api/..."},
+	{"github.com/asynkron/protoactor-go", "actors"},
+	{"github.com/dgraph-io/badger", "posting/store/..."},
+	{"github.com/tink-crypto/tink-go", "internal/secret"},
+	{"github.com/parquet-go/parquet-go", "internal/export"},
+	{"github.com/xuri/excelize", "internal/export"},
+	{"rsc.io/qr", "api/page"},
+}
+
+// pureModules are the only modules that ledger/** may import beside the standard
+// library and its own packages.
+var pureModules = []string{"github.com/holiman/uint256", "github.com/google/uuid"}
+
+// codecs are the packages of ledger/** that hold the stored form of records, and
+// codecModules what they may import besides.
+const codecs = "ledger/*/codec"
+
+var codecModules = []string{"github.com/vmihailenco/msgpack/v5"}
+
+// impureImports are packages of the standard library that reach outside.
+var impureImports = []string{
+	"os", "os/...", "log", "log/syslog", "net", "net/http/...", "math/rand", "math/rand/v2", "crypto/rand",
+	"io/ioutil", "syscall", "unsafe", "runtime/...", "testing/...",
+}
+
+// impureNames are functions that read a clock or randomness, or write a log.
+// slog itself is allowed: a record redacts itself by being a slog.LogValuer.
+var impureNames = map[string][]string{
+	"log/slog": {
+		"Debug", "DebugContext", "Info", "InfoContext", "Warn", "WarnContext", "Error", "ErrorContext",
+		"Log", "LogAttrs", "Default", "New", "NewLogLogger", "NewTextHandler", "NewJSONHandler", "SetDefault", "With",
+	},
+	"time": {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"},
+	"github.com/google/uuid": {
+		"New", "NewString", "NewRandom", "NewUUID", "NewV6", "NewV7", "EnableRandPool",
+	},
+}
+
+// topLevel lists the names that the root may have, beside those that .gitignore names.
+var topLevel = []string{
+	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
+	"go.mod", "go.sum", "Makefile", "README.md", ".ci", ".git", ".gitignore",
+}
+
+// maxFiles is how many files, tests aside, a package may hold.
+const maxFiles = 25
+
+// notYetSplit lists the packages that still hold more. It only ever gets shorter.
+var notYetSplit = []string{"actors/directory", "api", "ledger/directory", "posting", "posting/store"}
+
+// Sizes above which a file or a function is reported, and the hard bound of a main.go.
+const (
+	longFile     = 500
+	longFunction = 70
+	longMain     = 40
+)

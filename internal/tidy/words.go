@@ -1,0 +1,135 @@
+package tidy
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// notYetRenamed lists the folders in which a refused word is no breach yet. It only
+// ever gets shorter.
+var notYetRenamed = []string{"actors", "api", "bench", "docs", "ledger", "posting", "snapshots"}
+
+// refusedWords are private metaphors, with the words of the field that stand in their
+// place. Words that also have a right use (page, line, share, room, quarter) are for a
+// reviewer to judge and are not listed.
+var refusedWords = map[string]string{
+	"cellar":    "the bottom layer",
+	"clerk":     "organization actor",
+	"clerks":    "organization actors",
+	"courier":   "webhook sender",
+	"couriers":  "webhook senders",
+	"daybook":   "page buffer",
+	"daybooks":  "page buffers",
+	"desk":      "alerts",
+	"errand":    "command",
+	"errands":   "commands",
+	"house":     "codebase, layout or test server",
+	"houses":    "layouts or test servers",
+	"rehearsal": "dry run",
+	"rehearse":  "dry run",
+	"rehearsed": "tried in a dry run",
+	"rehearses": "tries in a dry run",
+	"remint":    "reissue",
+	"reminted":  "reissued",
+	"remints":   "reissues",
+	"rig":       "fixture",
+	"rooms":     "packages",
+	"shelf":     "rows of key and value, or slab",
+	"shelves":   "rows of key and value, or slabs",
+	"stranger":  "unauthorized caller or unknown key",
+	"strangers": "unauthorized callers or unknown keys",
+	"tellings":  "notifications",
+	"town":      "world or fixture",
+	"towns":     "worlds or fixtures",
+	"go on":     "resume", // in one identifier, as goOn
+	"take up":   "resume",
+	"taken up":  "resumed",
+}
+
+// wordFiles are this list and its test, which have to hold the words.
+var wordFiles = []string{"internal/tidy/words.go", "internal/tidy/words_test.go"}
+
+// letters are the refused words without spaces, as they stand in a name.
+var letters = func() (list [][]byte) {
+	for word := range refusedWords {
+		list = append(list, []byte(strings.ReplaceAll(word, " ", "")))
+	}
+	return list
+}()
+
+// mayHold finds out quickly whether a text has any of the words' letters in a row.
+func mayHold(text []byte) bool {
+	lower := bytes.ToLower(text)
+	return slices.ContainsFunc(letters, func(word []byte) bool { return bytes.Contains(lower, word) })
+}
+
+// words checks a file's path and text for refused words: identifiers, comments,
+// literals and prose alike.
+func (r *Report) words(root, name string) error {
+	if slices.Contains(wordFiles, name) || path.Base(name) == "go.sum" || slices.ContainsFunc(notYetRenamed, func(folder string) bool { return within(name, folder) }) {
+		return nil
+	}
+	for _, word := range refused(name) {
+		r.breach("words", name, "%q in the path: say %s", word, refusedWords[word])
+	}
+	full := filepath.Join(root, filepath.FromSlash(name))
+	if stat, err := os.Stat(full); err != nil || stat.Size() > maxText {
+		return err
+	}
+	content, err := os.ReadFile(full)
+	if err != nil || bytes.IndexByte(content, 0) >= 0 || !mayHold(content) {
+		return err
+	}
+	number := 0
+	for line := range bytes.Lines(content) {
+		number++
+		if !mayHold(line) {
+			continue
+		}
+		for _, word := range refused(string(line)) {
+			r.breach("words", fmt.Sprintf("%s:%d", name, number), "%q: say %s", word, refusedWords[word])
+		}
+	}
+	return nil
+}
+
+// refused lists the refused words of a text, each as often as it is there. An
+// identifier counts as the words that its capitals begin.
+func refused(text string) (found []string) {
+	for _, run := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) {
+		parts := camelParts(run)
+		for i, part := range parts {
+			if _, bad := refusedWords[part]; bad {
+				found = append(found, part)
+			}
+			if i == 0 {
+				continue
+			}
+			if pair := parts[i-1] + " " + part; refusedWords[pair] != "" {
+				found = append(found, pair)
+			}
+		}
+	}
+	return found
+}
+
+// camelParts splits letters where a capital begins a word, in lower case: readHTTPBody
+// is read, http, body.
+func camelParts(letters string) (parts []string) {
+	runes := []rune(letters)
+	start := 0
+	for i := 1; i < len(runes); i++ {
+		begins := unicode.IsUpper(runes[i]) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if begins {
+			parts = append(parts, strings.ToLower(string(runes[start:i])))
+			start = i
+		}
+	}
+	return append(parts, strings.ToLower(string(runes[start:])))
+}

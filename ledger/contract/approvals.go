@@ -1,0 +1,123 @@
+package contract
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"strconv"
+
+	"mizan/ledger/schema"
+)
+
+// The kinds of columns that only contracts have.
+var (
+	KindShares schema.Kind = sharesKind{} // Ratio
+	KindReview schema.Kind = reviewKind{} // Approval
+)
+
+// shares is a column of divisions of profit.
+func shares(key uint8, name string, o ...schema.Option) schema.Cell[Ratio] {
+	return schema.NewCell[Ratio](key, name, KindShares, o)
+}
+
+// approval is a column of conclusions of reviews.
+func approval(key uint8, name string, o ...schema.Option) schema.Cell[Approval] {
+	return schema.NewCell[Approval](key, name, KindReview, append(o, func(c *schema.Column) { c.Of = reviews }))
+}
+
+var anyPercent = schema.Percent(1, "", 0, 100)
+
+type sharesKind struct {
+	schema.NeverEmpty
+	schema.Unbounded
+}
+
+func (sharesKind) String() string { return "shares" }
+
+func (sharesKind) Parse(_ *schema.Column, raw []byte, how schema.Reader) (any, string) {
+	const form = "must be {bank, customer}, whole percent that add up to 100"
+	var sent schema.Input
+	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+		return nil, form
+	}
+	part := schema.KindPercent
+	bank, wrongBank := part.Parse(anyPercent.Column, sent["bank"], how)
+	customer, wrongCustomer := part.Parse(anyPercent.Column, sent["customer"], how)
+	if wrongBank != "" || wrongCustomer != "" || part.Check(anyPercent.Column, bank) != "" || part.Check(anyPercent.Column, customer) != "" {
+		return nil, form
+	}
+	r := Ratio{Bank: bank.(int64), Customer: customer.(int64)}
+	if r.Bank+r.Customer != 100 {
+		return nil, form
+	}
+	return r, ""
+}
+
+func (sharesKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
+	r := value.(Ratio)
+	return binary.AppendVarint(binary.AppendVarint(dst, r.Bank), r.Customer)
+}
+
+func (sharesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	bank, n := binary.Varint(stored)
+	if n <= 0 {
+		return nil, false
+	}
+	customer, m := binary.Varint(stored[n:])
+	return Ratio{Bank: bank, Customer: customer}, m > 0 && n+m == len(stored)
+}
+
+func (sharesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.Style) []byte {
+	r := value.(Ratio)
+	dst = strconv.AppendInt(schema.AppendName(append(dst, '{'), "bank"), r.Bank, 10)
+	dst = strconv.AppendInt(schema.AppendName(dst, "customer"), r.Customer, 10)
+	return append(dst, '}')
+}
+
+type reviewKind struct {
+	schema.NeverEmpty
+	schema.Unbounded
+}
+
+func (reviewKind) String() string { return "review" }
+
+func (reviewKind) Parse(c *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+	row, problem := c.ReadMembers(raw, schema.Reader{})
+	if problem != "" {
+		return nil, problem
+	}
+	return approvalOf(c.Of, row), ""
+}
+
+func (reviewKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
+	for _, field := range value.(Approval) {
+		dst = schema.AppendBytes(schema.AppendBytes(dst, field.Name), field.Text)
+	}
+	return dst
+}
+
+func (reviewKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	var a Approval
+	for len(stored) > 0 {
+		name, rest, ok := schema.CutBytes(stored)
+		if !ok {
+			return nil, false
+		}
+		text, rest, ok := schema.CutBytes(rest)
+		if !ok {
+			return nil, false
+		}
+		a, stored = append(a, ApprovalText{string(name), string(text)}), rest
+	}
+	return a, true
+}
+
+func (reviewKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.Style) []byte {
+	dst = append(dst, '{')
+	for _, field := range value.(Approval) {
+		dst = schema.AppendText(schema.AppendName(dst, field.Name), field.Text)
+	}
+	return append(dst, '}')
+}
+
+// maxNote is the length limit of a review's texts, in characters.
+const maxNote = 2000

@@ -1,0 +1,286 @@
+package admission_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
+)
+
+var (
+	org = uuid.UUID{1}
+	usd = money.Asset{Currency: "USD", Env: money.Prod}
+)
+
+const at ledger.Micros = 1_800_000_000_000_000
+
+// fixture is what an admission looks up.
+type fixture struct {
+	terminals []*directory.Terminal
+	limits    []*directory.Limit
+	down      []ledger.ID // terminals whose circuit is open
+	blocks    bool        // an entry of the block list names every payer
+	volumes   admission.Volumes
+}
+
+// with makes a fixture with so many terminals, the first of highest priority.
+func with(terminals int, limits ...*directory.Limit) *fixture {
+	f := &fixture{limits: limits}
+	for i := range terminals {
+		f.terminals = append(f.terminals, &directory.Terminal{
+			ID: uuid.UUID{byte(i + 1)}, Type: directory.PaymentTerminal, Env: money.Prod, Active: true, Provider: "rail",
+		})
+	}
+	return f
+}
+
+func (f *fixture) Accepts(string, payment.Type, string) bool { return true }
+
+func (f *fixture) CircuitOpen(terminal ledger.ID) bool { return slices.Contains(f.down, terminal) }
+
+func (f *fixture) Rate(ledger.ID, money.Currency, money.Currency) (rate money.Rate, found bool) {
+	return rate, false
+}
+
+func (f *fixture) Blocked(ledger.ID, *directory.Payer) (string, bool) { return "ip", f.blocks }
+
+// goOn carries out the tasks that need nobody else and returns the first that does.
+func (f *fixture) goOn(a *admission.Admission, task admission.Task) admission.Task {
+	for {
+		switch task {
+		case admission.FindTerminal:
+			task = a.Find(f.terminals, f)
+		case admission.Screen:
+			rules := admission.Rules{Limits: f.limits, Volumes: &f.volumes}
+			if f.blocks {
+				rules.Blocks = f
+			}
+			task = a.Screen(rules)
+		default:
+			return task
+		}
+	}
+}
+
+func search(amount uint64) admission.Search {
+	return admission.Search{Org: org, Partner: &directory.Partner{Number: 1}, At: at, Request: &payment.Request{
+		Type: payment.Payment, Amount: money.FromUint64(amount), Asset: usd, Method: payment.BankCard,
+	}}
+}
+
+func (f *fixture) start(amount uint64, lacks payment.Code) (admission.Admission, admission.Task) {
+	a, task := admission.Start(search(amount), lacks)
+	task = f.goOn(&a, task)
+	return a, task
+}
+
+// failOver begins the failover of a record that was refused at the first terminal, after others.
+func (f *fixture) failOver(attempts ...payment.Attempt) (admission.Admission, admission.Task) {
+	s := search(10)
+	r := &payment.Record{Terminal: f.terminals[0].ID, Request: *s.Request, Attempts: attempts}
+	s.Tried = append(slices.Clone(attempts), payment.Attempt{Terminal: r.Terminal})
+	a, task := admission.Failover(s, r)
+	task = f.goOn(&a, task)
+	return a, task
+}
+
+func limit(kind directory.LimitKind, terminal ledger.ID) *directory.Limit {
+	return &directory.Limit{
+		ID: uuid.UUID{9}, Org: org, Partner: 1, Kind: kind, Scope: directory.ScopePartner, Asset: usd, Active: true, Terminal: terminal,
+		MaxAmount: money.FromUint64(5), MaxCount: 1,
+	}
+}
+
+// is checks how far an admission has come.
+func is(t *testing.T, a *admission.Admission, task admission.Task, state admission.State, want admission.Task, reason payment.Failure) {
+	t.Helper()
+	if a.State() != state || task != want || a.Reason != reason {
+		t.Errorf("%s, %s for %+v; want %s, %s for %+v", a.State(), task, a.Reason, state, want, reason)
+	}
+}
+
+func why(code payment.Code, detail string) payment.Failure {
+	return payment.Failure{Code: code, Detail: detail}
+}
+
+func TestNothingObjectsToMostPayments(t *testing.T) {
+	f := with(2)
+	a, task := f.start(10, "")
+	is(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
+	if a.Terms.Terminal != f.terminals[0].ID || a.Request.Attempted != at {
+		t.Errorf("at terminal %v, attempted at %v", a.Terms.Terminal, a.Request.Attempted)
+	}
+}
+
+func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
+	velocity, single := limit(directory.Velocity, ledger.ID{}), limit(directory.PerTransaction, ledger.ID{})
+	for name, c := range map[string]struct {
+		terminals int
+		blocks    bool
+		lacks     payment.Code
+		want      payment.Failure
+	}{
+		"out of range":       {1, true, payment.AmountOutOfRange, why(payment.AmountOutOfRange, "")},
+		"no terminal":        {0, true, "", why(payment.NoTerminal, "")},
+		"block list":         {1, true, "", why(payment.AntiFraud, "ip")},
+		"limit on a payment": {1, false, "", why(payment.LimitExceeded, "per_transaction")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := with(c.terminals, velocity, single)
+			f.blocks = c.blocks
+			a, task := f.start(10, c.lacks)
+			is(t, &a, task, admission.Counting, admission.Count, c.want)
+			if !a.Waits() || len(a.CountedBy) != 1 || a.Attempt.Asset != usd {
+				t.Errorf("%+v is counted by %d limits", a.Attempt, len(a.CountedBy))
+			}
+			task = a.Velocity(velocity, nil)
+			is(t, &a, task, admission.Rejected, admission.Reject, c.want)
+			if !a.Counted {
+				t.Error("it was not counted")
+			}
+		})
+	}
+}
+
+func TestAVelocityLimitObjectsToWhatNothingElseObjectsTo(t *testing.T) {
+	velocity := limit(directory.Velocity, ledger.ID{})
+	a, task := with(1, velocity).start(10, "")
+	task = a.Velocity(velocity, nil)
+	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "velocity"))
+}
+
+func TestWhatIsRepeatedOrCannotBeCountedIsWithdrawn(t *testing.T) {
+	broken := errors.New("the store can't be read")
+	for err, want := range map[error]admission.Task{
+		ledger.Refuse("test", ledger.ClaimTaken, "a repetition"): admission.AnswerStored,
+		broken: admission.Withdraw,
+	} {
+		a, task := with(1, limit(directory.Velocity, ledger.ID{})).start(10, "")
+		task = a.Velocity(nil, err)
+		is(t, &a, task, admission.Withdrawn, want, payment.Failure{})
+		if a.Counted || want == admission.Withdraw && !errors.Is(a.Fault, broken) {
+			t.Errorf("counted %v, %v", a.Counted, a.Fault)
+		}
+	}
+}
+
+func TestWhatNoTerminalCouldTakeIsNoAttempt(t *testing.T) {
+	a, task := admission.Refuse(search(10), payment.UnexpectedCard)
+	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.UnexpectedCard, ""))
+	if a.Request.Attempted != 0 || a.LookedAt(nil, nil, at.Time()) != nil {
+		t.Errorf("attempted at %v", a.Request.Attempted)
+	}
+}
+
+func TestAVolumeIsLeftToTheWriterWhoseObjectionIsTheReason(t *testing.T) {
+	a, task := with(1, limit(directory.DailyVolume, ledger.ID{})).start(10, "")
+	is(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
+	if len(a.Terms.Bounds) != 1 {
+		t.Fatalf("%d bounds", len(a.Terms.Bounds))
+	}
+	breach := a.Terms.Bounds[0].Breach
+	task = a.Object(breach)
+	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "daily_volume"))
+	looked := a.LookedAt(nil, nil, at.Time())
+	if len(looked) != 1 || looked[0].Outcome != payment.AttemptStopped || looked[0].Failure != breach {
+		t.Errorf("looked at %+v", looked)
+	}
+}
+
+func TestAPayoutThatItsAccountCannotBearIsRejected(t *testing.T) {
+	for covered, want := range map[bool]struct {
+		state admission.State
+		task  admission.Task
+		why   payment.Failure
+	}{
+		true:  {admission.Admitted, admission.Write, payment.Failure{}},
+		false: {admission.Rejected, admission.Reject, why(payment.InsufficientBalance, "")},
+	} {
+		a, _ := with(1).start(10, "")
+		task := a.GuardFunds()
+		is(t, &a, task, admission.Funding, admission.AskAccount, payment.Failure{})
+		task = a.Funds(covered)
+		is(t, &a, task, want.state, want.task, want.why)
+	}
+}
+
+func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
+	f := with(2)
+	f.down = []ledger.ID{f.terminals[0].ID}
+	a, _ := f.start(10, "")
+	if a.Terms.Terminal != f.terminals[1].ID || len(a.Terms.Skipped) != 1 || a.Terms.Skipped[0].Outcome != payment.AttemptSkipped {
+		t.Errorf("at %v, skipped %+v", a.Terms.Terminal, a.Terms.Skipped)
+	}
+	f.down = append(f.down, f.terminals[1].ID)
+	a, task := f.start(10, "")
+	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.NoTerminal, ""))
+	if looked := a.LookedAt(f.terminals, f, at.Time()); len(looked) != 2 {
+		t.Errorf("looked at %+v", looked)
+	}
+}
+
+// A limit of one terminal passes it over; the block list, which names every payer, is not asked.
+func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
+	f := with(3)
+	f.blocks, f.limits = true, []*directory.Limit{limit(directory.PerTransaction, f.terminals[1].ID)}
+	a, task := f.failOver()
+	is(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
+	if a.Terms.Terminal != f.terminals[2].ID || len(a.Stopped) != 1 || a.Stopped[0].Terminal != f.terminals[1].ID {
+		t.Errorf("at %v, stopped %+v", a.Terms.Terminal, a.Stopped)
+	}
+	task = f.goOn(&a, a.Object(why(payment.InsufficientBalance, "")))
+	is(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	if len(a.Stopped) != 2 || a.Stopped[1].Failure != why(payment.InsufficientBalance, "") {
+		t.Errorf("stopped %+v", a.Stopped)
+	}
+}
+
+// The record holds what something objected to, and not what the terminal's own terms rule out.
+func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
+	f := with(2)
+	a, _ := f.failOver()
+	task := f.goOn(&a, a.RuleOut())
+	is(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	if len(a.Stopped) != 0 {
+		t.Errorf("stopped %+v", a.Stopped)
+	}
+}
+
+// What is sent on is counted by the limits of the other terminal only, and never taken back.
+func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
+	f := with(3)
+	own := limit(directory.Velocity, f.terminals[1].ID)
+	f.limits = []*directory.Limit{limit(directory.Velocity, ledger.ID{}), own}
+	a, task := f.failOver()
+	is(t, &a, task, admission.Recounting, admission.Recount, payment.Failure{})
+	if len(a.CountedBy) != 1 || a.CountedBy[0] != own || !a.Attempt.Again {
+		t.Errorf("counted by %+v", a.CountedBy)
+	}
+	other := a
+	task = f.goOn(&a, a.Velocity(own, nil))
+	is(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
+	if a.Terms.Terminal != f.terminals[2].ID || a.Counted {
+		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.Counted)
+	}
+	task = other.Velocity(nil, errors.New("the store can't be read"))
+	is(t, &other, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+}
+
+func TestFailoverEndsWhereTheRecordHoldsNoMore(t *testing.T) {
+	for before, want := range map[int]admission.State{admission.MaxAttempts - 1: admission.Rerouted, admission.MaxAttempts: admission.Exhausted} {
+		attempts := make([]payment.Attempt, before)
+		for i := range attempts {
+			attempts[i].Terminal = uuid.UUID{100, byte(i)}
+		}
+		if a, _ := with(2).failOver(attempts...); a.State() != want {
+			t.Errorf("after %d attempts %s, want %s", before, a.State(), want)
+		}
+	}
+}

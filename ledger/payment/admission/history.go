@@ -1,0 +1,40 @@
+package admission
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+)
+
+// Attempts calls fn with a stored transaction as the limits have seen it, until fn wants no more:
+// at the first terminal, and again at each that failover tried. It returns what fn has returned
+// last.
+func Attempts(r *payment.Record, fn func(at ledger.Micros, a *directory.Attempt) (more bool)) (more bool) {
+	search := Search{Request: &r.Request}
+	attempt := directory.Attempt{Type: search.kind(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
+	at := r.Attempted
+	tell := func(terminal ledger.ID, when ledger.Micros) bool {
+		a := attempt
+		a.Terminal = terminal
+		attempt.Again = true
+		return fn(when, &a)
+	}
+	for i := range r.Attempts {
+		switch a := &r.Attempts[i]; a.Outcome {
+		case payment.AttemptRefused, payment.AttemptNotSent:
+			if !tell(a.Terminal, at) {
+				return false
+			}
+			at = a.At // the next one was tried when this one had refused
+		}
+	}
+	if r.Terminal != (ledger.ID{}) && !tell(r.Terminal, at) {
+		return false
+	}
+	for i := range r.Attempts {
+		if a := &r.Attempts[i]; a.Outcome == payment.AttemptStopped && !tell(a.Terminal, a.At) {
+			return false
+		}
+	}
+	return attempt.Again || fn(at, &attempt) // no terminal was found
+}

@@ -1,0 +1,143 @@
+package admission
+
+import "mizan/ledger/fsm"
+
+// State is how far the admission of a transaction has come. The zero value is invalid: no
+// admission is under way.
+type State string
+
+// The states. Those of failover begin when the provider of an admitted transaction has refused.
+const (
+	Routing   State = "routing"   // a terminal is sought
+	Screening State = "screening" // the block list and the limits are looked at
+	Counting  State = "counting"  // the velocity limits count the attempt
+	Funding   State = "funding"   // the account of a payout is asked whether it can bear it
+	Admitted  State = "admitted"  // its charge begins
+	Rejected  State = "rejected"  // its rejection is written
+	Withdrawn State = "withdrawn" // nothing of the attempt is stored
+
+	Searching   State = "searching"   // failover: another terminal is sought
+	Rescreening State = "rescreening" // failover: the limits at that terminal are looked at
+	Recounting  State = "recounting"  // failover: the velocity limits of that terminal count the attempt
+	Rerouted    State = "rerouted"    // failover: its charge begins there
+	Exhausted   State = "exhausted"   // failover: no terminal is left
+)
+
+// Event is what was found out.
+type Event string
+
+// The events.
+const (
+	Unacceptable    Event = "unacceptable"     // the request lacks what any terminal needs
+	TerminalFound   Event = "terminal_found"   // a terminal serves the request and its circuit is closed
+	NoTerminal      Event = "no_terminal"      // there is none, or none is left
+	ToCount         Event = "to_count"         // velocity limits bound the attempt
+	Cleared         Event = "cleared"          // nothing objects
+	Objected        Event = "objected"         // something objects: Admission.Reason says what
+	Repeated        Event = "repeated"         // the txid is taken: the attempt repeats a stored one
+	Uncountable     Event = "uncountable"      // the velocity limits could not count the attempt
+	FundsGuarded    Event = "funds_guarded"    // nothing but the account's funds bounds the payout
+	RuledOut        Event = "ruled_out"        // the terminal's terms rule the transaction out
+	Lost            Event = "lost"             // the writer refused for a reason that is no objection to the payment
+	ProviderRefused Event = "provider_refused" // the terminal refused, or the call was never sent
+)
+
+// Task is what is to be done next.
+type Task string
+
+// The tasks. Each names the method of Admission that takes its result; those without one end
+// the admission, or wait for the writer (Object, Lose).
+const (
+	FindTerminal Task = "find_terminal" // Find
+	Screen       Task = "screen"        // Screen
+	Count        Task = "count"         // at once or by the account's actor: Velocity
+	Recount      Task = "recount"       // by the account's actor: Velocity
+	AskAccount   Task = "ask_account"   // by the account's actor: Funds
+	Begin        Task = "begin"         // decide on the charge and hand it to the writer, or GuardFunds
+	Write        Task = "write"         // hand the decision that was made to the writer
+	Reject       Task = "reject"        // decide on the rejection for Reason and hand it to the writer
+	Reroute      Task = "reroute"       // decide on the other terminal and hand it to the writer, or RuleOut
+	AnswerStored Task = "answer_stored" // answer with the transaction that is repeated
+	Withdraw     Task = "withdraw"      // answer with Fault
+	TakeBack     Task = "take_back"     // uncount what was counted; the writer's refusal is the answer
+	LetStand     Task = "let_stand"     // take the first terminal's answer for the charge's
+)
+
+// Step is a cell of the machine.
+type Step struct {
+	To  State
+	Do  Task
+	Why string
+}
+
+// Target implements fsm.Transition.
+func (s Step) Target() State { return s.To }
+
+// Reason implements fsm.Transition.
+func (s Step) Reason() string { return s.Why }
+
+// Machine is the machine of an admission; its report is testdata/machine.txt.
+var Machine = fsm.MustCompile(
+	[]State{
+		Routing, Screening, Counting, Funding, Admitted, Rejected, Withdrawn,
+		Searching, Rescreening, Recounting, Rerouted, Exhausted,
+	},
+	[]Event{
+		Unacceptable, TerminalFound, NoTerminal, ToCount, Cleared, Objected, Repeated, Uncountable, FundsGuarded, RuledOut, Lost,
+		ProviderRefused,
+	},
+	fsm.Table[State, Event, Step]{
+		Routing: {
+			Unacceptable:  {To: Rejected, Do: Reject, Why: "no terminal could take it: it is no attempt, and no limit counts it"},
+			TerminalFound: {To: Screening, Do: Screen, Why: "the first terminal by priority that serves it and whose circuit is closed"},
+			NoTerminal:    {To: Screening, Do: Screen, Why: "it will be rejected, and is an attempt that limits count all the same"},
+			Objected:      {To: Screening, Do: Screen, Why: "its amount is out of range at any terminal: none is sought, and limits count it"},
+		},
+		Screening: {
+			ToCount:  {To: Counting, Do: Count, Why: "velocity limits count every attempt, whatever objects to it"},
+			Cleared:  {To: Admitted, Do: Begin, Why: "nothing objects; the writer judges what is left, volumes and funds"},
+			Objected: {To: Rejected, Do: Reject, Why: "no terminal, the block list or a limit on one payment"},
+		},
+		Counting: {
+			Cleared:     {To: Admitted, Do: Begin, Why: "no velocity limit is exceeded and nothing else objects"},
+			Objected:    {To: Rejected, Do: Reject, Why: "a velocity limit is exceeded, or something objected before"},
+			Repeated:    {To: Withdrawn, Do: AnswerStored, Why: "its txid is taken, and it took no place in any limit"},
+			Uncountable: {To: Withdrawn, Do: Withdraw, Why: "what was not counted is not let through, and nothing of it is stored"},
+		},
+		Funding: {
+			Cleared:  {To: Admitted, Do: Write, Why: "the account can bear it at the moment; the writer has the last word"},
+			Objected: {To: Rejected, Do: Reject, Why: "the account surely can't bear it: the writer is spared"},
+		},
+		Admitted: {
+			FundsGuarded:    {To: Funding, Do: AskAccount, Why: "a payout under no volume: the account is asked before the writer"},
+			Objected:        {To: Rejected, Do: Reject, Why: "the writer found a volume full, too little funds, or totals without room"},
+			Lost:            {To: Withdrawn, Do: TakeBack, Why: "the writer refused: its txid or key is taken, or its record was moved"},
+			ProviderRefused: {To: Searching, Do: FindTerminal, Why: "nothing moved at the terminal: another one may take it"},
+		},
+		Rejected: {
+			Objected: {To: Rejected, Do: Reject, Why: "the writer found another reason"},
+			Lost:     {To: Withdrawn, Do: TakeBack, Why: "the writer refused: its txid or key is taken, or its record was moved"},
+		},
+		Searching: {
+			TerminalFound: {To: Rescreening, Do: Screen, Why: "the next terminal by priority that was not tried"},
+			NoTerminal:    {To: Exhausted, Do: LetStand, Why: "none is left, or as many as a record holds were tried"},
+		},
+		Rescreening: {
+			ToCount:  {To: Recounting, Do: Recount, Why: "limits of this very terminal count what goes there"},
+			Cleared:  {To: Rerouted, Do: Reroute, Why: "no limit objects at this terminal"},
+			Objected: {To: Searching, Do: FindTerminal, Why: "a limit objects here and may not at the next terminal"},
+		},
+		Recounting: {
+			Cleared:     {To: Rerouted, Do: Reroute, Why: "no velocity limit of this terminal is exceeded"},
+			Objected:    {To: Searching, Do: FindTerminal, Why: "this terminal has taken too many"},
+			Uncountable: {To: Exhausted, Do: LetStand, Why: "what was not counted is not sent on"},
+		},
+		Rerouted: {
+			RuledOut: {To: Searching, Do: FindTerminal, Why: "no rate, or an amount that its fees or its asset can't take"},
+			Objected: {To: Searching, Do: FindTerminal, Why: "the writer found a volume full or too little funds at this terminal"},
+			Lost:     {To: Exhausted, Do: LetStand, Why: "the writer refused for another reason: the refusal is what is known"},
+		},
+		Withdrawn: {},
+		Exhausted: {},
+	},
+)

@@ -1,0 +1,147 @@
+package admission_test
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"testing"
+
+	"mizan/ledger/payment/admission"
+)
+
+var update = flag.Bool("update", false, "rewrite the machine's report")
+
+// steps are what leads out of a state: event → the state that follows and what is to be done
+// there. What is missing is refused.
+type steps map[admission.Event]step
+
+type step struct {
+	to admission.State
+	do admission.Task
+}
+
+// vocabulary is every event, copied by hand, so that a new one needs its column here.
+var vocabulary = []admission.Event{
+	"unacceptable", "terminal_found", "no_terminal", "to_count", "cleared", "objected", "repeated", "uncountable", "funds_guarded",
+	"ruled_out", "lost", "provider_refused",
+}
+
+// grid is the order of refusals as DECISIONS has it ("Payments" and "Limits"): what the request
+// lacks, a terminal, the block list, limits, velocity, funds; then the writer's word; then, after
+// a provider's refusal, the same for the other terminals without the block list.
+var grid = map[admission.State]steps{
+	// A terminal is sought first. Without one, and out of range, it is still an attempt to be counted.
+	"routing": {
+		"unacceptable":   {"rejected", "reject"},
+		"terminal_found": {"screening", "screen"},
+		"no_terminal":    {"screening", "screen"},
+		"objected":       {"screening", "screen"},
+	},
+	// Velocity comes before the verdict: every attempt is counted.
+	"screening": {
+		"to_count": {"counting", "count"},
+		"cleared":  {"admitted", "begin"},
+		"objected": {"rejected", "reject"},
+	},
+	"counting": {
+		"cleared":     {"admitted", "begin"},
+		"objected":    {"rejected", "reject"},
+		"repeated":    {"withdrawn", "answer_stored"},
+		"uncountable": {"withdrawn", "withdraw"},
+	},
+	// Only a payout's account is asked, and only where the writer has no volume to judge before.
+	"admitted": {
+		"funds_guarded":    {"funding", "ask_account"},
+		"objected":         {"rejected", "reject"},
+		"lost":             {"withdrawn", "take_back"},
+		"provider_refused": {"searching", "find_terminal"},
+	},
+	"funding": {
+		"cleared":  {"admitted", "write"},
+		"objected": {"rejected", "reject"},
+	},
+	"rejected": {
+		"objected": {"rejected", "reject"},
+		"lost":     {"withdrawn", "take_back"},
+	},
+	"withdrawn": {},
+	// Failover goes on until a terminal takes it or none is left.
+	"searching": {
+		"terminal_found": {"rescreening", "screen"},
+		"no_terminal":    {"exhausted", "let_stand"},
+	},
+	"rescreening": {
+		"to_count": {"recounting", "recount"},
+		"cleared":  {"rerouted", "reroute"},
+		"objected": {"searching", "find_terminal"},
+	},
+	"recounting": {
+		"cleared":     {"rerouted", "reroute"},
+		"objected":    {"searching", "find_terminal"},
+		"uncountable": {"exhausted", "let_stand"},
+	},
+	"rerouted": {
+		"ruled_out": {"searching", "find_terminal"},
+		"objected":  {"searching", "find_terminal"},
+		"lost":      {"exhausted", "let_stand"},
+	},
+	"exhausted": {},
+}
+
+func TestTheMachineIsTheOrderOfRefusals(t *testing.T) {
+	if got := admission.Machine.Events(); !slices.Equal(got, vocabulary) {
+		t.Errorf("events %q, want %q", got, vocabulary)
+	}
+	if got, want := len(admission.Machine.States()), len(grid); got != want {
+		t.Errorf("%d states, want %d", got, want)
+	}
+	for state, row := range grid {
+		if !admission.Machine.Has(state) {
+			t.Errorf("no state %s", state)
+		}
+		for _, event := range vocabulary {
+			got, ok := admission.Machine.Next(state, event)
+			want, legal := row[event]
+			if ok != legal || got.To != want.to || got.Do != want.do {
+				t.Errorf("%s on %s = %q, %q; want %q, %q", state, event, got.To, got.Do, want.to, want.do)
+			}
+		}
+	}
+}
+
+func TestTheMachinesReportIsCommitted(t *testing.T) {
+	got := admission.Machine.Report()
+	if *update {
+		if err := os.WriteFile("testdata/machine.txt", []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile("testdata/machine.txt"); err != nil || got != string(want) {
+		t.Errorf("testdata/machine.txt is not the machine's report (%v): run go test -update and review the difference", err)
+	}
+}
+
+// What the machine does not have is an error of the caller, never a step.
+func TestAnEventThatIsNotInTheTablePanics(t *testing.T) {
+	for _, state := range admission.Machine.States() {
+		for _, event := range vocabulary {
+			if _, legal := grid[state][event]; legal {
+				continue
+			}
+			a := admission.At(state)
+			if !panics(func() { a.Take(event) }) || a.State() != state {
+				t.Errorf("%s on %s leads to %s", state, event, a.State())
+			}
+		}
+	}
+	var none admission.Admission
+	if !panics(func() { none.Lose() }) {
+		t.Error("the zero value takes a step")
+	}
+}
+
+func panics(fn func()) (panicked bool) {
+	defer func() { panicked = recover() != nil }()
+	fn()
+	return false
+}

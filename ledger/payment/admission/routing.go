@@ -1,0 +1,146 @@
+package admission
+
+import (
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Search is what a terminal is sought for.
+type Search struct {
+	Org     ledger.ID
+	Partner *directory.Partner
+	Request *payment.Request
+	Route   string            // the rail that the payer chose; empty: any
+	Tried   []payment.Attempt // terminals that are not tried again
+	At      ledger.Micros
+}
+
+// Rails is what routing asks about providers.
+type Rails interface {
+	// Accepts tells whether a provider is served and takes the method in that direction.
+	Accepts(provider string, direction payment.Type, method string) bool
+	// CircuitOpen tells whether the terminal is taken for down.
+	CircuitOpen(terminal ledger.ID) bool
+	// Rate is an organization's rate; false: it has none.
+	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
+}
+
+// ReasonCircuitOpen is why a terminal was skipped, as records keep it.
+const ReasonCircuitOpen = "the terminal's circuit is open"
+
+// Find chooses the terminal: the first of the partner's, which come by priority, then id, that
+// serves the request, was not tried and whose circuit is closed. Those whose circuit is open are
+// in Terms.Skipped, also if none is found.
+func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
+	if a.recorded+len(a.Stopped) >= MaxAttempts {
+		return a.take(NoTerminal)
+	}
+	a.Terms = a.terms(terminals, rails)
+	if a.Terms.Found() {
+		return a.take(TerminalFound)
+	}
+	if !a.failingOver() {
+		a.Terms.Asset, a.Reason = a.Request.Asset, payment.Failure{Code: payment.NoTerminal}
+	}
+	return a.take(NoTerminal)
+}
+
+func (s *Search) terms(terminals []*directory.Terminal, rails Rails) (terms payment.Terms) {
+	for _, t := range terminals {
+		if s.tried(t) || s.excluded(t, rails) != "" {
+			continue
+		}
+		if rails.CircuitOpen(t.ID) {
+			if len(terms.Skipped) < MaxAttempts {
+				terms.Skipped = append(terms.Skipped, s.attempt(t, payment.AttemptSkipped, ReasonCircuitOpen))
+			}
+			continue
+		}
+		skipped := terms.Skipped
+		terms = s.termsOf(t, rails)
+		terms.Skipped = skipped
+		return terms
+	}
+	return terms
+}
+
+// Offers tells whether one of the terminals serves the request, even if its circuit is open.
+func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
+	return slices.ContainsFunc(terminals, func(t *directory.Terminal) bool { return s.excluded(t, rails) == "" })
+}
+
+// kind is the type of terminal that the request needs.
+func (s *Search) kind() directory.TerminalType {
+	if s.Request.Type == payment.Payout {
+		return directory.PayoutTerminal
+	}
+	return directory.PaymentTerminal
+}
+
+// excluded is why a terminal by itself does not serve the request; empty: it does.
+func (s *Search) excluded(t *directory.Terminal, rails Rails) string {
+	if s.Route != "" && s.Route != t.Provider {
+		return "the payer chose another rail"
+	}
+	r := s.Request
+	method := r.Method
+	if r.Renewal != nil {
+		if t.ID != r.Renewal.Terminal {
+			return "the stored credential is another terminal's"
+		}
+		method = payment.BankCard // a terminal that takes cards takes the credential that a card has left
+	}
+	if why := t.Unfit(s.kind(), r.Asset, method, r.Amount); why != "" {
+		return why
+	}
+	if !rails.Accepts(t.Provider, r.Type, r.Method) {
+		return "its provider does not take the method"
+	}
+	return ""
+}
+
+// termsOf are what the terminal brings to the request.
+func (s *Search) termsOf(t *directory.Terminal, rails Rails) payment.Terms {
+	set := &t.Settings
+	asset := t.Resolve(s.Request.Asset)
+	terms := payment.Terms{
+		Terminal: t.ID, Route: t.Provider, ShownText: set.Description, Priority: set.Priority,
+		Fees:     payment.Fees{Bps: set.FeeBps, Fixed: set.FeeFixed, OnTop: set.FeeOnTop, Refundable: set.FeeRefundable},
+		TwoPhase: set.TwoPhase, HoldTTL: set.HoldTTL, Overdraft: s.Partner.OverdraftOf(asset), Asset: asset,
+	}
+	if settles, converts := t.SettlementAsset(asset); converts {
+		terms.Converts, terms.Settles = true, settles
+		terms.Rate, _ = rails.Rate(s.Org, asset.Currency, settles.Currency)
+	}
+	return terms
+}
+
+func (s *Search) tried(t *directory.Terminal) bool {
+	return slices.ContainsFunc(s.Tried, func(a payment.Attempt) bool { return a.Terminal == t.ID })
+}
+
+func (s *Search) attempt(t *directory.Terminal, outcome, reason string) payment.Attempt {
+	return payment.Attempt{Terminal: t.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: t.Settings.Priority, At: s.At}
+}
+
+// explained says why none of the partner's terminals of the right kind and environment took the
+// request, with those that were skipped.
+func (s *Search) explained(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
+	kind := s.kind()
+	var all []payment.Attempt
+	for _, t := range terminals {
+		if t.Type != kind || t.Env != s.Request.Asset.Env || len(all) == MaxAttempts {
+			continue
+		}
+		if why := s.excluded(t, rails); why != "" {
+			all = append(all, s.attempt(t, payment.AttemptExcluded, why))
+		} else if i := slices.IndexFunc(skipped, func(a payment.Attempt) bool { return a.Terminal == t.ID }); i >= 0 {
+			all = append(all, skipped[i])
+		}
+	}
+	return all
+}

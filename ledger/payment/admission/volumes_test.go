@@ -1,0 +1,21 @@
+package admission_test
+
+import (
+	"testing"
+
+	"mizan/ledger/payment/admission"
+)
+
+// Whoever has many partners, or limits on many things, pays with time and not with memory.
+func TestWhatADayKeepsOfLimitsIsBounded(t *testing.T) {
+	for paid, want := range map[int]int64{1: 1, admission.MaxPartners - 1: admission.MaxPartners - 1, admission.MaxPartners: admission.MaxPartners, admission.MaxPartners + 1: 1} {
+		if today, tomorrow := admission.KeptPartners(paid); today != want || tomorrow != 1 {
+			t.Errorf("of %d partners %d are kept, and of one the next day %d; want %d and 1", paid, today, tomorrow, want)
+		}
+	}
+	for different, want := range map[int]int{1: 1, admission.MaxSets: admission.MaxSets, admission.MaxSets + 1: 1} {
+		if got := admission.KeptSets(different); got != want {
+			t.Errorf("of %d sets %d are kept, want %d", different, got, want)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package codec_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
+)
+
+// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+func dice(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("MIZAN_SEED: %v", err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// whole are types that are stored as one value.
+var whole = map[reflect.Type]func(*rand.Rand) any{
+	reflect.TypeFor[money.Amount]():   func(d *rand.Rand) any { return money.FromUint64(1 + d.Uint64N(1<<63)) },
+	reflect.TypeFor[money.Rate]():     func(d *rand.Rand) any { return rate(fmt.Sprint(1+d.IntN(1_000), ".", 1+d.IntN(8))) },
+	reflect.TypeFor[money.Env]():      func(*rand.Rand) any { return money.Test },
+	reflect.TypeFor[payment.Type]():   func(*rand.Rand) any { return payment.Payout },
+	reflect.TypeFor[payment.OpKind](): func(d *rand.Rand) any { return payment.OpKind(1 + d.IntN(4)) },
+	reflect.TypeFor[netip.Addr]():     func(d *rand.Rand) any { return netip.AddrFrom4([4]byte{1, 2, 3, byte(d.Int())}) },
+	reflect.TypeFor[ledger.ID]():      func(d *rand.Rand) any { return ledger.ID{byte(1 + d.IntN(255)), 15: byte(d.Int())} },
+	reflect.TypeFor[[]byte]():         func(d *rand.Rand) any { return []byte(fmt.Sprintf(`{"n":%d}`, d.Int())) },
+}
+
+func rate(text string) money.Rate {
+	r, err := money.ParseRate(text)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// fill sets every field at every depth that set tells it to, to something other
+// than its zero value.
+func fill(v reflect.Value, d *rand.Rand, set func() bool) {
+	if make, ok := whole[v.Type()]; ok {
+		if set() {
+			v.Set(reflect.ValueOf(make(d)))
+		}
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() { // the others are derived
+				fill(v.Field(i), d, set)
+			}
+		}
+	case reflect.Pointer:
+		if set() {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(v.Elem(), d, set)
+		}
+	case reflect.Slice:
+		if set() {
+			v.Set(reflect.MakeSlice(v.Type(), 1+d.IntN(3), 3))
+			for i := range v.Len() {
+				fill(v.Index(i), d, set)
+			}
+		}
+	default:
+		if set() {
+			fillPlain(v, d)
+		}
+	}
+}
+
+func fillPlain(v reflect.Value, d *rand.Rand) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprint("text \x00é ", d.Int()))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Uint8:
+		v.SetUint(1 + d.Uint64N(255))
+	case reflect.Uint64, reflect.Uint32:
+		v.SetUint(1 + d.Uint64N(1<<20))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1 + d.Int64N(1<<50))
+	default:
+		panic("the test can't fill a " + v.Type().String())
+	}
+}
+
+// record fills a record in as far as set says. What the store does not keep, or
+// keeps elsewhere, stays as it comes back.
+func record(d *rand.Rand, set func() bool) *payment.Record {
+	r := new(payment.Record)
+	fill(reflect.ValueOf(r).Elem(), d, set)
+	r.Finished = 0 // in the envelope
+	if r.Settles.Env = r.Asset.Env; r.Rate.IsZero() {
+		r.Settles = money.Asset{} // there is none where nothing is converted
+	}
+	r.Described = r.Described || r.Description != ""
+	if r.Merchant.Abs.IsZero() {
+		r.Merchant.Negative = false
+	}
+	return r
+}
+
+// A field that is added to the record, or to what it holds, and forgotten in the
+// codec fails here.
+func TestEveryFieldOfATransactionIsStored(t *testing.T) {
+	want := record(dice(t), func() bool { return true })
+	got, err := paymentcodec.Decode(paymentcodec.Encode(want))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("stored\n%+v (%v), want\n%+v", got, err, want)
+	}
+	empty := &payment.Record{}
+	if got, err := paymentcodec.Decode(paymentcodec.Encode(empty)); err != nil || !reflect.DeepEqual(got, empty) {
+		t.Errorf("an empty record: %+v (%v)", got, err)
+	}
+}
+
+// No field is read as another, and none is lost where its neighbours are empty.
+func TestAnyFieldsOfATransactionAreStoredWithoutTheOthers(t *testing.T) {
+	d := dice(t)
+	for range 2_000 {
+		few := 1 + d.IntN(6)
+		want := record(d, func() bool { return d.IntN(few) == 0 })
+		if got, err := paymentcodec.Decode(paymentcodec.Encode(want)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("stored\n%+v (%v), want\n%+v", got, err, want)
+		}
+	}
+}
+
+func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
+	payload := paymentcodec.Encode(record(dice(t), func() bool { return true }))
+	for i := range payload {
+		if _, err := paymentcodec.Decode(payload[:i]); err == nil {
+			t.Fatalf("cut to %d bytes: read", i)
+		}
+		for bit := range 8 {
+			bad := append([]byte(nil), payload...)
+			bad[i] ^= 1 << bit
+			_, _ = paymentcodec.Decode(bad) // an error or another record, whose checksum is wrong
+		}
+	}
+}
+
+// Whatever can be read says the same when it is written again.
+func FuzzDecode(f *testing.F) {
+	d := rand.New(rand.NewPCG(1, 1))
+	f.Add([]byte(nil))
+	f.Add([]byte{1, 0x80})
+	f.Add(paymentcodec.Encode(new(payment.Record)))
+	f.Add(paymentcodec.Encode(record(d, func() bool { return true })))
+	for few := range 6 {
+		f.Add(paymentcodec.Encode(record(d, func() bool { return d.IntN(1+few) == 0 })))
+	}
+	many := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
+	for i := range 100 {
+		many.Volumes = append(many.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
+	}
+	for i := range 32 {
+		many.Attempts = append(many.Attempts, payment.Attempt{
+			Terminal: ledger.ID{byte(i)}, Failure: payment.Failure{Detail: strings.Repeat("r", i)}, At: 1, Outcome: payment.AttemptSkipped, Priority: -i,
+		})
+	}
+	f.Add(paymentcodec.Encode(many))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		r, err := paymentcodec.Decode(payload)
+		if err != nil {
+			return
+		}
+		again, err := paymentcodec.Decode(paymentcodec.Encode(r))
+		if err != nil {
+			t.Fatalf("%+v is read, written and not read again: %v", r, err)
+		}
+		if a, b := paymentcodec.Encode(r), paymentcodec.Encode(again); string(a) != string(b) {
+			t.Fatalf("%+v is written as\n%x, then as\n%x", r, a, b)
+		}
+	})
+}
+
+func TestATransactionWrittenByALaterReleaseIsRead(t *testing.T) {
+	payload := paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}, Partner: 3})
+	later := append([]byte(nil), payload...)
+	later[3]++                                  // one pair more
+	later = append(later, 0xcc, 200, 0xa1, 'x') // key 200: "x"
+	r, err := paymentcodec.Decode(later)
+	if err != nil || r.Partner != 3 {
+		t.Errorf("%+v (%v)", r, err)
+	}
+}
+
+// An operation with one field more, as a later release writes it.
+func TestALongerArrayOfALaterReleaseIsRead(t *testing.T) {
+	want := &payment.Record{ID: ledger.ID{1}, Op: &payment.Op{Kind: payment.OpRefund, From: payment.Charged}}
+	payload := paymentcodec.Encode(want)
+	head := len(paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}})) + 1 // of the operation, written last
+	later := append([]byte(nil), payload...)
+	later[head]++
+	later = append(later, 0x92, 1, 0xa1, 'x') // [1, "x"]
+	if r, err := paymentcodec.Decode(later); err != nil || !reflect.DeepEqual(r, want) {
+		t.Errorf("%+v (%v)", r, err)
+	}
+}

@@ -1,0 +1,84 @@
+package codec_test
+
+import (
+	"encoding/hex"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
+)
+
+// counting counts towards a day, a card's month, and what is neither.
+func counting() *payment.Record {
+	return &payment.Record{ID: ledger.ID{1}, Volumes: []payment.Volume{
+		{Limit: ledger.ID{2}, Window: "2026-11-21"},
+		{Limit: ledger.ID{3}, Window: "2026-11", Subject: "f00d"},
+		{Limit: ledger.ID{4}, Window: "whenever"},
+	}}
+}
+
+const (
+	// A map of two pairs: the record's id, and its volumes.
+	countingHead = "01de0002" + "00c410" + "01000000000000000000000000000000"
+
+	// Windows are numbers: 4*2*20778, 4*(2*682+1)+1 and, as a text follows, 2.
+	countingNumbers = countingHead + "37c444" +
+		"02000000000000000000000000000000" + "d0920a" +
+		"03000000000000000000000000000000" + "d52a" + "0466303064" +
+		"04000000000000000000000000000000" + "02" + "087768656e65766572"
+)
+
+func TestVolumesAreRead(t *testing.T) {
+	payload, err := hex.DecodeString(countingNumbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := paymentcodec.Decode(payload); err != nil || !reflect.DeepEqual(got, counting()) {
+		t.Errorf("read\n%+v (%v), want\n%+v", got, err, counting())
+	}
+}
+
+func TestVolumesAreWrittenInTheFormThatIsRead(t *testing.T) {
+	if got := hex.EncodeToString(paymentcodec.Encode(counting())); got != countingNumbers {
+		t.Errorf("written as\n%s, want\n%s", got, countingNumbers)
+	}
+}
+
+// What names of counters are kept beside a volume is not stored.
+func TestAVolumesNamesAreNotStored(t *testing.T) {
+	named := counting()
+	for i := range named.Volumes {
+		named.Volumes[i].Name()
+	}
+	if got := hex.EncodeToString(paymentcodec.Encode(named)); got != countingNumbers {
+		t.Errorf("written as\n%s, want\n%s", got, countingNumbers)
+	}
+}
+
+func TestDamagedVolumesAreAnError(t *testing.T) {
+	limit := strings.Repeat("02", 16)
+	for name, volumes := range map[string]string{
+		"half an id":                limit[:16],
+		"no head":                   limit,
+		"half a head":               limit + "d092",
+		"a head of eleven bytes":    limit + "ffffffffffffffffffff01",
+		"a day after the year 9999": limit + "888a980b",
+		"a month after it":          limit + "c4862f",
+		"no subject":                limit + "d1920a",
+		"half a subject":            limit + "d1920a" + "0466",
+		"no window":                 limit + "02",
+		"half a window":             limit + "02" + "0432",
+		"something behind it":       limit + "d0920a" + "00",
+	} {
+		payload, err := hex.DecodeString("01de0001" + "37c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := paymentcodec.Decode(payload); err == nil {
+			t.Errorf("%s: read as %+v", name, r.Volumes)
+		}
+	}
+}

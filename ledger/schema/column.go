@@ -1,0 +1,195 @@
+package schema
+
+import "mizan/internal/assert"
+
+// Place says where a column is shown.
+type Place uint8
+
+// The places.
+const (
+	Detail   Place = iota // in the answers to a read by ID and to a change
+	Short                 // in those and in short lists
+	Deep                  // as Detail, but in no list
+	Metadata              // in the detail, inside metadata beside the keys that were sent
+	Hidden                // never
+)
+
+// Column is a field of a record, of a request's body, or of a row inside one.
+type Column struct {
+	Key   uint8  // its stored number
+	Name  string // in the API
+	Kind  Kind
+	Help  string // one line for people: documentation, flags, forms
+	Place Place
+
+	// Asked columns can be set by a request; the others are derived.
+	Asked      bool
+	Required   bool
+	Fixed      bool     // set at creation and never changed
+	Secret     bool     // sealed in the store and shown as the Mask
+	Always     bool     // in a struct: zero is a value, shown and stored
+	Default    any      // if nothing was sent; nil: none
+	Min, Max   int64    // of Integer and Percent
+	Zero       bool     // an amount may be zero
+	LongerThan int      // a text must have more characters than this, not counting blanks at its ends
+	DateOrTime bool     // a text is a date or an RFC 3339 time
+	MaxLength  int      // the most characters of a text, or entries of a list
+	Words      []string // of an enumeration
+	Of         *Table   // of rows and of a review
+	Single     bool     // rows have at most one row, shown as an object
+
+	Rule func(value any) (problem string) // beyond what the kind checks; nil: nothing
+
+	// From computes the value from other columns; the column is then not stored.
+	From func(Row) any
+
+	Sparse    bool // omitted if it has no value
+	Transient bool // computed for each viewer; not stored
+
+	place int    // index in its table and in a Row
+	field *field // in a struct; nil: the record is a Row
+}
+
+// Table is a list of columns.
+type Table struct {
+	Columns []*Column
+	keys    map[uint8]*Column
+	names   map[string]*Column
+}
+
+// Row holds a value, or nil, for each column of a table. It is immutable once it is shared.
+type Row []any
+
+// Ref is a Cell or a *Column.
+type Ref interface{ column() *Column }
+
+func (c *Column) column() *Column { return c }
+
+// NewTable makes a table of the columns of base, which keep their indexes, and of others. A column is in one table and
+// in those that are based on it.
+func NewTable(base *Table, own ...Ref) *Table {
+	t := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
+	if base != nil {
+		for _, c := range base.Columns {
+			t.add(c)
+		}
+	}
+	for _, ref := range own {
+		c := ref.column()
+		c.place = len(t.Columns)
+		t.add(c)
+	}
+	return t
+}
+
+// WithPlace returns the table with one of its columns shown at another place.
+func (t *Table) WithPlace(c *Column, at Place) *Table {
+	moved := *c
+	moved.Place, moved.Sparse = at, false
+	other := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
+	for _, own := range t.Columns {
+		if own == c {
+			own = &moved
+		}
+		other.add(own)
+	}
+	return other
+}
+
+func (t *Table) add(c *Column) {
+	assert.That(c.Kind != nil, "schema: column %s has no kind", c.Name)
+	assert.That(t.keys[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
+	twin := t.names[c.Name]
+	assert.That(twin == nil || twin.Place == Metadata != (c.Place == Metadata), "schema: two columns %s", c.Name)
+	t.keys[c.Key], t.names[c.Name] = c, c
+	t.Columns = append(t.Columns, c)
+}
+
+// ByKey returns the column with a stored number, nil if there is none.
+func (t *Table) ByKey(key uint8) *Column { return t.keys[key] }
+
+// ByName returns the column with a name in the API, nil if there is none.
+func (t *Table) ByName(name string) *Column { return t.names[name] }
+
+// New returns a row without values.
+func (t *Table) New() Row { return make(Row, len(t.Columns)) }
+
+// Value returns the column's value in a row, nil if there is none.
+func (c *Column) Value(r Row) any {
+	if c.From != nil {
+		return c.From(r)
+	}
+	return r[c.place]
+}
+
+// Stored returns the value that a row itself holds, computed columns having none.
+func (c *Column) Stored(r Row) any { return r[c.place] }
+
+// Put sets a value of the kind's Go type, or removes it. The row must not be shared yet.
+func (c *Column) Put(r Row, value any) { r[c.place] = value }
+
+// Cell gives a column its Go type.
+type Cell[T any] struct{ *Column }
+
+// Of returns the column's value in a row, or the zero value.
+func (c Cell[T]) Of(r Row) T {
+	value, _ := c.Value(r).(T)
+	return value
+}
+
+// Has tells whether there is a value.
+func (c Cell[T]) Has(r Row) bool { return c.Value(r) != nil }
+
+// Set sets the column's value. The row must not be shared yet.
+func (c Cell[T]) Set(r Row, value T) { r[c.place] = value }
+
+// Clear removes the column's value.
+func (c Cell[T]) Clear(r Row) { r[c.place] = nil }
+
+// Option sets a property of a column.
+type Option func(*Column)
+
+// NewCell makes a column whose kind has values of type T.
+func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T] {
+	c := &Column{Key: key, Name: name, Kind: kind}
+	for _, set := range options {
+		set(c)
+	}
+	return Cell[T]{c}
+}
+
+// The options that take no value.
+func Asked(c *Column)        { c.Asked = true }
+func Required(c *Column)     { c.Asked, c.Required = true, true }
+func InShort(c *Column)      { c.Place = Short }
+func InDeep(c *Column)       { c.Place = Deep }
+func InMetadata(c *Column)   { c.Place = Metadata }
+func NotShown(c *Column)     { c.Place = Hidden }
+func Single(c *Column)       { c.Single = true }
+func OrZero(c *Column)       { c.Zero = true }
+func IsDateOrTime(c *Column) { c.DateOrTime = true }
+func Sparse(c *Column)       { c.Sparse = true }
+func Transient(c *Column)    { c.Transient = true }
+func Fixed(c *Column)        { c.Asked, c.Fixed = true, true }
+func Secret(c *Column)       { c.Asked, c.Secret = true, true }
+func Always(c *Column)       { c.Always = true }
+
+// Help is the column's line for people.
+func Help(line string) Option { return func(c *Column) { c.Help = line } }
+
+// Rule checks a value beyond what its kind does.
+func Rule(problem func(value any) string) Option { return func(c *Column) { c.Rule = problem } }
+
+// LongerThan makes a text have more than n characters, not counting blanks at its ends.
+func LongerThan(n int) Option { return func(c *Column) { c.LongerThan = n } }
+
+// AtMost bounds a text in characters, or a list in entries.
+func AtMost(n int) Option { return func(c *Column) { c.MaxLength = n } }
+
+// Computed derives the value from other columns; it is not stored.
+func Computed(from func(Row) any) Option { return func(c *Column) { c.From = from } }
+
+// DefaultTo is the value if a request sends none.
+func DefaultTo(value any) Option {
+	return func(c *Column) { c.Asked, c.Default = true, value }
+}

@@ -1,0 +1,21 @@
+// Package schema describes record types as tables of columns. A column is declared once; everything that repeats a
+// field is derived from it: the stored form, reading a request, showing the record as JSON, the checker's comparison,
+// the clients' flags and tables, and the documentation.
+//
+// Invariants:
+//  1. A column's key is its number in the stored form. It never changes its meaning and is never used again; a reader
+//     skips keys that it does not know.
+//  2. Two columns of a table share neither key nor name, and each has a kind and a help line: anything else panics at
+//     start, so that a column which is not stored, shown or documented cannot be declared.
+//  3. A value has the Go type of its column's kind. nil is no value; it is neither stored nor compared.
+//  4. A request is read in the order of the columns, and every fault is reported, not only the first.
+//  5. What ReadStored returns does not alias the stored bytes.
+//
+// A record is a Row, whose values lie in the order of its table's columns (contracts, whose products differ), or a Go
+// struct whose fields the columns point to (Field), which the path of a payment reads directly.
+//
+// Callers: ledger/directory, ledger/contract; api, the client and the checker through them.
+//
+// Rejected: struct tags and reflection. A tag cannot hold a function, mistakes in it show at run time, and decoding by
+// reflection costs three times as much.
+package schema

@@ -1,0 +1,44 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is the reason why a field is refused.
+type Fault struct{ Field, Message string }
+
+// Faults are the reasons of a refusal in the order of the checks. They become the details of an error (specification,
+// error shape).
+type Faults struct{ List []Fault }
+
+// Add adds the reason why a field is refused.
+func (f *Faults) Add(field, format string, args ...any) {
+	f.List = append(f.List, Fault{field, fmt.Sprintf(format, args...)})
+}
+
+// None tells whether nothing is refused.
+func (f *Faults) None() bool { return len(f.List) == 0 }
+
+// Has tells whether a field has a fault already.
+func (f *Faults) Has(field string) bool {
+	return slices.ContainsFunc(f.List, func(fault Fault) bool { return fault.Field == field })
+}
+
+// Error implements error.
+func (f *Faults) Error() string {
+	parts := make([]string, len(f.List))
+	for i, fault := range f.List {
+		parts[i] = fault.Field + ": " + fault.Message
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Err returns the faults as an error, nil if there are none.
+func (f *Faults) Err() error {
+	if f.None() {
+		return nil
+	}
+	return f
+}

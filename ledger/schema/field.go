@@ -1,0 +1,60 @@
+package schema
+
+import (
+	"reflect"
+
+	"mizan/internal/assert"
+)
+
+// field is a column's place in a Go struct.
+type field struct {
+	record reflect.Type                // the struct
+	get    func(record any) any        // the value; nil: none
+	set    func(record any, value any) // nil: none
+}
+
+// Field binds a column to a field of the struct R. The zero value of T is no value, unless the column is always shown.
+func Field[R, T any](c Cell[T], at func(*R) *T) *Column {
+	return bind(c.Column, at, func(v T) any { return v }, func(v any) T { return v.(T) })
+}
+
+// TextField is Field for a named type of texts.
+func TextField[R any, T ~string](c Cell[string], at func(*R) *T) *Column {
+	return bind(c.Column, at, func(v T) any { return string(v) }, func(v any) T { return T(v.(string)) })
+}
+
+// NumberField is Field for another type of integers.
+func NumberField[R any, T ~int | ~int64 | ~uint32](c Cell[int64], at func(*R) *T) *Column {
+	return bind(c.Column, at, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
+}
+
+func bind[R, T any](c *Column, at func(*R) *T, out func(T) any, in func(any) T) *Column {
+	assert.That(c.field == nil, "schema: column %s is in two structs", c.Name)
+	c.field = &field{
+		record: reflect.TypeFor[R](),
+		get: func(record any) any {
+			v := *at(record.(*R))
+			if !c.Always && isZero(v) {
+				return nil
+			}
+			return out(v)
+		},
+		set: func(record any, value any) {
+			var v T
+			if value != nil {
+				v = in(value)
+			}
+			*at(record.(*R)) = v
+		},
+	}
+	return c
+}
+
+// isZero tells whether a value is its type's zero value, or a list without entries.
+func isZero(v any) bool {
+	r := reflect.ValueOf(v)
+	if r.Kind() == reflect.Slice {
+		return r.Len() == 0
+	}
+	return !r.IsValid() || r.IsZero()
+}

@@ -1,0 +1,65 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Input is the body of a request: the members of a JSON object by their exact names. It has been parsed strictly, and
+// does not alias a network buffer.
+type Input map[string]json.RawMessage
+
+// Read reads the table's settable columns from a request's body. Faults are added under the prefix and the name of
+// the field.
+func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
+	r := t.New()
+	for _, c := range t.Columns {
+		if !c.Asked {
+			continue
+		}
+		raw, sent := input[c.Name]
+		if !sent || string(raw) == "null" {
+			r[c.place] = c.Default
+			if c.Required {
+				f.Add(prefix+c.Name, "is required")
+			}
+			continue
+		}
+		value, problem := c.Kind.Parse(c, raw, how)
+		if problem == "" && value != nil {
+			problem = c.problem(value)
+		}
+		if problem != "" {
+			f.Add(prefix+c.Name, "%s", problem)
+			continue
+		}
+		if value == nil { // an empty text or list counts as not sent
+			value = c.Default
+		}
+		r[c.place] = value
+	}
+	return r
+}
+
+// ReadMembers parses an object by the columns of c.Of. problem is its first fault, empty if there is none.
+func (c *Column) ReadMembers(raw []byte, how Reader) (row Row, problem string) {
+	var sent Input
+	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+		return nil, "must be an object"
+	}
+	faults := new(Faults)
+	row = c.Of.Read(sent, how, "", faults)
+	if !faults.None() {
+		return nil, faults.List[0].Field + " " + faults.List[0].Message
+	}
+	return row, ""
+}
+
+// equalJSON tells whether two values that are no object or list are the same.
+func equalJSON(a, b []byte) bool {
+	var textA, textB string
+	if a[0] == '"' && b[0] == '"' && json.Unmarshal(a, &textA) == nil && json.Unmarshal(b, &textB) == nil {
+		return textA == textB
+	}
+	return bytes.Equal(a, b)
+}

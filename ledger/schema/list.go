@@ -1,0 +1,254 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Default bounds of lists in entries, and of objects in bytes.
+const (
+	MaxList   = 100
+	MaxObject = 64 << 10
+)
+
+// The kinds that hold several values.
+var (
+	KindTexts  Kind = textsKind{}  // []string
+	KindObject Kind = objectKind{} // []byte, a JSON object as it was sent
+	KindList   Kind = listKind{}   // []byte, a JSON list of strings and objects as it was sent, not empty
+	KindRows   Kind = rowsKind{}   // []Row of Column.Of
+)
+
+// Texts is a column of lists of texts.
+func Texts(key uint8, name string, o ...Option) Cell[[]string] {
+	return NewCell[[]string](key, name, KindTexts, o)
+}
+
+// Object is a column of JSON objects, kept as they were sent.
+func Object(key uint8, name string, o ...Option) Cell[[]byte] {
+	return NewCell[[]byte](key, name, KindObject, o)
+}
+
+// List is a column of JSON lists of texts and objects, kept as they were sent.
+func List(key uint8, name string, o ...Option) Cell[[]byte] {
+	return NewCell[[]byte](key, name, KindList, o)
+}
+
+// Rows is a column of rows of another table.
+func Rows(key uint8, name string, of *Table, o ...Option) Cell[[]Row] {
+	return NewCell[[]Row](key, name, KindRows, append(o, func(c *Column) { c.Of = of }))
+}
+
+type textsKind struct{}
+
+func (textsKind) String() string { return "list of texts" }
+
+// Parse takes an empty list as not sent.
+func (textsKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	var sent []*string // null is no text
+	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || slices.Contains(sent, nil) {
+		return nil, "must be a list of strings"
+	}
+	if !utf8.Valid(raw) { // decoding has replaced it with U+FFFD
+		return nil, entryRule
+	}
+	if len(sent) == 0 {
+		return nil, ""
+	}
+	texts := make([]string, len(sent))
+	for i, text := range sent {
+		texts[i] = *text
+	}
+	return texts, ""
+}
+
+const entryRule = "each entry must be a text of 1 to 255 characters"
+
+func (textsKind) Check(c *Column, value any) string {
+	most := c.MaxLength
+	if most == 0 {
+		most = MaxList
+	}
+	texts := value.([]string)
+	if len(texts) > most {
+		return "has more than " + strconv.Itoa(most) + " entries"
+	}
+	for _, text := range texts {
+		if textProblem(text) != "" || utf8.RuneCountInString(text) > MaxText {
+			return entryRule
+		}
+	}
+	return ""
+}
+
+func (textsKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	for _, text := range value.([]string) {
+		dst = AppendBytes(dst, text)
+	}
+	return dst
+}
+
+func (textsKind) ReadStored(_ *Column, stored []byte) (any, bool) {
+	var texts []string
+	for len(stored) > 0 {
+		text, rest, ok := CutBytes(stored)
+		if !ok {
+			return nil, false
+		}
+		texts, stored = append(texts, string(text)), rest
+	}
+	return texts, true
+}
+
+func (textsKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	dst = append(dst, '[')
+	for _, text := range value.([]string) {
+		dst = AppendText(separate(dst), text)
+	}
+	return append(dst, ']')
+}
+
+func (textsKind) Empty(value any) bool { return len(value.([]string)) == 0 }
+
+// asSent is a document that is stored and shown as it was sent.
+type asSent struct{}
+
+func (asSent) AppendStored(_ *Column, dst []byte, value any) []byte {
+	return append(dst, value.([]byte)...)
+}
+
+func (asSent) ReadStored(_ *Column, stored []byte) (any, bool) { return slices.Clone(stored), true }
+
+func (asSent) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	return append(dst, orEmptyObject(value.([]byte))...)
+}
+
+func (asSent) Empty(value any) bool { return emptyObject(value.([]byte)) }
+
+func orEmptyObject(document []byte) []byte {
+	if len(document) == 0 {
+		return []byte("{}")
+	}
+	return document
+}
+
+// emptyObject tells whether a document is an object without members.
+func emptyObject(document []byte) bool {
+	if len(document) == 0 || document[0] != '{' {
+		return false
+	}
+	for _, c := range document[1:] {
+		switch c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c == '}'
+		}
+	}
+	return false
+}
+
+type objectKind struct {
+	asSent
+	Unbounded
+}
+
+func (objectKind) String() string { return "object" }
+
+func (objectKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	if raw[0] != '{' || len(raw) > MaxObject {
+		return nil, "must be an object of at most 64 KiB"
+	}
+	return raw, ""
+}
+
+type listKind struct {
+	asSent
+	Unbounded
+}
+
+func (listKind) String() string { return "list" }
+
+// Parse takes a list whose entries are kept as they were sent.
+func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	var sent []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || len(raw) > MaxObject {
+		return nil, "must be a list of at most 64 KiB"
+	}
+	if len(sent) == 0 {
+		return nil, "must not be empty"
+	}
+	for _, entry := range sent {
+		if !isDocument(entry) {
+			return nil, "each entry must be a text of 1 to " + strconv.Itoa(MaxText) + " characters, or an object that is not empty"
+		}
+	}
+	return raw, ""
+}
+
+// isDocument tells whether an entry of a list is a visible text or an object with members.
+func isDocument(entry []byte) bool {
+	var text string
+	var members map[string]json.RawMessage
+	switch entry[0] {
+	case '"':
+		return utf8.Valid(entry) && json.Unmarshal(entry, &text) == nil && textProblem(text) == "" && utf8.RuneCountInString(text) <= MaxText
+	case '{':
+		return json.Unmarshal(entry, &members) == nil && len(members) > 0
+	}
+	return false
+}
+
+type rowsKind struct{ Unbounded }
+
+func (rowsKind) String() string { return "rows" }
+
+// Parse takes an object as the only row of a single column; other rows cannot be set.
+func (rowsKind) Parse(c *Column, raw []byte, how Reader) (any, string) {
+	if !c.Single {
+		return nil, "cannot be set"
+	}
+	row, problem := c.ReadMembers(raw, how)
+	if problem != "" {
+		return nil, problem
+	}
+	return []Row{row}, ""
+}
+
+func (rowsKind) AppendStored(c *Column, dst []byte, value any) []byte {
+	for _, row := range value.([]Row) {
+		dst = AppendBytes(dst, c.Of.AppendStored(nil, row))
+	}
+	return dst
+}
+
+func (rowsKind) ReadStored(c *Column, stored []byte) (any, bool) {
+	rows := []Row{}
+	for len(stored) > 0 {
+		one, rest, ok := CutBytes(stored)
+		if !ok {
+			return nil, false
+		}
+		row, err := c.Of.ReadStored(one)
+		if err != nil {
+			return nil, false
+		}
+		rows, stored = append(rows, row), rest
+	}
+	return rows, true
+}
+
+func (rowsKind) AppendJSON(c *Column, dst []byte, value any, style Style) []byte {
+	rows := value.([]Row)
+	if c.Single {
+		return c.Of.appendObject(dst, rows[0], style)
+	}
+	dst = append(dst, '[')
+	for _, row := range rows {
+		dst = c.Of.appendObject(separate(dst), row, style)
+	}
+	return append(dst, ']')
+}
+
+func (rowsKind) Empty(value any) bool { return len(value.([]Row)) == 0 }

@@ -1,0 +1,230 @@
+package schema
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// The kinds of numbers, conditions, amounts and instants.
+var (
+	KindInteger Kind = integerKind{"integer"} // int64
+	KindPercent Kind = integerKind{"percent"} // int64, whole percent
+	KindBool    Kind = boolKind{}             // bool
+	KindAmount  Kind = amountKind{}           // money.Amount, minor units of the record's asset
+	KindSigned  Kind = signedKind{}           // money.Signed, likewise
+	KindInstant Kind = instantKind{}          // ledger.Micros
+)
+
+// Integer is a column of integers within bounds.
+func Integer(key uint8, name string, low, high int64, o ...Option) Cell[int64] {
+	return NewCell[int64](key, name, KindInteger, append(o, func(c *Column) { c.Min, c.Max = low, high }))
+}
+
+// Percent is a column of whole percent within bounds.
+func Percent(key uint8, name string, low, high int64, o ...Option) Cell[int64] {
+	return NewCell[int64](key, name, KindPercent, append(o, func(c *Column) { c.Min, c.Max = low, high }))
+}
+
+// Derived is a column of integers that no request sets.
+func Derived(key uint8, name string, o ...Option) Cell[int64] {
+	return NewCell[int64](key, name, KindInteger, o)
+}
+
+// Bool is a column of conditions.
+func Bool(key uint8, name string, o ...Option) Cell[bool] {
+	return NewCell[bool](key, name, KindBool, o)
+}
+
+// Amount is a column of amounts in minor units.
+func Amount(key uint8, name string, o ...Option) Cell[money.Amount] {
+	return NewCell[money.Amount](key, name, KindAmount, o)
+}
+
+// Signed is a column of amounts that may be below zero.
+func Signed(key uint8, name string, o ...Option) Cell[money.Signed] {
+	return NewCell[money.Signed](key, name, KindSigned, o)
+}
+
+// Instant is a column of instants.
+func Instant(key uint8, name string, o ...Option) Cell[ledger.Micros] {
+	return NewCell[ledger.Micros](key, name, KindInstant, o)
+}
+
+func appendNumber(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
+
+// wholeNumber reads what appendNumber wrote, and nothing else.
+func wholeNumber(stored []byte) (int64, bool) {
+	n, size := binary.Varint(stored)
+	return n, size > 0 && size == len(stored)
+}
+
+type integerKind struct{ name string }
+
+func (k integerKind) String() string { return k.name }
+
+func (integerKind) Empty(any) bool { return false }
+
+func (integerKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if canonical := err == nil && strconv.FormatInt(n, 10) == string(raw); !canonical {
+		return nil, integerRule(c)
+	}
+	return n, ""
+}
+
+func (integerKind) Check(c *Column, value any) string {
+	if n := value.(int64); n < c.Min || n > c.Max {
+		return integerRule(c)
+	}
+	return ""
+}
+
+func integerRule(c *Column) string {
+	return "must be an integer from " + strconv.FormatInt(c.Min, 10) + " to " + strconv.FormatInt(c.Max, 10)
+}
+
+func (integerKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	return appendNumber(dst, value.(int64))
+}
+
+func (integerKind) ReadStored(_ *Column, stored []byte) (any, bool) {
+	n, ok := wholeNumber(stored)
+	return n, ok
+}
+
+func (integerKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	return strconv.AppendInt(dst, value.(int64), 10)
+}
+
+type boolKind struct {
+	NeverEmpty
+	Unbounded
+}
+
+func (boolKind) String() string { return "boolean" }
+
+func (boolKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	if s := string(raw); s == "true" || s == "false" {
+		return s == "true", ""
+	}
+	return nil, "must be true or false"
+}
+
+func (boolKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	if value.(bool) {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+func (boolKind) ReadStored(_ *Column, stored []byte) (any, bool) {
+	return len(stored) == 1 && stored[0] == 1, len(stored) == 1
+}
+
+func (boolKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	return strconv.AppendBool(dst, value.(bool))
+}
+
+type amountKind struct{ NeverEmpty }
+
+func (amountKind) String() string { return "amount" }
+
+// Parse takes minor units: digits without a leading zero.
+func (amountKind) Parse(_ *Column, raw []byte, how Reader) (any, string) {
+	form := "must be a string of minor units"
+	if how.LooseAmounts {
+		form = "must be minor units, as an integer or a string of digits"
+	}
+	digits := raw
+	switch {
+	case raw[0] == '"':
+		digits = raw[1 : len(raw)-1]
+	case !how.LooseAmounts:
+		return nil, form
+	}
+	a, err := money.ParseBytes(digits)
+	if err != nil {
+		return nil, form
+	}
+	return a, ""
+}
+
+func (amountKind) Check(c *Column, value any) string {
+	switch a := value.(money.Amount); {
+	case a.IsZero() && !c.Zero:
+		return "must be above zero"
+	case ledger.MaxAmount.Less(a):
+		return "is out of range"
+	}
+	return ""
+}
+
+func (amountKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	return value.(money.Amount).AppendBinary(dst)
+}
+
+func (amountKind) ReadStored(_ *Column, stored []byte) (any, bool) {
+	a, rest, err := money.ReadAmount(stored)
+	return a, err == nil && len(rest) == 0
+}
+
+func (amountKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
+	return appendSigned(dst, money.Signed{Abs: value.(money.Amount)}, style)
+}
+
+type signedKind struct {
+	NeverEmpty
+	Unasked
+}
+
+func (signedKind) String() string { return "signed amount" }
+
+func (signedKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	return value.(money.Signed).AppendBinary(dst)
+}
+
+func (signedKind) ReadStored(_ *Column, stored []byte) (any, bool) {
+	s, rest, err := money.ReadSigned(stored)
+	return s, err == nil && len(rest) == 0
+}
+
+func (signedKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
+	return appendSigned(dst, value.(money.Signed), style)
+}
+
+func appendSigned(dst []byte, s money.Signed, style Style) []byte {
+	if !style.NumericAmounts {
+		dst = append(dst, '"')
+	}
+	if s.Negative && !s.IsZero() {
+		dst = append(dst, '-')
+	}
+	dst = s.Abs.AppendDecimal(dst)
+	if !style.NumericAmounts {
+		dst = append(dst, '"')
+	}
+	return dst
+}
+
+type instantKind struct {
+	NeverEmpty
+	Unasked
+}
+
+func (instantKind) String() string { return "instant" }
+
+func (instantKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	return appendNumber(dst, int64(value.(ledger.Micros)))
+}
+
+func (instantKind) ReadStored(_ *Column, stored []byte) (any, bool) {
+	n, ok := wholeNumber(stored)
+	return ledger.Micros(n), ok
+}
+
+func (instantKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	return AppendInstant(dst, value.(ledger.Micros))
+}

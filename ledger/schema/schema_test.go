@@ -1,0 +1,219 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+func FuzzATextIsQuotedAsTheJSONLibraryDoes(f *testing.F) {
+	for _, text := range []string{"", "plain", `"\`, "\x00\b\t\n\f\r\x1f\x7f", "<&>\u2028", "\U0001d11e", "\xff\xc3(", "a\xed\xa0\x80"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want, _ := jsontext.AppendQuote(nil, text)
+		if got := schema.AppendText(nil, text); string(got) != string(want) {
+			t.Errorf("%q is written as %s, want %s", text, got, want)
+		}
+	})
+}
+
+// every is a table with a column of each kind.
+var (
+	words    = []string{"small", "large"}
+	inner    = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Asked))
+	theText  = schema.Text(1, "text", schema.Asked)
+	theEnum  = schema.Enum(2, "enum", words, schema.Asked)
+	theID    = schema.ID(3, "id", schema.Asked)
+	theDate  = schema.Date(4, "date", schema.Asked)
+	theInt   = schema.Integer(5, "integer", -5, 1<<40, schema.Asked)
+	thePart  = schema.Percent(6, "percent", 0, 100, schema.Asked)
+	theBool  = schema.Bool(7, "bool", schema.Asked)
+	theSum   = schema.Amount(8, "amount", schema.Asked)
+	theSign  = schema.Signed(9, "signed")
+	theTime  = schema.Instant(10, "instant")
+	theTexts = schema.Texts(11, "texts", schema.Asked)
+	theObj   = schema.Object(12, "object", schema.Asked)
+	theList  = schema.List(13, "list", schema.Asked)
+	theRows  = schema.Rows(14, "rows", inner)
+	theOne   = schema.Rows(15, "single", inner, schema.Single, schema.Asked)
+	every    = schema.NewTable(nil, theText, theEnum, theID, theDate, theInt, thePart, theBool, theSum, theSign, theTime, theTexts, theObj, theList, theRows, theOne)
+)
+
+// full is a row with a value in each column, and shown what an answer shows of it.
+func full() (r schema.Row, shown map[string]string) {
+	r = every.New()
+	one := inner.New()
+	inner.ByName("word").Put(one, "x")
+	inner.ByName("n").Put(one, int64(3))
+	theText.Set(r, `a "b"`)
+	theEnum.Set(r, "large")
+	theID.Set(r, uuid.MustParse("0f0e0d0c-0b0a-4908-8706-050403020100"))
+	day, _ := schema.ParseDate("2024-10-04")
+	theDate.Set(r, day)
+	theInt.Set(r, -5)
+	thePart.Set(r, 100)
+	theBool.Set(r, false)
+	theSum.Set(r, money.FromUint64(1<<60))
+	theSign.Set(r, money.Signed{Abs: money.FromUint64(7), Negative: true})
+	theTime.Set(r, ledger.Micros(1_700_000_000_123_456))
+	theTexts.Set(r, []string{"a", ""})
+	theObj.Set(r, []byte(`{"a": 1}`))
+	theList.Set(r, []byte(`["a"]`))
+	theRows.Set(r, []schema.Row{one, one})
+	theOne.Set(r, []schema.Row{one})
+	return r, map[string]string{
+		"text": `"a \"b\""`, "enum": `"large"`, "id": `"0f0e0d0c-0b0a-4908-8706-050403020100"`, "date": `"2024-10-04"`, "integer": "-5", "percent": "100",
+		"bool": "false", "amount": `"1152921504606846976"`, "signed": `"-7"`, "instant": `"2023-11-14T22:13:20.123456+00:00"`, "texts": `["a",""]`,
+		"object": `{"a": 1}`, "list": `["a"]`, "rows": `[{"word":"x","n":3},{"word":"x","n":3}]`, "single": `{"word":"x","n":3}`,
+	}
+}
+
+func TestAStoredRowIsReadAsItWas(t *testing.T) {
+	r, _ := full()
+	for _, want := range []schema.Row{r, every.New()} {
+		got, err := every.ReadStored(every.AppendStored(nil, want))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("read %v, %v; want %v", got, err, want)
+		}
+	}
+}
+
+func TestStoredBytesOfAnotherFormAreRefused(t *testing.T) {
+	r, _ := full()
+	stored := every.AppendStored(nil, r)
+	for n := range stored {
+		if _, err := every.ReadStored(stored[:n]); err == nil {
+			if again, _ := every.ReadStored(stored[:n]); len(every.AppendStored(nil, again)) != n {
+				t.Errorf("%d of %d bytes are read as a row", n, len(stored))
+			}
+		}
+	}
+	for name, bad := range map[string][]byte{
+		"an id of 15 bytes": append([]byte{3, 15}, make([]byte, 15)...),
+		"a bool of 2 bytes": {7, 2, 0, 0},
+		"a number and more": {5, 2, 0, 0},
+		"half a number":     {5, 1, 0x80},
+		"an amount of none": {8, 0},
+		"a text beyond it":  {11, 1, 9},
+	} {
+		if _, err := every.ReadStored(bad); err == nil {
+			t.Errorf("%s is read", name)
+		}
+	}
+	if r, err := every.ReadStored([]byte{200, 1, 7}); err != nil || !reflect.DeepEqual(r, every.New()) {
+		t.Errorf("an unknown key is read as %v, %v", r, err)
+	}
+}
+
+func TestAFieldIsShownAsItsKindSays(t *testing.T) {
+	r, shown := full()
+	for _, c := range every.Columns {
+		got := string(schema.AppendField([]byte("{"), c, c.Value(r), schema.Style{}))
+		if want := `{"` + c.Name + `":` + shown[c.Name]; got != want {
+			t.Errorf("shown is %s, want %s", got, want)
+		}
+	}
+	for _, c := range []struct {
+		column *schema.Column
+		value  any
+		style  schema.Style
+		want   string
+	}{
+		{theSum.Column, money.FromUint64(5), schema.Style{NumericAmounts: true}, `{"amount":5`},
+		{theSign.Column, money.Signed{Abs: money.FromUint64(5), Negative: true}, schema.Style{NumericAmounts: true}, `{"signed":-5`},
+		{theText.Column, nil, schema.Style{}, `{"text":null`},
+		{theText.Column, "", schema.Style{OmitEmpty: true}, `{`},
+		{theBool.Column, false, schema.Style{OmitEmpty: true}, `{"bool":false`},
+		{theObj.Column, []byte("{ }"), schema.Style{OmitEmpty: true}, `{`},
+		{theRows.Column, nil, schema.Style{}, `{"rows":[]`},
+		{theRows.Column, nil, schema.Style{OmitEmpty: true}, `{`},
+		{theOne.Column, nil, schema.Style{}, `{"single":null`},
+	} {
+		if got := string(schema.AppendField([]byte("{"), c.column, c.value, c.style)); got != c.want {
+			t.Errorf("%s %v in %+v is shown as %s, want %s", c.column.Name, c.value, c.style, got, c.want)
+		}
+	}
+}
+
+func TestARequestIsReadByItsColumns(t *testing.T) {
+	r, shown := full()
+	input := make(schema.Input)
+	for name, value := range shown {
+		input[name] = json.RawMessage(value)
+	}
+	input["texts"] = json.RawMessage(`["a"]`)
+	theTexts.Set(r, []string{"a"})
+	for _, derived := range []schema.Ref{theSign, theTime, theRows} {
+		switch c := derived.(type) {
+		case schema.Cell[money.Signed]:
+			c.Clear(r)
+		case schema.Cell[ledger.Micros]:
+			c.Clear(r)
+		case schema.Cell[[]schema.Row]:
+			c.Clear(r)
+		}
+	}
+	var faults schema.Faults
+	got := every.Read(input, schema.Reader{}, "", &faults)
+	if !faults.None() {
+		t.Fatal(faults.List)
+	}
+	for _, c := range every.Columns {
+		if c.Kind == schema.KindObject || c.Kind == schema.KindList {
+			if string(c.Value(got).([]byte)) != string(c.Value(r).([]byte)) {
+				t.Errorf("%s is read as %s", c.Name, c.Value(got))
+			}
+			continue
+		}
+		if !reflect.DeepEqual(c.Value(got), c.Value(r)) {
+			t.Errorf("%s is read as %v, want %v", c.Name, c.Value(got), c.Value(r))
+		}
+	}
+}
+
+func TestEveryFaultOfARequestIsNamed(t *testing.T) {
+	bad := map[string]string{
+		"text": `7`, "enum": `"huge"`, "id": `"0f0e"`, "date": `"2024-02-30"`, "integer": "-6", "percent": "101", "bool": `"true"`, "amount": "5",
+		"texts": `[""]`, "object": "[]", "list": "[]", "single": `{"n":10}`,
+	}
+	input := make(schema.Input)
+	for name, value := range bad {
+		input[name] = json.RawMessage(value)
+	}
+	var faults schema.Faults
+	every.Read(input, schema.Reader{}, "terms.", &faults)
+	var named []string
+	for _, fault := range faults.List {
+		named = append(named, fault.Field)
+	}
+	want := "terms.text terms.enum terms.id terms.date terms.integer terms.percent terms.bool terms.amount terms.texts terms.object terms.list terms.single"
+	if got := strings.Join(named, " "); got != want {
+		t.Errorf("refused are %s, want %s", got, want)
+	}
+}
+
+func TestATableWithTwoOfAKeyOrNameIsRefused(t *testing.T) {
+	for name, make := range map[string]func(){
+		"key":  func() { schema.NewTable(nil, schema.Text(1, "a"), schema.Text(1, "b")) },
+		"name": func() { schema.NewTable(nil, schema.Text(1, "a"), schema.Text(2, "a")) },
+		"kind": func() { schema.NewTable(nil, &schema.Column{Key: 1, Name: "a"}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a table with a bad %s is made", name)
+				}
+			}()
+			make()
+		}()
+	}
+}

@@ -1,0 +1,69 @@
+package schema
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// The stored form of a row: for each column that has a value its key, the value's length and the value.
+
+// ErrStored is what stored bytes that no AppendStored wrote are refused with.
+var ErrStored = errors.New("schema: unknown stored form")
+
+// AppendBytes appends bytes after their length.
+func AppendBytes[T string | []byte](dst []byte, b T) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// CutBytes reads what AppendBytes wrote. b and rest alias src.
+func CutBytes(src []byte) (b, rest []byte, ok bool) {
+	n, size := binary.Uvarint(src)
+	if size <= 0 || n > uint64(len(src)-size) {
+		return nil, nil, false
+	}
+	return src[size : size+int(n) : size+int(n)], src[size+int(n):], true
+}
+
+// AppendStored appends the columns of a row that have a value.
+func (t *Table) AppendStored(dst []byte, r Row) []byte {
+	var value []byte
+	for _, c := range t.Columns {
+		if r[c.place] == nil || c.Transient {
+			continue
+		}
+		value = c.Kind.AppendStored(c, value[:0], r[c.place])
+		dst = AppendBytes(append(dst, c.Key), value)
+	}
+	return dst
+}
+
+// ReadStored reads what AppendStored wrote.
+func (t *Table) ReadStored(src []byte) (Row, error) {
+	r := t.New()
+	return r, t.eachStored(src, func(c *Column, stored []byte) bool {
+		value, ok := c.Kind.ReadStored(c, stored)
+		r[c.place] = value
+		return ok
+	})
+}
+
+// eachStored calls read with the stored value of each column, and stops where it fails.
+func (t *Table) eachStored(src []byte, read func(c *Column, stored []byte) (ok bool)) error {
+	for len(src) > 0 {
+		key := src[0]
+		stored, rest, ok := CutBytes(src[1:])
+		if !ok {
+			return ErrStored
+		}
+		src = rest
+		c := t.ByKey(key)
+		if c == nil || c.From != nil { // a computed value is not taken from the store
+			continue
+		}
+		if !read(c, stored) {
+			return fmt.Errorf("%w: column %s", ErrStored, c.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+)
+
+// MaxText is the default bound of texts, in characters.
+const MaxText = 255
+
+// The kinds that are strings in JSON.
+var (
+	KindText Kind = textKind{} // string
+	KindEnum Kind = enumKind{} // string, one of Column.Words
+	KindID   Kind = idKind{}   // ledger.ID
+	KindDate Kind = dateKind{} // ledger.Date
+)
+
+// Text is a column of texts.
+func Text(key uint8, name string, o ...Option) Cell[string] {
+	return NewCell[string](key, name, KindText, o)
+}
+
+// Enum is a column of texts that are one of the words.
+func Enum(key uint8, name string, words []string, o ...Option) Cell[string] {
+	return NewCell[string](key, name, KindEnum, append(o, func(c *Column) { c.Words = words }))
+}
+
+// ID is a column of UUIDs.
+func ID(key uint8, name string, o ...Option) Cell[ledger.ID] {
+	return NewCell[ledger.ID](key, name, KindID, o)
+}
+
+// Date is a column of days.
+func Date(key uint8, name string, o ...Option) Cell[ledger.Date] {
+	return NewCell[ledger.Date](key, name, KindDate, o)
+}
+
+// readString parses a JSON string.
+func readString(raw []byte) (text, problem string) {
+	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+		return "", "must be a string"
+	}
+	if !utf8.Valid(raw) { // decoding has replaced it with U+FFFD
+		return "", "must be UTF-8"
+	}
+	return text, ""
+}
+
+type textKind struct{}
+
+func (textKind) String() string { return "text" }
+
+// Parse takes an empty text that is not required as not sent.
+func (textKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
+	text, problem := readString(raw)
+	if problem != "" || text == "" && !c.Required && !c.DateOrTime {
+		return nil, problem
+	}
+	return text, ""
+}
+
+func (textKind) Check(c *Column, value any) string {
+	text := value.(string)
+	if c.DateOrTime && !isDateOrTime(text) {
+		return "must be a date, YYYY-MM-DD, or an RFC 3339 time, from 1970 to 9000"
+	}
+	most := c.MaxLength
+	if most == 0 {
+		most = MaxText
+	}
+	if problem := textProblem(text); problem != "" {
+		return problem
+	}
+	switch {
+	case c.LongerThan > 0 && utf8.RuneCountInString(trimmed(text)) <= c.LongerThan:
+		return "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
+	case utf8.RuneCountInString(text) > most:
+		return "must be at most " + strconv.Itoa(most) + " characters"
+	}
+	return ""
+}
+
+func (textKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	return append(dst, value.(string)...)
+}
+
+func (textKind) ReadStored(_ *Column, stored []byte) (any, bool) { return string(stored), true }
+
+func (textKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	return AppendText(dst, value.(string))
+}
+
+func (textKind) Empty(value any) bool { return value == "" }
+
+type enumKind struct{ textKind }
+
+func (enumKind) String() string { return "word" }
+
+func (enumKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	text, problem := readString(raw)
+	if problem != "" {
+		return nil, problem
+	}
+	return text, ""
+}
+
+func (enumKind) Check(c *Column, value any) string {
+	if slices.Contains(c.Words, value.(string)) {
+		return ""
+	}
+	return "must be one of " + strings.Join(c.Words, ", ")
+}
+
+type idKind struct {
+	NeverEmpty
+	Unbounded
+}
+
+func (idKind) String() string { return "UUID" }
+
+func (idKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	text, problem := readString(raw)
+	if problem != "" {
+		return nil, problem
+	}
+	if parsed, err := uuid.Parse(text); err == nil && len(text) == len(parsed.String()) && parsed != uuid.Nil {
+		return parsed, ""
+	}
+	return nil, "must be a UUID"
+}
+
+func (idKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	id := value.(ledger.ID)
+	return append(dst, id[:]...)
+}
+
+func (idKind) ReadStored(_ *Column, stored []byte) (any, bool) {
+	if len(stored) != len(ledger.ID{}) {
+		return nil, false
+	}
+	return ledger.ID(stored), true
+}
+
+func (idKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	return AppendID(dst, value.(ledger.ID))
+}
+
+type dateKind struct {
+	NeverEmpty
+	Unbounded
+}
+
+func (dateKind) String() string { return "date" }
+
+// Parse tells a date out of range from what is no date.
+func (dateKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	text, problem := readString(raw)
+	if problem != "" {
+		return nil, problem
+	}
+	if day, ok := ParseDate(text); ok {
+		return day, ""
+	}
+	if _, err := time.Parse(time.DateOnly, text); err == nil {
+		return nil, "must be a date from 1970-01-01 to 9000-12-31"
+	}
+	return nil, "must be a date, YYYY-MM-DD"
+}
+
+func (dateKind) AppendStored(_ *Column, dst []byte, value any) []byte {
+	return appendNumber(dst, int64(value.(ledger.Date)))
+}
+
+func (dateKind) ReadStored(_ *Column, stored []byte) (any, bool) {
+	n, ok := wholeNumber(stored)
+	return ledger.Date(n), ok && int64(ledger.Date(n)) == n
+}
+
+func (dateKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	return appendWord(dst, value.(ledger.Date).String())
+}
+
+// minYear and MaxYear bound dates, so that every term ends in a year of four digits.
+const minYear, MaxYear = 1970, 9000
+
+// ParseDate parses YYYY-MM-DD, a day of the calendar between minYear and maxYear.
+func ParseDate(text string) (ledger.Date, bool) {
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil || !validYear(at) {
+		return 0, false
+	}
+	return ledger.DateOf(at), true
+}
+
+// validYear tells whether an instant is between minYear and maxYear.
+func validYear(at time.Time) bool { return at.Year() >= minYear && at.Year() <= MaxYear }
+
+// isDateOrTime tells whether a text is a date or an RFC 3339 time.
+func isDateOrTime(text string) bool {
+	if _, ok := ParseDate(text); ok {
+		return true
+	}
+	var at time.Time // UnmarshalText is stricter than time.Parse
+	return at.UnmarshalText([]byte(text)) == nil && validYear(at)
+}
