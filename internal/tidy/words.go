@@ -11,9 +11,12 @@ import (
 	"unicode"
 )
 
-// notYetRenamed lists the folders in which a refused word is no breach yet. It only
-// ever gets shorter.
-var notYetRenamed = []string{"actors", "api", "bench", "docs", "ledger", "posting", "snapshots"}
+// notYetRenamed lists the folders and files in which a refused word is no breach yet. It
+// only ever gets shorter.
+var notYetRenamed = []string{
+	"actors", "api", "bench", "docs", "ledger", "posting",
+	"snapshots/check/books/buffers.go", "snapshots/check/insider_test.go", "snapshots/check/planted_buffers_test.go", "snapshots/check/planted_drained_test.go",
+}
 
 // refusedWords are private metaphors, with the words of the field that stand in their
 // place. Words that also have a right use (page, line, share, room, quarter) are for a
