@@ -3,7 +3,6 @@ package check_test
 import (
 	"encoding/json"
 	"fmt"
-	"mizan/ledger/schema"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/snapshots/fixture"
 )
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"mizan/ledger/schema"
 	"testing"
 
 	"mizan/actors"
@@ -18,6 +17,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"
