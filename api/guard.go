@@ -1,6 +1,7 @@
 package api
 
 import (
+	"mizan/ledger/schema"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -96,7 +97,7 @@ func methodOf(ctx *fasthttp.RequestCtx) string {
 // service's own.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
-	ctx.Response.Header.SetCanonical(web.HeaderRequestID, web.AppendID(buf[:0], uuid.New()))
+	ctx.Response.Header.SetCanonical(web.HeaderRequestID, schema.AppendID(buf[:0], uuid.New()))
 	if ctx.IsTLS() {
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
 	}

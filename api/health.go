@@ -1,13 +1,13 @@
 package api
 
 import (
+	"mizan/ledger/schema"
 	"net/http"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
 	"mizan/api/web"
-	"mizan/internal/jsonwalk"
 )
 
 // StatusOK is the state of a part of the service that works.
@@ -91,7 +91,7 @@ func (cfg *Config) appendHealth(dst []byte, status Status) []byte {
 func Starting(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, state := cfg.Status(), cfg.Status().state()
-		code, body := http.StatusServiceUnavailable, jsonwalk.AppendText([]byte(`{"error":"unavailable","message":`), "the service is starting")
+		code, body := http.StatusServiceUnavailable, schema.AppendText([]byte(`{"error":"unavailable","message":`), "the service is starting")
 		body = append(body, '}')
 		if read := r.Method == http.MethodGet || r.Method == http.MethodHead; read {
 			switch r.URL.Path {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"mizan/ledger/schema"
 
 	"mizan/actors"
 	"mizan/internal/jsonwalk"
@@ -227,14 +228,14 @@ func (t *notification) append(dst []byte) []byte {
 	if r.TxID == "" && !r.EmptyTxID {
 		dst = append(dst, "null"...)
 	} else {
-		dst = jsonwalk.AppendText(dst, r.TxID)
+		dst = schema.AppendText(dst, r.TxID)
 	}
 	dst = append(append(dst, `,"id":"`...), r.ID.String()...)
 	dst = r.Amount.AppendDecimal(append(dst, `","amount":"`...))
 	dst = f.dest.AppendDecimal(append(dst, `","amount_dest":"`...))
 	dst = f.withFee.AppendDecimal(append(dst, `","amount_with_fee":"`...))
 	dst = append(append(dst, `","status":"`...), f.status...)
-	dst = jsonwalk.AppendText(append(dst, `","error_description":`...), f.failure.Describe(f.lang))
+	dst = schema.AppendText(append(dst, `","error_description":`...), f.failure.Describe(f.lang))
 	dst = AppendCode(append(dst, `,"error_code":`...), f.failure)
 	dst = AppendMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.rail, f.lang)
 	return append(dst, '}')
@@ -246,7 +247,7 @@ func AppendCode(dst []byte, f payment.Failure) []byte {
 	if !f.Code.Published() {
 		return append(dst, "null"...)
 	}
-	return jsonwalk.AppendText(dst, string(f.Code))
+	return schema.AppendText(dst, string(f.Code))
 }
 
 // reservedMeta is the key of merchant_meta that the service sets (specification,
@@ -277,7 +278,7 @@ func AppendMeta(dst, sent, rail []byte, lang string) []byte {
 			lang = defaultLang
 		}
 		dst = appendName(dst, first, reservedMeta)
-		dst = jsonwalk.AppendText(dst, lang)
+		dst = schema.AppendText(dst, lang)
 	}
 	return append(dst, '}')
 }
@@ -303,5 +304,5 @@ func appendName(dst []byte, first int, name string) []byte {
 	if len(dst) > first {
 		dst = append(dst, ',')
 	}
-	return append(jsonwalk.AppendText(dst, name), ':')
+	return append(schema.AppendText(dst, name), ':')
 }

@@ -2,10 +2,10 @@ package subscription
 
 import (
 	"fmt"
+	"mizan/ledger/schema"
 	"strconv"
 
 	"mizan/actors"
-	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/subscription"
 	"mizan/posting"
@@ -59,8 +59,8 @@ func appendShown(dst []byte, r *subscription.Record, s *subscription.Standing) [
 	dst = append(append(dst, `{"id":"`...), r.ID.String()...)
 	dst = append(append(dst, `","status":"`...), s.Status()...)
 	dst = r.Amount.AppendDecimal(append(dst, `","amount":`...))
-	dst = jsonwalk.AppendText(append(dst, `,"currency":`...), string(r.Asset.Currency))
-	dst = jsonwalk.AppendText(append(dst, `,"network":`...), string(r.Asset.Network))
+	dst = schema.AppendText(append(dst, `,"currency":`...), string(r.Asset.Currency))
+	dst = schema.AppendText(append(dst, `,"network":`...), string(r.Asset.Network))
 	dst = append(append(dst, `,"env":"`...), r.Asset.Env.String()...)
 	dst = strconv.AppendInt(append(dst, `","period_days":`...), int64(r.PeriodDays), 10)
 	dst = append(dst, `,"next_renewal_at":`...)

@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"context"
+	"mizan/ledger/schema"
 	"strconv"
 
 	"mizan/actors"
@@ -92,7 +93,7 @@ func (h *Handlers) repeat(req *web.Request, key actors.Key) (answered bool, err 
 // Gaps in an answer that is kept before its change is booked: for the instant of booking
 // and for the seq in the journal. JSON never has such bytes.
 var (
-	instantGap = bytes.Repeat([]byte{0}, len(web.InstantLayout))
+	instantGap = bytes.Repeat([]byte{0}, len(schema.InstantLayout))
 	seqGap     = []byte{1}
 )
 
@@ -122,6 +123,6 @@ func appendNumbered(e *web.Encoder, name string, seq uint64) {
 
 // fillGaps fills in what was not known when the answer was kept.
 func fillGaps(body []byte, a *directoryactor.Answer) []byte {
-	body = bytes.ReplaceAll(body, instantGap, a.Booked.Time().AppendFormat(nil, web.InstantLayout))
+	body = bytes.ReplaceAll(body, instantGap, a.Booked.Time().AppendFormat(nil, schema.InstantLayout))
 	return bytes.ReplaceAll(body, seqGap, strconv.AppendUint(nil, a.Seq, 10))
 }

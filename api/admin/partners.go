@@ -2,11 +2,11 @@ package admin
 
 import (
 	"context"
+	"mizan/ledger/schema"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
-	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 )
@@ -120,7 +120,7 @@ func appendPartner(e *web.Encoder, p *directory.Partner) {
 	e.Enter("source_addresses", '[')
 	for _, source := range p.Sources {
 		e.Comma()
-		e.Buf = jsonwalk.AppendText(e.Buf, source.String())
+		e.Buf = schema.AppendText(e.Buf, source.String())
 	}
 	e.Close(']')
 	e.Enter("overdraft_limit", '[')

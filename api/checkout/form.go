@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"bytes"
+	"mizan/ledger/schema"
 	"strings"
 	"unicode/utf8"
 
@@ -12,7 +13,6 @@ import (
 	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/credentials"
-	"mizan/internal/jsonwalk"
 	"mizan/internal/steps"
 	"mizan/ledger/payment"
 )
@@ -161,8 +161,8 @@ func browserOf(h *fasthttp.RequestHeader) []byte {
 	language, _, _ := strings.Cut(string(h.Peek(fiber.HeaderAcceptLanguage)), ",")
 	language, _, _ = strings.Cut(language, ";")
 	data := append([]byte(nil), `{"language":`...)
-	data = jsonwalk.AppendText(data, web.Truncate([]byte(strings.ToValidUTF8(strings.TrimSpace(language), "")), maxBrowserHeader))
+	data = schema.AppendText(data, web.Truncate([]byte(strings.ToValidUTF8(strings.TrimSpace(language), "")), maxBrowserHeader))
 	data = append(data, `,"user_agent":`...)
-	data = jsonwalk.AppendText(data, web.Truncate([]byte(strings.ToValidUTF8(string(h.UserAgent()), "")), maxBrowserHeader))
+	data = schema.AppendText(data, web.Truncate([]byte(strings.ToValidUTF8(string(h.UserAgent()), "")), maxBrowserHeader))
 	return append(data, '}')
 }

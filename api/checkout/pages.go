@@ -3,6 +3,7 @@ package checkout
 import (
 	"bytes"
 	"errors"
+	"mizan/ledger/schema"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -11,7 +12,6 @@ import (
 	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
-	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 )
 
@@ -177,7 +177,7 @@ func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *
 
 // submit hands over material with one string member.
 func (h *Handlers) submit(v *visit, name string, value []byte) error {
-	material := jsonwalk.AppendText([]byte(`{"`+name+`":`), string(value))
+	material := schema.AppendText([]byte(`{"`+name+`":`), string(value))
 	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
 	return err
 }

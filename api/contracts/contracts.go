@@ -34,7 +34,7 @@ type family struct {
 	style   style
 }
 
-var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance, style: style{texts: true}}
+var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance}
 
 // admit checks that the organization has the family's module and may have it.
 func (h *Handlers) admit(f *family, req *web.Request) error {

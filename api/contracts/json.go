@@ -11,9 +11,8 @@ import (
 
 // style is the form in which a family shows contracts.
 type style struct {
-	texts bool // amounts are strings; else integers, of any size
-	bare  bool // what is empty is left out
-	named bool // with the product's type and the organization
+	columns schema.Style
+	named   bool // with the product's type and the organization
 }
 
 // appendContract appends a contract's fields: all, or those of its short form where the
@@ -55,7 +54,7 @@ func (f style) appendMetadata(e *web.Encoder, r *contract.Record) {
 	}
 	sent := contract.Sent.Of(r.Values)
 	switch {
-	case len(own) == 0 && f.bare && web.IsEmptyObject(web.OrEmptyObject(sent)):
+	case len(own) == 0 && f.columns.OmitEmpty && web.IsEmptyObject(web.OrEmptyObject(sent)):
 		return
 	case len(own) == 0 && sent == nil:
 		e.Null(contract.Sent.Name)
@@ -76,96 +75,11 @@ func (f style) appendMetadata(e *web.Encoder, r *contract.Record) {
 
 // appendField writes one column's value.
 func (f style) appendField(e *web.Encoder, c *schema.Column, value any) {
-	if rows, ok := value.([]schema.Row); c.Kind == schema.KindRows && !c.Single && (ok || !f.bare) {
-		if len(rows) > 0 || !f.bare {
-			f.appendRows(e, c, rows)
-		}
-		return
-	}
-	if value == nil || f.bare && empty(value) {
-		if !f.bare && !c.Sparse {
-			e.Null(c.Name)
-		}
-		return
-	}
-	switch v := value.(type) {
-	case string:
-		e.Text(c.Name, v)
-	case ledger.ID:
-		e.ID(c.Name, v)
-	case int64:
-		e.Integer(c.Name, v)
-	case bool:
-		e.Boolean(c.Name, v)
-	case money.Amount:
-		f.appendSigned(e, c.Name, money.Signed{Abs: v})
-	case money.Signed:
-		f.appendSigned(e, c.Name, v)
-	case ledger.Date:
-		e.Word(c.Name, v.String())
-	case ledger.Micros:
-		e.Instant(c.Name, v)
-	case contract.Ratio:
-		e.Enter(c.Name, '{')
-		e.Integer("bank", v.Bank)
-		e.Integer("customer", v.Customer)
-		e.Close('}')
-	case contract.Approval:
-		e.Enter(c.Name, '{')
-		v.Texts(e.Text)
-		e.Close('}')
-	case []string:
-		e.Texts(c.Name, v)
-	case []byte:
-		e.Object(c.Name, v)
-	case []schema.Row: // single
-		e.Enter(c.Name, '{')
-		f.appendRow(e, c.Of, v[0])
-		e.Close('}')
-	}
+	e.Buf = schema.AppendField(e.Buf, c, value, f.columns)
 }
 
-// empty tells whether a value is empty; 0 and false are not.
-func empty(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return v == ""
-	case []string:
-		return len(v) == 0
-	case []schema.Row:
-		return len(v) == 0
-	case []byte:
-		return web.IsEmptyObject(v)
-	}
-	return false
-}
-
+// appendSigned writes an amount that is no column's.
 func (f style) appendSigned(e *web.Encoder, name string, s money.Signed) {
-	if f.texts {
-		e.Signed(name, s)
-		return
-	}
 	e.Key(name)
-	if s.Negative && !s.IsZero() {
-		e.Buf = append(e.Buf, '-')
-	}
-	e.Buf = s.Abs.AppendDecimal(e.Buf)
-}
-
-func (f style) appendRows(e *web.Encoder, c *schema.Column, rows []schema.Row) {
-	e.Enter(c.Name, '[')
-	for _, row := range rows {
-		e.Open('{')
-		f.appendRow(e, c.Of, row)
-		e.Close('}')
-	}
-	e.Close(']')
-}
-
-func (f style) appendRow(e *web.Encoder, t *schema.Table, row schema.Row) {
-	for _, c := range t.Columns {
-		if c.Place != schema.Hidden {
-			f.appendField(e, c, c.Value(row))
-		}
-	}
+	e.Buf = schema.AppendSigned(e.Buf, s, f.columns)
 }

@@ -67,7 +67,7 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	}
 	cursor := ""
 	if next != 0 {
-		cursor = next.Time().Format(web.InstantLayout)
+		cursor = next.Time().Format(schema.InstantLayout)
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("inserted_at", cursor))
 	return nil

@@ -65,7 +65,7 @@ func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	}
 	p.Row()
 	p.Integer("number", number)
-	p.style.appendRow(&p.Encoder, t, row)
+	p.Buf = t.AppendRow(p.Buf, row, p.style.columns)
 	p.Close('}')
 	p.last = number
 	return true

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"mizan/ledger/schema"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -13,7 +14,7 @@ import (
 )
 
 var religiousFamily = &family{
-	reading: contract.Religious, module: directory.IslamicFinance, bank: true, style: style{bare: true, named: true},
+	reading: contract.Religious, module: directory.IslamicFinance, bank: true, style: style{columns: schema.Style{NumericAmounts: true, OmitEmpty: true}, named: true},
 }
 
 // Bounds of a page in the religious family.

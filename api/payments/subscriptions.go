@@ -3,6 +3,7 @@ package payments
 import (
 	"bytes"
 	"errors"
+	"mizan/ledger/schema"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +70,7 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 		return wrong
 	}
 	if err == nil {
-		req.Response.Header.SetCanonical(web.HeaderLocation, web.AppendID([]byte(subscriptionsPath+"/"), result.Record.ID))
+		req.Response.Header.SetCanonical(web.HeaderLocation, schema.AppendID([]byte(subscriptionsPath+"/"), result.Record.ID))
 	}
 	return h.writeSubscription(req, fiber.StatusCreated, &result, err)
 }
@@ -200,7 +201,7 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 	}
 	cursor := ""
 	if next != 0 {
-		cursor = next.Time().Format(web.InstantLayout)
+		cursor = next.Time().Format(schema.InstantLayout)
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("created_at", cursor))
 	return nil

@@ -2,6 +2,7 @@ package payments
 
 import (
 	"bytes"
+	"mizan/ledger/schema"
 	"net/netip"
 	"sync"
 
@@ -70,7 +71,7 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 		return err
 	}
 	location := append(make([]byte, 0, len(transactionsPath)+37), transactionsPath+"/"...)
-	req.Response.Header.SetCanonical(web.HeaderLocation, web.AppendID(location, result.Record.ID))
+	req.Response.Header.SetCanonical(web.HeaderLocation, schema.AppendID(location, result.Record.ID))
 	if result.Replay {
 		web.MarkReplayed(req)
 		if field := mismatch(&creation.request, hosted, result.Record); field != "" {

@@ -2,6 +2,7 @@ package payments
 
 import (
 	"fmt"
+	"mizan/ledger/schema"
 	"sync"
 	"time"
 
@@ -129,7 +130,7 @@ func (h *Handlers) listTransactions(req *web.Request) error {
 	}
 	cursor := ""
 	if p.next != 0 {
-		cursor = p.next.Time().Format(web.InstantLayout)
+		cursor = p.next.Time().Format(schema.InstantLayout)
 	}
 	p.out.Buf = p.out.Finish(q.orderName(), cursor)
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, p.out.Buf)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"mizan/ledger/schema"
 	"strconv"
 
 	"mizan/internal/jsonwalk"
@@ -75,7 +76,7 @@ func (e *Encoder) Members(object []byte, keep func(name []byte) bool) {
 		}
 		if keep(name) {
 			e.Comma()
-			e.Buf = append(jsonwalk.AppendText(e.Buf, string(name)), ':')
+			e.Buf = append(schema.AppendText(e.Buf, string(name)), ':')
 			e.Buf = append(e.Buf, value...)
 		}
 	}
@@ -84,7 +85,7 @@ func (e *Encoder) Members(object []byte, keep func(name []byte) bool) {
 // Text writes a field that is a string.
 func (e *Encoder) Text(name, value string) {
 	e.Key(name)
-	e.Buf = jsonwalk.AppendText(e.Buf, value)
+	e.Buf = schema.AppendText(e.Buf, value)
 }
 
 // Word writes a string of the protocol's own vocabulary, which needs no escape.
@@ -109,7 +110,7 @@ func (e *Encoder) Texts(name string, values []string) {
 	e.Enter(name, '[')
 	for _, value := range values {
 		e.Comma()
-		e.Buf = jsonwalk.AppendText(e.Buf, value)
+		e.Buf = schema.AppendText(e.Buf, value)
 	}
 	e.Close(']')
 }
@@ -149,7 +150,7 @@ func (e *Encoder) Signed(name string, s money.Signed) {
 func (e *Encoder) ID(name string, id ledger.ID) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
-	e.Buf = AppendID(e.Buf, id)
+	e.Buf = schema.AppendID(e.Buf, id)
 	e.Buf = append(e.Buf, '"')
 }
 
@@ -161,7 +162,7 @@ func (e *Encoder) Instant(name string, at ledger.Micros) {
 	}
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
-	e.Buf = at.Time().AppendFormat(e.Buf, InstantLayout)
+	e.Buf = at.Time().AppendFormat(e.Buf, schema.InstantLayout)
 	e.Buf = append(e.Buf, '"')
 }
 

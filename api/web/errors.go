@@ -7,7 +7,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"mizan/internal/jsonwalk"
 	"mizan/internal/steps"
 	"mizan/ledger"
 	"mizan/ledger/schema"
@@ -100,10 +99,10 @@ func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 		body = appendProblems(body, refusals)
 	case bare:
 		body = append(body, `{"error":`...)
-		body = append(jsonwalk.AppendText(body, a.nameOf(first)), '}')
+		body = append(schema.AppendText(body, a.nameOf(first)), '}')
 	default:
 		body = append(body, `{"error":`...)
-		body = jsonwalk.AppendText(body, a.nameOf(first))
+		body = schema.AppendText(body, a.nameOf(first))
 		body = append(body, `,"message":`...)
 		body = append(appendBounded(body, a.textOf(first)), '}')
 	}
@@ -134,7 +133,7 @@ func (a *answer) textOf(r *ledger.Refusal) string {
 // appendBounded appends the text of an error up to a bound: it may repeat what was sent.
 func appendBounded(dst []byte, text string) []byte {
 	steps.Took(min(len(text), 2*maxDetail))
-	return jsonwalk.AppendText(dst, Truncate([]byte(text[:min(len(text), 2*maxDetail)]), maxDetail))
+	return schema.AppendText(dst, Truncate([]byte(text[:min(len(text), 2*maxDetail)]), maxDetail))
 }
 
 func appendProblems(dst []byte, list Problems) []byte {
@@ -144,7 +143,7 @@ func appendProblems(dst []byte, list Problems) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"code":`...)
-		dst = jsonwalk.AppendText(dst, string(r.Code))
+		dst = schema.AppendText(dst, string(r.Code))
 		dst = append(dst, `,"detail":`...)
 		dst = appendBounded(dst, r.Detail)
 		if r.Field != "" {

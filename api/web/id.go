@@ -20,18 +20,5 @@ func ParseID(text string) (ledger.ID, error) {
 	return id, nil
 }
 
-// AppendID appends a UUID in its usual form.
-func AppendID(dst []byte, id ledger.ID) []byte {
-	const digits = "0123456789abcdef"
-	for i, b := range id {
-		switch i {
-		case 4, 6, 8, 10:
-			dst = append(dst, '-')
-		}
-		dst = append(dst, digits[b>>4], digits[b&15])
-	}
-	return dst
-}
-
 // NotFound is the answer for what does not exist and for what is another's.
 func NotFound() error { return ledger.Refuse("web", ledger.NotFound, "there is no such thing") }

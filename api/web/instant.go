@@ -7,9 +7,6 @@ import (
 	"mizan/ledger"
 )
 
-// InstantLayout is how answers write a time: "2026-09-03T10:15:30.123456+00:00".
-const InstantLayout = "2006-01-02T15:04:05.000000-07:00"
-
 // Forever is after everything that is booked.
 const Forever = ledger.Micros(1<<63 - 1)
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"mizan/ledger/schema"
 	"strings"
 	"testing"
 
@@ -154,14 +155,14 @@ func sameMembers(t *testing.T, value []byte) {
 			return
 		}
 		var again string
-		if err := json.Unmarshal(jsonwalk.AppendText(nil, want), &again); err != nil || again != want {
-			t.Fatalf("jsonwalk.AppendText(%q) reads back as %q, %v", want, again, err)
+		if err := json.Unmarshal(schema.AppendText(nil, want), &again); err != nil || again != want {
+			t.Fatalf("schema.AppendText(%q) reads back as %q, %v", want, again, err)
 		}
 	}
 }
 
 func TestTextThatIsNoTextIsStillJSON(t *testing.T) {
-	if got := jsonwalk.AppendText(nil, "a\xffb"); !json.Valid(got) {
+	if got := schema.AppendText(nil, "a\xffb"); !json.Valid(got) {
 		t.Errorf("appendText of invalid UTF-8 = %q", got)
 	}
 }

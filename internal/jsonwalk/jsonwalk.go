@@ -168,10 +168,3 @@ func Has(object []byte, name string) bool {
 		}
 	}
 }
-
-// AppendText appends a JSON string. What is stored is valid UTF-8 already; were
-// it not, the replacement character would stand for what is broken.
-func AppendText(dst []byte, s string) []byte {
-	quoted, _ := jsontext.AppendQuote(dst, s)
-	return quoted
-}

@@ -44,15 +44,18 @@ func AppendField(dst []byte, c *Column, value any, style Style) []byte {
 	return c.Kind.AppendJSON(c, AppendName(dst, c.Name), value, style)
 }
 
-// appendObject appends a row's columns that are shown, as an object.
-func (t *Table) appendObject(dst []byte, r Row, style Style) []byte {
-	dst = append(dst, '{')
+// AppendRow appends a row's columns that are shown, as members of an object.
+func (t *Table) AppendRow(dst []byte, r Row, style Style) []byte {
 	for _, c := range t.Columns {
 		if c.Place != Hidden {
 			dst = AppendField(dst, c, c.Value(r), style)
 		}
 	}
-	return append(dst, '}')
+	return dst
+}
+
+func (t *Table) appendObject(dst []byte, r Row, style Style) []byte {
+	return append(t.AppendRow(append(dst, '{'), r, style), '}')
 }
 
 // appendWord appends a string that needs no escape.
@@ -64,38 +67,45 @@ func appendWord(dst []byte, word string) []byte {
 
 // AppendText appends a JSON string (RFC 8259). Broken UTF-8 is replaced by U+FFFD.
 func AppendText(dst []byte, text string) []byte {
-	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
+	copied := 0 // what precedes it is in dst
 	for i := 0; i < len(text); {
 		c := text[i]
-		switch {
-		case c >= utf8.RuneSelf:
+		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRuneInString(text[i:])
-			dst = utf8.AppendRune(dst, r)
+			if r == utf8.RuneError && size == 1 {
+				dst = utf8.AppendRune(append(dst, text[copied:i]...), r)
+				copied = i + 1
+			}
 			i += size
 			continue
-		case c == '"', c == '\\':
-			dst = append(dst, '\\', c)
-		case c >= ' ':
-			dst = append(dst, c)
-		default:
-			if short := shortEscapes[c]; short != 0 {
-				dst = append(dst, '\\', short)
-			} else {
-				dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-			}
+		}
+		if c < ' ' || c == '"' || c == '\\' {
+			dst = appendEscape(append(dst, text[copied:i]...), c)
+			copied = i + 1
 		}
 		i++
 	}
-	return append(dst, '"')
+	return append(append(dst, text[copied:]...), '"')
+}
+
+// appendEscape appends a character that JSON strings escape.
+func appendEscape(dst []byte, c byte) []byte {
+	const digits = "0123456789abcdef"
+	switch {
+	case c >= ' ':
+		return append(dst, '\\', c)
+	case shortEscapes[c] != 0:
+		return append(dst, '\\', shortEscapes[c])
+	}
+	return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
 
 var shortEscapes = [' ']byte{'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// AppendID appends a UUID as a string in its usual form.
+// AppendID appends a UUID in its usual form.
 func AppendID(dst []byte, id ledger.ID) []byte {
 	const digits = "0123456789abcdef"
-	dst = append(dst, '"')
 	for i, b := range id {
 		switch i {
 		case 4, 6, 8, 10:
@@ -103,7 +113,7 @@ func AppendID(dst []byte, id ledger.ID) []byte {
 		}
 		dst = append(dst, digits[b>>4], digits[b&15])
 	}
-	return append(dst, '"')
+	return dst
 }
 
 // AppendInstant appends a time, null for none.

@@ -172,7 +172,7 @@ func (amountKind) ReadStored(_ *Column, stored []byte) (any, bool) {
 }
 
 func (amountKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
-	return appendSigned(dst, money.Signed{Abs: value.(money.Amount)}, style)
+	return AppendSigned(dst, money.Signed{Abs: value.(money.Amount)}, style)
 }
 
 type signedKind struct {
@@ -192,10 +192,11 @@ func (signedKind) ReadStored(_ *Column, stored []byte) (any, bool) {
 }
 
 func (signedKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
-	return appendSigned(dst, value.(money.Signed), style)
+	return AppendSigned(dst, value.(money.Signed), style)
 }
 
-func appendSigned(dst []byte, s money.Signed, style Style) []byte {
+// AppendSigned appends an amount that may be below zero.
+func AppendSigned(dst []byte, s money.Signed, style Style) []byte {
 	if !style.NumericAmounts {
 		dst = append(dst, '"')
 	}

@@ -151,7 +151,7 @@ func (idKind) ReadStored(_ *Column, stored []byte) (any, bool) {
 }
 
 func (idKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
-	return AppendID(dst, value.(ledger.ID))
+	return append(AppendID(append(dst, '"'), value.(ledger.ID)), '"')
 }
 
 type dateKind struct {

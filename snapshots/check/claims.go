@@ -41,8 +41,7 @@ func (c *orgCheck) claims() error {
 	if err != nil {
 		return err
 	}
-	for source, at := range o.Histories.Index {
-		h := o.Histories.Slab.At(at)
+	for source, h := range o.Histories.All() {
 		if h.ClaimKind != 0 && h.Marks&scan.HasClaim == 0 {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s has a key (%c) and no claim on it", o.ID, scan.Named(source), h.ClaimKind)
 		}

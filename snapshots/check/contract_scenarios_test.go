@@ -3,7 +3,6 @@ package check_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"mizan/ledger/schema"
 	"os"
 	"strconv"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
 )

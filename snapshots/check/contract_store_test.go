@@ -3,7 +3,6 @@ package check_test
 import (
 	"encoding/json"
 	"fmt"
-	"mizan/ledger/schema"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/snapshots/fixture"
 )
 
@@ -342,7 +342,7 @@ func (s *contractMaker) safes(reading *contract.Reading) {
 	}
 	s.do(trust, contract.PutIn, `{"amount":"10"}`, contract.Active)
 	s.do(trust, contract.Withdraw, `{"amount":"4"}`, contract.Active)
-	s.do(open("emptied", "trust"), contract.Close, `{"closed_by":"clerk 7"}`, contract.Closed)
+	s.do(open("emptied", "trust"), contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
 func (s *contractMaker) deposits() {
@@ -356,10 +356,10 @@ func (s *contractMaker) deposits() {
 	}
 	open("deposit")
 	open("withdrawn")
-	s.do("withdrawn", contract.Withdraw, `{"closed_by":"clerk 7"}`, contract.Withdrawn)
+	s.do("withdrawn", contract.Withdraw, `{"closed_by":"teller 7"}`, contract.Withdrawn)
 	open("closed")
-	s.do("closed", contract.Withdraw, `{"closed_by":"clerk 7"}`, contract.Withdrawn)
-	s.do("closed", contract.Close, `{"closed_by":"clerk 7"}`, contract.Closed)
+	s.do("closed", contract.Withdraw, `{"closed_by":"teller 7"}`, contract.Withdrawn)
+	s.do("closed", contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
 // later happens when months have passed.

@@ -1,9 +1,6 @@
 package check_test
 
 import (
-	paymentcodec "mizan/ledger/payment/codec"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +14,7 @@ import (
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -467,35 +465,4 @@ var journalFaults = []fault{
 			p.Group.Delete(store.KeyTree(nil, w.Second.Org, block.First))
 		})
 	}, []int{2, 3, 5}, ""}, // the lines and records of its events are still there
-}
-
-var callFaults = []fault{
-	{"a call without an intent", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string {
-			return append(lines, strings.Replace(lines[0], w.Charged.ID.String(), uuid.NewString(), 1))
-		})
-	}, []int{7}, ""},
-	{"a call made twice", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string { return append(lines, lines[0]) })
-	}, []int{7}, ""},
-	{"a charge that the record does not know", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string {
-			for i, line := range lines {
-				if strings.Contains(line, w.Refused.ID.String()) {
-					lines[i] = strings.Replace(line, `"outcome":"refused"`, `"outcome":"charged"`, 1)
-				}
-			}
-			return lines
-		})
-	}, []int{7}, ""},
-	{"a log that is gone", func(t *testing.T, w *fixture.Store) {
-		if err := os.Remove(filepath.Join(w.Dir, "simulator.log")); err != nil {
-			t.Fatal(err)
-		}
-	}, []int{7}, ""},
-	{"a line that was never finished", func(t *testing.T, w *fixture.Store) {
-		w.Log(t, func(lines []string) []string {
-			return append(lines[:len(lines)-1], lines[len(lines)-1], `{"reference":"`)
-		})
-	}, nil, ""},
 }

@@ -41,8 +41,7 @@ func (c *orgCheck) lists() error {
 	if err != nil {
 		return err
 	}
-	for source, at := range o.Histories.Index {
-		h := o.Histories.Slab.At(at)
+	for source, h := range o.Histories.All() {
 		shown := source.Kind == ledger.Transaction || source.Kind == ledger.Settlement && h.ListHash != 0
 		rows := scan.ListedAtCreation | scan.ListedAtLastEvent
 		if source.Kind == ledger.Subscription {

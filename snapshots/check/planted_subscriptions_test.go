@@ -1,7 +1,6 @@
 package check_test
 
 import (
-	paymentcodec "mizan/ledger/payment/codec"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/ledger/subscription"
 	"mizan/posting/store"
 	"mizan/snapshots/check"

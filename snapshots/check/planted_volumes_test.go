@@ -1,7 +1,6 @@
 package check_test
 
 import (
-	paymentcodec "mizan/ledger/payment/codec"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting/store"
 	"mizan/snapshots/fixture"
 )

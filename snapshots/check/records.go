@@ -49,8 +49,8 @@ func (c *orgCheck) records() error {
 	if err != nil {
 		return err
 	}
-	for source, at := range o.Histories.Index {
-		if o.Histories.Slab.At(at).Marks&scan.HasRow == 0 {
+	for source, h := range o.Histories.All() {
+		if h.Marks&scan.HasRow == 0 {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s has events and no record", o.ID, scan.Named(source))
 		}
 	}

@@ -36,8 +36,8 @@ func (c *orgCheck) sealedRows() error {
 	if err != nil {
 		return err
 	}
-	for source, at := range o.Histories.Index {
-		if h := o.Histories.Slab.At(at); source.Kind == ledger.Transaction && h.Marks&(scan.KeepsCard|scan.CardSealed) == scan.KeepsCard {
+	for source, h := range o.Histories.All() {
+		if source.Kind == ledger.Transaction && h.Marks&(scan.KeepsCard|scan.CardSealed) == scan.KeepsCard {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s keeps its card, and nothing is sealed for it", o.ID, scan.Named(source))
 		}
 	}

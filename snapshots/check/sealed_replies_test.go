@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	paymentcodec "mizan/ledger/payment/codec"
-	"mizan/ledger/schema"
 	"testing"
 
 	"mizan/actors"
@@ -18,6 +16,8 @@ import (
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"

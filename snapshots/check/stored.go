@@ -86,8 +86,8 @@ func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 // sealedRows.
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
-	for source, at := range o.Histories.Index {
-		if h := o.Histories.Slab.At(at); h.SealedHash != 0 && h.Marks&(scan.KeepsCard|scan.CardSealed) == 0 {
+	for source, h := range o.Histories.All() {
+		if h.SealedHash != 0 && h.Marks&(scan.KeepsCard|scan.CardSealed) == 0 {
 			c.Report.Breach(findings.RuleStates, "organization %v: what was sealed for %s is gone", o.ID, scan.Named(source))
 		}
 	}

@@ -18,8 +18,8 @@ import (
 
 // accessRecords are who logs in to the first organization, and their sessions.
 type accessRecords struct {
-	clerk, session, partners ledger.Source
-	stranger                 int64 // a partner of another organization
+	teller, session, partners ledger.Source
+	foreignPartner            int64 // a partner of another organization
 }
 
 const goodPass = "nine-Lions-paint"
@@ -33,8 +33,8 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 	ctx, org := t.Context(), w.First.Org
 	_, err := h.Directory.CreatePartner(ctx, org, words.PartnerDraft{Name: "Shop", Login: "shop"}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
-	clerk, err := h.Directory.CreateUser(ctx, org, words.UserDraft{
-		Login: "clerk", Name: "C", Roles: []string{"client", "partner"}, Partner: w.First.Partner,
+	teller, err := h.Directory.CreateUser(ctx, org, words.UserDraft{
+		Login: "teller", Name: "C", Roles: []string{"client", "partner"}, Partner: w.First.Partner,
 	}, []byte(goodPass))
 	fixture.Must(t, err)
 	in := func(login, pass string) (*words.Session, string) {
@@ -42,8 +42,8 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 		fixture.Must(t, err)
 		return n, string(token)
 	}
-	used, token := in("clerk", goodPass)
-	out, _ := in("clerk", goodPass)
+	used, token := in("teller", goodPass)
+	out, _ := in("teller", goodPass)
 	fixture.Must(t, h.Directory.LogOut(ctx, out))
 	own, _ := in("shop", goodPass)
 	h.Directory.Authenticate(org, []byte(w.First.APIKey))
@@ -52,16 +52,16 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 		t.Fatal("the session is over")
 	}
 	h.Runtime.Quiesce()
-	_, err = h.Directory.PatchUser(ctx, org, clerk.ID, words.UserPatch{Active: new(bool)}, nil)
+	_, err = h.Directory.PatchUser(ctx, org, teller.ID, words.UserPatch{Active: new(bool)}, nil)
 	fixture.Must(t, err)
 	_, err = h.Directory.RotateAdminToken(ctx, []byte("an-administration-token"))
 	fixture.Must(t, err)
 	_, err = h.Directory.RotateAllAdminTokens(ctx)
 	fixture.Must(t, err)
-	p.clerk = ledger.Source{Kind: ledger.User, ID: clerk.ID}
+	p.teller = ledger.Source{Kind: ledger.User, ID: teller.ID}
 	p.session = ledger.Source{Kind: ledger.Session, ID: used.ID}
 	p.partners = ledger.Source{Kind: ledger.Session, ID: own.ID}
-	p.stranger = w.Second.Partner
+	p.foreignPartner = w.Second.Partner
 	return p
 }
 
@@ -79,19 +79,19 @@ func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
 		field  string
 		value  func(*accessRecords) any
 	}{
-		{"a user who is on, though switched off", clerkSource, "active", of(true)},
-		{"a user without a role", clerkSource, "roles", of(nil)},
-		{"a user of an unknown role", clerkSource, "roles", of([]string{"client", "partner", "root"})},
-		{"a user with a role twice", clerkSource, "roles", of([]string{"client", "client", "partner"})},
-		{"a user who acts as nobody", clerkSource, "partner", of(nil)},
-		{"a user who acts without the role", clerkSource, "roles", of([]string{"client"})},
-		{"a user who acts as who is not there", clerkSource, "partner", of(99)},
-		{"a user who acts as another organization's partner", clerkSource, "partner", func(p *accessRecords) any { return p.stranger }},
+		{"a user who is on, though switched off", userSource, "active", of(true)},
+		{"a user without a role", userSource, "roles", of(nil)},
+		{"a user of an unknown role", userSource, "roles", of([]string{"client", "partner", "root"})},
+		{"a user with a role twice", userSource, "roles", of([]string{"client", "client", "partner"})},
+		{"a user who acts as nobody", userSource, "partner", of(nil)},
+		{"a user who acts without the role", userSource, "roles", of([]string{"client"})},
+		{"a user who acts as who is not there", userSource, "partner", of(99)},
+		{"a user who acts as another organization's partner", userSource, "partner", func(p *accessRecords) any { return p.foreignPartner }},
 		{"a session that is revoked without an event", sessionSource, "revoked", of(1)},
 		{"a session of a user who is not there", sessionSource, "user", of(someone[:])},
 		{"a session of what is no user", sessionSource, "user", of([]byte{1})},
 		{"a session without a role", sessionSource, "roles", of(nil)},
-		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.stranger }},
+		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.foreignPartner }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
@@ -104,13 +104,13 @@ func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
 
 func of(value any) func(*accessRecords) any { return func(*accessRecords) any { return value } }
 
-func clerkSource(p *accessRecords) ledger.Source   { return p.clerk }
+func userSource(p *accessRecords) ledger.Source    { return p.teller }
 func sessionSource(p *accessRecords) ledger.Source { return p.session }
 func partners(p *accessRecords) ledger.Source      { return p.partners }
 
 // Every user and every partner has its login, and every login its one owner.
 func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
-	for name, login := range map[string]string{"a user's": "clerk", "a partner's": "shop"} {
+	for name, login := range map[string]string{"a user's": "teller", "a partner's": "shop"} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			addPeople(t, w)
@@ -123,7 +123,7 @@ func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
 	t.Run("another's", func(t *testing.T) {
 		w := fixture.Copy(t)
 		p := addPeople(t, w)
-		amendRecord(t, w, p.clerk, "login", "shop")
+		amendRecord(t, w, p.teller, "login", "shop")
 		fixture.WantBroken(t, w.Check(t, check.Inputs{}), 4)
 	})
 }

@@ -3,10 +3,10 @@ package payerpage
 import (
 	"encoding/base64"
 	"errors"
+	"mizan/ledger/schema"
 	"strings"
 	"time"
 
-	"mizan/api/web"
 	"mizan/internal/secret"
 	"mizan/ledger"
 )
@@ -60,7 +60,7 @@ func (p Pages) Path(org, id ledger.ID, end string, until time.Time) string {
 
 // PathOf is the path of a transaction's page with a token.
 func PathOf(id ledger.ID, end, token string) string {
-	return Root + "/" + string(web.AppendID(nil, id)) + end + "?" + TokenParam + "=" + token
+	return Root + "/" + string(schema.AppendID(nil, id)) + end + "?" + TokenParam + "=" + token
 }
 
 // Open finds the organization that a token was issued for. The error is ErrExpired, with

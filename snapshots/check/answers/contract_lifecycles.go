@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"mizan/ledger/schema"
 	"slices"
 	"strconv"
 
@@ -9,6 +8,7 @@ import (
 	acting "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 	"mizan/snapshots/check/contracts"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"

@@ -1,7 +1,6 @@
 package answers
 
 import (
-	paymentcodec "mizan/ledger/payment/codec"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -9,6 +8,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )

@@ -213,8 +213,8 @@ func (made *call) apply(histories *scan.Histories, h *scan.History) {
 // compareCalls compares an organization's calls with its intents and entries, when the
 // whole log is read.
 func (c *checker) compareCalls(o *scan.Organization) {
-	for source, at := range o.Histories.Index {
-		if h := o.Histories.Slab.At(at); source.Kind == ledger.Transaction {
+	for source, h := range o.Histories.All() {
+		if source.Kind == ledger.Transaction {
 			c.compareCharge(o, source, h)
 		}
 	}

@@ -2,13 +2,13 @@ package contracts
 
 import (
 	"math/big"
-	"mizan/ledger/schema"
 	"slices"
 	"strings"
 
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/snapshots/check/scan"
 )
 

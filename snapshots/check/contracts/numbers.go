@@ -55,7 +55,7 @@ func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 		c.numbers[prefix] = n
 	}
 	switch number := r.Stamp.Number; {
-	case number == 0 || number > uint64(len(o.Histories.Index)): // there can't be more contracts than records
+	case number == 0 || number > uint64(o.Histories.Len()): // there can't be more contracts than records
 		c.numberFault("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
 	case !n.take(number):
 		c.numberFault("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)

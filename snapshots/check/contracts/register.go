@@ -3,12 +3,12 @@ package contracts
 import (
 	"hash/maphash"
 	"math/big"
-	"mizan/ledger/schema"
 	"strings"
 
 	acting "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )

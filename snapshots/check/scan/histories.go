@@ -2,6 +2,7 @@ package scan
 
 import (
 	"hash/maphash"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -83,8 +84,8 @@ const (
 
 // Histories are those of an organization's records.
 type Histories struct {
-	Index  map[ledger.Source]int32
-	Slab   Slab[History]
+	index  map[ledger.Source]int32
+	slab   Slab[History]
 	Moved  Slab[ProviderMoney]
 	states map[ledger.Kind]*States
 	Seed   maphash.Seed
@@ -99,28 +100,42 @@ type Histories struct {
 
 func newHistories() *Histories {
 	return &Histories{
-		Index: make(map[ledger.Source]int32), states: make(map[ledger.Kind]*States), Seed: maphash.MakeSeed(),
+		index: make(map[ledger.Source]int32), states: make(map[ledger.Kind]*States), Seed: maphash.MakeSeed(),
 		Rerouted: make(map[ledger.Source][]Fingerprint), Returns: make(map[ledger.ID]ledger.ID), ReturnOf: make(map[ledger.ID]ledger.ID),
 	}
 }
 
 // Find is a record's history; nil: the record has no events.
 func (h *Histories) Find(s ledger.Source) *History {
-	at, ok := h.Index[s]
+	at, ok := h.index[s]
 	if !ok {
 		return nil
 	}
-	return h.Slab.At(at)
+	return h.slab.At(at)
 }
+
+// All are the records with their histories, in no order.
+func (h *Histories) All() iter.Seq2[ledger.Source, *History] {
+	return func(yield func(ledger.Source, *History) bool) {
+		for source, at := range h.index {
+			if !yield(source, h.slab.At(at)) {
+				return
+			}
+		}
+	}
+}
+
+// Len is the number of records.
+func (h *Histories) Len() int { return len(h.index) }
 
 // FindOrAdd is a record's history, begun if there is none.
 func (h *Histories) FindOrAdd(s ledger.Source) *History {
 	if found := h.Find(s); found != nil {
 		return found
 	}
-	at := h.Slab.Add(History{ProviderMoney: -1, Refunds: -1, ContractIndex: -1})
-	h.Index[s] = at
-	return h.Slab.At(at)
+	at := h.slab.Add(History{ProviderMoney: -1, Refunds: -1, ContractIndex: -1})
+	h.index[s] = at
+	return h.slab.At(at)
 }
 
 // Money is what the record moved on its provider's account.

@@ -2,12 +2,12 @@ package transactions
 
 import (
 	"math/big"
-	paymentcodec "mizan/ledger/payment/codec"
 	"slices"
 
 	acting "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/snapshots/check/directory"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
