@@ -49,21 +49,21 @@ type Transactions interface {
 // Handlers answers the routes of the administration and of sessions.
 type Handlers struct {
 	cfg            Config
-	keys           web.Keys
+	keys           web.IdempotencyKeys
 	testDeliveries *testDeliveries
 	moving         sync.Mutex // one move of a manual clock at a time
 }
 
 // New makes the handlers.
 func New(cfg Config) *Handlers {
-	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}, testDeliveries: newTestDeliveries(maxTestDeliveries)}
+	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}, testDeliveries: newTestDeliveries(maxTestDeliveries)}
 }
 
 // v1 begins the addresses of the administration.
 const v1 = "/api/v1"
 
 // operator is who may call the routes of the administration.
-var operator = web.Access{By: web.Token}
+var operator = web.Access{By: web.AdminToken}
 
 // Routes are the routes of the family.
 func (h *Handlers) Routes() []web.Route {

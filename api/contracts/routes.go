@@ -29,12 +29,12 @@ type OrganizationSettings interface {
 // Handlers answers the routes of contracts, in both readings.
 type Handlers struct {
 	cfg  Config
-	keys web.Keys
+	keys web.IdempotencyKeys
 }
 
 // New makes the handlers.
 func New(cfg Config) *Handlers {
-	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}}
+	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}}
 }
 
 // Paths that the addresses of the two readings begin with.

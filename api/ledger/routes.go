@@ -37,13 +37,13 @@ type Users interface {
 // Handlers answers the routes of the ledger.
 type Handlers struct {
 	cfg     Config
-	keys    web.Keys
+	keys    web.IdempotencyKeys
 	exports *exports
 }
 
 // New makes the handlers.
 func New(cfg Config) *Handlers {
-	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}, exports: newExports()}
+	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}, exports: newExports()}
 }
 
 // Close breaks off the exports under way and returns when none reads the journal any
@@ -57,7 +57,7 @@ const ledgerPath = "/api/v1/ledger"
 // and exports show events whole and are for the organization's auditors only.
 func (h *Handlers) Routes() []web.Route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
-	reader := web.Access{By: web.Key | web.Acting | web.Session, Roles: web.Overseers}
+	reader := web.Access{By: web.PartnerKey | web.PartnerSession | web.Session, Roles: web.Overseers}
 	auditor := web.Access{By: web.Session, Roles: web.Overseers, Needs: "this needs a session of role auditor or admin"}
 	routes := []web.Route{
 		{Method: get, Path: ledgerPath + "/accounts", Access: reader, Handle: h.listAccounts},

@@ -51,7 +51,7 @@ type Directory interface {
 // Handlers answers the routes of transactions, balances and subscriptions.
 type Handlers struct {
 	cfg        Config
-	keys       web.Keys
+	keys       web.IdempotencyKeys
 	aggregates *aggregates
 	updates    *updates
 }
@@ -59,7 +59,7 @@ type Handlers struct {
 // New makes the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{
-		cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint},
+		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
 		aggregates: newAggregates(cfg.AggregateWait), updates: newUpdates(),
 	}
 }
@@ -73,12 +73,12 @@ const (
 // Who may call the routes. Transactions are shown to their partner, to the
 // administration, and to those who oversee the organization.
 var (
-	byPartner  = web.Access{By: web.Key}
-	byOwner    = web.Access{By: web.Key | web.Acting}
-	byLister   = web.Access{By: web.Key | web.Acting | web.Token}
-	byViewer   = web.Access{By: web.Key | web.Acting | web.Token | web.Session, Roles: web.Overseers}
+	byPartner  = web.Access{By: web.PartnerKey}
+	byOwner    = web.Access{By: web.PartnerKey | web.PartnerSession}
+	byLister   = web.Access{By: web.PartnerKey | web.PartnerSession | web.AdminToken}
+	byViewer   = web.Access{By: web.PartnerKey | web.PartnerSession | web.AdminToken | web.Session, Roles: web.Overseers}
 	byOverseer = web.Access{
-		By: web.Token | web.Session, Roles: web.Overseers, Needs: "this needs the administration token, or a session of role auditor or admin",
+		By: web.AdminToken | web.Session, Roles: web.Overseers, Needs: "this needs the administration token, or a session of role auditor or admin",
 	}
 )
 

@@ -15,11 +15,11 @@ type Kinds uint8
 
 // The kinds of principal that call routes.
 const (
-	Anyone  Kinds = 1 << iota // no credentials are asked for
-	Key                       // a partner's API key
-	Acting                    // a session of role partner, which acts as its partner
-	Token                     // the administration token
-	Session                   // a session with one of the roles that the route lists
+	Anyone         Kinds = 1 << iota // no credentials are asked for
+	PartnerKey                       // a partner's API key
+	PartnerSession                   // a session of role partner, which acts as its partner
+	AdminToken                       // the administration token
+	Session                          // a session with one of the roles that the route lists
 )
 
 func (k Kinds) has(one Kinds) bool { return k&one != 0 }
@@ -76,18 +76,18 @@ func (g *Gate) Admit(req *Request) error {
 func (g *Gate) admit(req *Request, c *auth.Credentials) (err error) {
 	a := &req.Route.Access
 	switch a.By {
-	case Token:
+	case AdminToken:
 		if err = g.Credentials.Admin(c); err == nil {
 			err = namedOnce(c.Organization)
 		}
 		return err
-	case Key:
+	case PartnerKey:
 		req.Principal, err = g.Credentials.Partner(c)
 		return err
 	}
-	keyFirst := a.By.has(Token) || !a.By.has(Session)
+	keyFirst := a.By.has(AdminToken) || !a.By.has(Session)
 	byKey := len(c.Bearer) == 0 || keyFirst && len(c.APIKey) != 0
-	if !byKey && a.By.has(Token) && g.Credentials.Admin(c) == nil {
+	if !byKey && a.By.has(AdminToken) && g.Credentials.Admin(c) == nil {
 		req.Operator = true
 		return nil
 	}
@@ -96,14 +96,14 @@ func (g *Gate) admit(req *Request, c *auth.Credentials) (err error) {
 		req.Principal, err = g.Credentials.Partner(c)
 	case !a.By.has(Session):
 		req.Principal, err = g.Credentials.Holder(c)
-	case a.By.has(Acting) || a.Needs != "":
+	case a.By.has(PartnerSession) || a.Needs != "":
 		req.Principal, err = g.Credentials.Reader(c, a.Roles...)
 	case req.Route.EndsSession:
 		req.Principal, err = g.Credentials.Leaver(c, a.Roles...)
 	default:
 		req.Principal, err = g.Credentials.Session(c, a.Roles...)
 	}
-	if err == nil && req.Principal.Partner != nil && !a.By.has(Key) {
+	if err == nil && req.Principal.Partner != nil && !a.By.has(PartnerKey) {
 		return ledger.Refuse("web.Admit", ledger.Forbidden, "%s", a.needs())
 	}
 	return err

@@ -17,11 +17,11 @@ const maxIdempotencyKey = 255
 // requestLabel keeps the fingerprints of requests apart from those of cards.
 const requestLabel = "mizan request: "
 
-// Keys reads the header Idempotency-Key of writes. A key is the zero value if the
+// IdempotencyKeys reads the header Idempotency-Key of writes. A key is the zero value if the
 // request has none; an error is a *ledger.Refusal about the header. The service that
 // the handler calls claims the key with what the request makes or changes, and the
 // handler calls Replayed where the key was claimed before.
-type Keys struct {
+type IdempotencyKeys struct {
 	// Fingerprint is a keyed hash: a body may hold a card and the hash of a request is
 	// stored for ever, so a bare SHA-256 would let a reader of the store try out the
 	// card's missing digits.
@@ -29,13 +29,13 @@ type Keys struct {
 }
 
 // Partner is the key of a partner's write.
-func (k Keys) Partner(req *Request) (actors.Key, error) {
+func (k IdempotencyKeys) Partner(req *Request) (actors.Key, error) {
 	return k.key(req, actors.KeyOfPartner(req.Principal.Partner.Number))
 }
 
 // Admin is the key of a write of the administration. Its keys are one name space, so
 // the organization that is named is part of the request.
-func (k Keys) Admin(req *Request) (actors.Key, error) {
+func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.KeyOfAdmin)
 	if err == nil && !key.IsZero() {
 		key.Hash = k.hash(req, req.Request.Header.PeekBytes(HeaderOrganization))
@@ -43,14 +43,14 @@ func (k Keys) Admin(req *Request) (actors.Key, error) {
 	return key, err
 }
 
-// Staff is the key of a write of a session. Keys are the organization's: the same
+// Staff is the key of a write of a session. These keys are the organization's: the same
 // request by a colleague is the same request.
-func (k Keys) Staff(req *Request) (actors.Key, error) {
+func (k IdempotencyKeys) Staff(req *Request) (actors.Key, error) {
 	return k.key(req, actors.KeyOfStaff)
 }
 
 // StaffQuery is the key of a session's write whose content is in its query parameters.
-func (k Keys) StaffQuery(req *Request) (actors.Key, error) {
+func (k IdempotencyKeys) StaffQuery(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.KeyOfStaff)
 	if err == nil && !key.IsZero() {
 		key.Hash = k.hash(req, req.QueryArgs().QueryString())
@@ -58,13 +58,13 @@ func (k Keys) StaffQuery(req *Request) (actors.Key, error) {
 	return key, err
 }
 
-func (k Keys) key(req *Request, scope string) (actors.Key, error) {
+func (k IdempotencyKeys) key(req *Request, scope string) (actors.Key, error) {
 	sent := req.Request.Header.PeekAll(string(headerIdempotency))
 	if len(sent) == 0 {
 		return actors.Key{}, nil
 	}
 	if len(sent) > 1 || !usableKey(sent[0]) {
-		return actors.Key{}, ledger.RefuseField("web.Keys", string(headerIdempotency),
+		return actors.Key{}, ledger.RefuseField("web.IdempotencyKeys", string(headerIdempotency),
 			"Idempotency-Key must be sent once, with 1 to %d printable characters", maxIdempotencyKey)
 	}
 	return actors.Key{Scope: scope, Text: string(sent[0]), Hash: k.hash(req)}, nil
@@ -85,7 +85,7 @@ func usableKey(value []byte) bool {
 
 // hash tells a request from all others by its method, path and body, and by more where
 // that is given.
-func (k Keys) hash(req *Request, more ...[]byte) [sha256.Size]byte {
+func (k IdempotencyKeys) hash(req *Request, more ...[]byte) [sha256.Size]byte {
 	var texts [][]byte
 	for _, part := range append([][]byte{req.Method(), req.Path(), req.Request.Body()}, more...) {
 		texts = append(texts, binary.BigEndian.AppendUint64(nil, uint64(len(part))), part)

@@ -17,7 +17,7 @@ func requestOf(method, path, body string) *Request {
 }
 
 func TestRequestsAreToldApartByMethodPathAndBody(t *testing.T) {
-	k := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("%x", b) }}
+	k := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("%x", b) }}
 	seen := map[[sha256.Size]byte]string{}
 	for _, r := range [][3]string{
 		{"POST", "/a", "body"}, {"PUT", "/a", "body"}, {"POST", "/b", "body"}, {"POST", "/a", "body "}, {"POST", "/ab", "ody"}, {"POST", "/a", ""}, {"POST", "/abody", ""},
@@ -36,8 +36,8 @@ func TestRequestsAreToldApartByMethodPathAndBody(t *testing.T) {
 // Whoever reads the store must not be able to try out the digits of a card.
 func TestRequestsHashIsKeyed(t *testing.T) {
 	r := requestOf("POST", "/a", `{"cvv":"123"}`)
-	one := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
-	two := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}
+	one := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
+	two := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}
 	if one.hash(r) == two.hash(r) {
 		t.Error("the hash is the same under another key")
 	}
