@@ -17,7 +17,7 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 	} else {
 		r.Notified, r.Unnotified, r.Unwanted = before.Notified, before.Unnotified, before.Unwanted
 	}
-	all, told := uint32(0), uint32(0)
+	all, notified := uint32(0), uint32(0)
 	for i := range d.Events {
 		e := &d.Events[i]
 		switch {
@@ -30,11 +30,11 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 	}
 	for i := range notices {
 		if notices[i].Channel == posting.Webhook {
-			told++
+			notified++
 		}
 	}
-	r.Notified += told
-	r.Unnotified += all - told
+	r.Notified += notified
+	r.Unnotified += all - notified
 }
 
 // ReadNotice is the status in the body of a transaction's posting.Notice by posting.Webhook. The error

@@ -107,8 +107,8 @@ func hasText(object []byte) func(name string) bool {
 				return false
 			}
 			if string(found) == name {
-				said, isText := jsonwalk.Text(value)
-				return isText && len(bytes.TrimSpace(said)) > 0
+				text, isText := jsonwalk.Text(value)
+				return isText && len(bytes.TrimSpace(text)) > 0
 			}
 		}
 	}

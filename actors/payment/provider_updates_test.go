@@ -34,7 +34,7 @@ func (e examined) Examine(_ context.Context, q *actors.Question) (actors.Report,
 }
 
 // hint has the terminal say that it has news, and waits for what that leads to.
-func (h *house) hint(terminal, id ledger.ID) {
+func (h *house) providerUpdate(terminal, id ledger.ID) {
 	h.t.Helper()
 	if err := h.ProviderUpdate(org, terminal, id); err != nil {
 		h.t.Fatal(err)
@@ -46,25 +46,25 @@ func saying(v payment.Verdict) func(context.Context, *actors.Question) actors.Ou
 	return func(context.Context, *actors.Question) actors.Outcome { return actors.Outcome{Verdict: v} }
 }
 
-func TestAHintHasTheProviderAskedAtOnce(t *testing.T) {
+func TestAProviderUpdateHasTheProviderAskedAtOnce(t *testing.T) {
 	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
 		r := &rail{inquire: saying(payment.VerdictCharged)}
 		h := openAs(t, func(h *house) { h.on(r) })
 		id := h.create(payment.Payment, card, 70, "").Record.ID
 		h.is(id, status, "")
-		h.hint(h.terminals[0].ID, id)
+		h.providerUpdate(h.terminals[0].ID, id)
 		h.is(id, payment.Charged, "")
 	}
 }
 
 // Nothing is taken from the news: only the provider's answer counts.
-func TestAHintThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
+func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
 	r := &rail{inquire: saying(payment.VerdictPending)}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	before := h.path(id)
 	for range 3 {
-		h.hint(h.terminals[0].ID, id)
+		h.providerUpdate(h.terminals[0].ID, id)
 	}
 	h.is(id, payment.Charging, "")
 	h.went(id, before)
@@ -73,12 +73,12 @@ func TestAHintThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAHintOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
+func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 	r := &rail{inquire: saying(payment.VerdictCharged)}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	h.hint(h.terminals[1].ID, id)
-	h.hint(h.terminals[0].ID, uuid.New())
+	h.providerUpdate(h.terminals[1].ID, id)
+	h.providerUpdate(h.terminals[0].ID, uuid.New())
 	if err := h.ProviderUpdate(uuid.New(), h.terminals[0].ID, id); err != nil {
 		t.Error(err)
 	}
@@ -89,7 +89,7 @@ func TestAHintOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 }
 
 // The answer that is on its way may be older than the news.
-func TestAHintThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *testing.T) {
+func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
 	r := &rail{}
 	r.inquire = func(context.Context, *actors.Question) actors.Outcome {
@@ -117,7 +117,7 @@ func TestAHintThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *testing.T) 
 	}
 }
 
-func TestAHintAboutARefundAsksForTheRefund(t *testing.T) {
+func TestAProviderUpdateAboutARefundAsksForTheRefund(t *testing.T) {
 	var questions []actors.Question
 	r := &rail{}
 	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
@@ -128,10 +128,10 @@ func TestAHintAboutARefundAsksForTheRefund(t *testing.T) {
 	id := h.create(payment.Payment, "4000000000007726", 70, "").Record.ID
 	h.must(h.Refund(part(id, 30)))
 	h.is(id, payment.Refunding, "")
-	h.hint(h.terminals[0].ID, id)
+	h.providerUpdate(h.terminals[0].ID, id)
 	h.is(id, payment.Refunded, "")
 	h.must(h.Refund(part(id, 20)))
-	h.hint(h.terminals[0].ID, id)
+	h.providerUpdate(h.terminals[0].ID, id)
 	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].Returned.IsZero() ||
 		questions[1].Amount != money.FromUint64(20) || questions[1].Returned != money.FromUint64(30) {
 		t.Errorf("asked %+v", questions)
@@ -139,17 +139,17 @@ func TestAHintAboutARefundAsksForTheRefund(t *testing.T) {
 }
 
 // A second "unknown reference" is not sought before its instant, whoever hints.
-func TestAHintDoesNotShortenTheWaitForACallThatIsNotKnown(t *testing.T) {
+func TestAProviderUpdateDoesNotShortenTheWaitForACallThatIsNotKnown(t *testing.T) {
 	h, id := lost(t, payment.Payment, &flaky{before: true})
 	for range 3 {
-		h.hint(h.terminals[0].ID, id)
+		h.providerUpdate(h.terminals[0].ID, id)
 		if r := h.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
 			t.Fatalf("%s, not known %d times", r.Status, r.NotFoundAnswers)
 		}
 	}
 }
 
-func TestAHintAboutAClosedTransactionHasItExamined(t *testing.T) {
+func TestAProviderUpdateAboutAClosedTransactionHasItExamined(t *testing.T) {
 	for card, c := range map[string]struct {
 		status payment.Status
 		what   actors.Reported
@@ -172,18 +172,18 @@ func TestAHintAboutAClosedTransactionHasItExamined(t *testing.T) {
 		if got := h.read(id).Status; got != c.status {
 			t.Fatalf("%s is %s", card, got)
 		}
-		h.hint(h.terminals[0].ID, id)
+		h.providerUpdate(h.terminals[0].ID, id)
 		if r := h.read(id); r.Status != c.want || r.SettledLate != c.late {
 			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.what, c.status, r.Status, r.SettledLate)
 		}
 	}
 }
 
-func TestAHintThatHasNothingToExamineChangesNothing(t *testing.T) {
+func TestAProviderUpdateThatHasNothingToExamineChangesNothing(t *testing.T) {
 	h := open(t) // whose simulator can't be examined
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	before := h.path(id)
-	h.hint(h.terminals[0].ID, id)
+	h.providerUpdate(h.terminals[0].ID, id)
 	h.went(id, before)
 }
 
@@ -204,7 +204,7 @@ func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
 	h.restart()
 	h.advance(time.Second)
 	h.is(id, payment.ActionRequired, "")
-	h.hint(h.terminals[0].ID, id)
+	h.providerUpdate(h.terminals[0].ID, id)
 	first, second, last := told[0], told[1], told[len(told)-1]
 	if first.Meta != nil || first.Acting || first.Charge != money.FromUint64(70) || first.Since.Before(start) || first.Since.After(start.Add(time.Second)) {
 		t.Errorf("the call is told %+v", first)
