@@ -151,8 +151,8 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 
 func TestAVelocityLimitObjectsToWhatNothingElseObjectsTo(t *testing.T) {
 	velocity := limit(directory.Velocity, ledger.ID{})
-	a, task := with(1, velocity).start(10, "")
-	task = a.Velocity(velocity, nil)
+	a, _ := with(1, velocity).start(10, "")
+	task := a.Velocity(velocity, nil)
 	is(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "velocity"))
 }
 
@@ -162,8 +162,8 @@ func TestWhatIsRepeatedOrCannotBeCountedIsWithdrawn(t *testing.T) {
 		ledger.Refuse("test", ledger.ClaimTaken, "a repetition"): admission.AnswerStored,
 		broken: admission.Withdraw,
 	} {
-		a, task := with(1, limit(directory.Velocity, ledger.ID{})).start(10, "")
-		task = a.Velocity(nil, err)
+		a, _ := with(1, limit(directory.Velocity, ledger.ID{})).start(10, "")
+		task := a.Velocity(nil, err)
 		is(t, &a, task, admission.Withdrawn, want, payment.Failure{})
 		if a.Counted || want == admission.Withdraw && !errors.Is(a.Fault, broken) {
 			t.Errorf("counted %v, %v", a.Counted, a.Fault)
