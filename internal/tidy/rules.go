@@ -140,7 +140,7 @@ var impureNames = map[string][]string{
 // topLevel lists the names that the root may have, beside those that .gitignore names.
 var topLevel = []string{
 	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
-	"go.mod", "go.sum", "Makefile", "README.md", ".ci", ".git", ".gitignore",
+	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", ".ci", ".git", ".gitignore",
 }
 
 // maxFiles is how many files, tests aside, a package may hold.
