@@ -1,7 +1,6 @@
 package contracts
 
 import (
-	"mizan/ledger/schema"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -14,7 +13,7 @@ import (
 )
 
 var religiousFamily = &family{
-	reading: contract.Religious, module: directory.IslamicFinance, bank: true, style: style{columns: schema.Style{NumericAmounts: true, OmitEmpty: true}, named: true},
+	reading: contract.Religious, module: directory.IslamicFinance, bank: true, style: style{columns: contract.Religious.Answers, named: true},
 }
 
 // Bounds of a page in the religious family.

@@ -69,7 +69,7 @@ type Proposal struct {
 func Open(d Proposal) (Decision, error) {
 	faults := new(schema.Faults)
 	r := &Record{ID: d.ID, Product: d.Product, Reading: d.Reading, Status: Absent}
-	r.Values = d.Product.Columns.Read(d.Input, d.Reading.reader(), "", faults)
+	r.Values = d.Product.Columns.Read(d.Input, d.Reading.Requests, "", faults)
 	d.resolveAsset(r, faults)
 	c := &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
 	made.Set(r.Values, c.Today)
@@ -151,7 +151,7 @@ func (d *ActionHandler) input(sent schema.Input, r *Record, f *schema.Faults) sc
 	if body == nil {
 		return nil
 	}
-	return body.Read(sent, r.Reading.reader(), "", f)
+	return body.Read(sent, r.Reading.Requests, "", f)
 }
 
 // Act decides on an action. The error is a Conflict if the state does not allow it, and a

@@ -107,7 +107,7 @@ func (l fates) lived(t *testing.T) {
 	seen, done := make(map[Status]int), make(map[Action]int)
 	rapid.Check(t, func(rt *rapid.T) {
 		for range livesPerCheck() {
-			l.live(&dice{T: rt, loose: l.reading.Loose}, seen, done)
+			l.live(&dice{T: rt, loose: l.reading.Requests.LooseAmounts}, seen, done)
 		}
 	})
 	for _, status := range l.ends {

@@ -15,8 +15,10 @@ type Reading struct {
 	// ReviewFirst says that nothing moves money before a review with a conclusion.
 	ReviewFirst bool
 
-	// Loose says that amounts may also be sent as JSON integers.
-	Loose bool
+	// Requests says how requests are read, and Answers how contracts are shown (specification,
+	// "Contracts").
+	Requests schema.Reader
+	Answers  schema.Style
 
 	// Reviews is the body of a review, by which a review is given.
 	Reviews *schema.Table
@@ -51,10 +53,8 @@ var (
 		EarlyPenalty: "I:penalty", WithdrawalPenalty: "I:penalty",
 	}
 	Religious = &Reading{
-		Name: "religious", Code: 'r', ReviewFirst: true, Loose: true, Reviews: religiousReviews, CertificateMark: "SKK",
+		Name: "religious", Code: 'r', ReviewFirst: true, Reviews: religiousReviews, CertificateMark: "SKK",
+		Requests: schema.Reader{LooseAmounts: true}, Answers: schema.Style{NumericAmounts: true, OmitEmpty: true},
 		EarlyPenalty: "L:charity", WithdrawalPenalty: "Q:pool_reserve",
 	}
 )
-
-// reader says how requests in this reading are read.
-func (r *Reading) reader() schema.Reader { return schema.Reader{LooseAmounts: r.Loose} }

@@ -1,15 +1,11 @@
 package answers
 
 import (
-	"mizan/ledger/schema"
-	"strconv"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mizan/ledger"
 	"mizan/ledger/contract"
-	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // changing are the columns that a creation may give and a later action may set again;
@@ -134,61 +130,10 @@ func withoutOwn(p *contract.Product, metadata jsontext.Value) jsontext.Value {
 	return asJSON(sent)
 }
 
-// written is a value as an answer writes it: amounts are strings in the secular
-// family and integers in the religious one (specification, "Contracts").
+// written returns a value as answers of the reading's family show it; nil: there is none.
 func written(reading *contract.Reading, c *schema.Column, value any) jsontext.Value {
-	switch v := value.(type) {
-	case string:
-		return quoted(v)
-	case ledger.ID:
-		return quoted(v.String())
-	case int64:
-		return jsontext.Value(strconv.FormatInt(v, 10))
-	case bool:
-		return jsontext.Value(strconv.FormatBool(v))
-	case money.Amount:
-		return writtenAmount(reading, money.Signed{Abs: v})
-	case money.Signed:
-		return writtenAmount(reading, v)
-	case ledger.Date:
-		return quoted(v.String())
-	case ledger.Micros:
-		return instant(v)
-	case contract.Ratio:
-		return asJSON(map[string]int64{"bank": v.Bank, "customer": v.Customer})
-	case contract.Approval:
-		said := make(map[string]string)
-		v.Texts(func(name, text string) { said[name] = text })
-		return asJSON(said)
-	case []string:
-		return asJSON(v)
-	case []byte:
-		return v
-	case []schema.Row:
-		return writtenRows(reading, c, v)
+	if value == nil {
+		return nil
 	}
-	return nil
-}
-
-func writtenAmount(reading *contract.Reading, s money.Signed) jsontext.Value {
-	if reading == contract.Secular {
-		return quoted(s.String())
-	}
-	return jsontext.Value(s.String())
-}
-
-func writtenRows(reading *contract.Reading, c *schema.Column, rows []schema.Row) jsontext.Value {
-	list := make([]object, len(rows))
-	for i, row := range rows {
-		list[i] = make(object)
-		for _, cell := range c.Of.Columns {
-			if value := cell.Value(row); cell.Place != schema.Hidden && value != nil {
-				list[i][cell.Name] = written(reading, cell, value)
-			}
-		}
-	}
-	if c.Single && len(list) == 1 {
-		return asJSON(list[0])
-	}
-	return asJSON(list)
+	return c.Kind.AppendJSON(c, nil, value, reading.Answers)
 }
