@@ -1,7 +1,6 @@
 package api
 
 import (
-	"mizan/ledger/schema"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"mizan/api/web/body"
 	"mizan/api/web/conn"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // Bounds of a connection.

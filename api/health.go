@@ -1,13 +1,13 @@
 package api
 
 import (
-	"mizan/ledger/schema"
 	"net/http"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
 	"mizan/api/web"
+	"mizan/ledger/schema"
 )
 
 // StatusOK is the state of a part of the service that works.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"mizan/ledger/schema"
 
 	"mizan/actors"
 	"mizan/internal/jsonwalk"
@@ -12,6 +11,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 

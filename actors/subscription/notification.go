@@ -2,11 +2,11 @@ package subscription
 
 import (
 	"fmt"
-	"mizan/ledger/schema"
 	"strconv"
 
 	"mizan/actors"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 )

@@ -3,13 +3,13 @@ package admin
 import (
 	"bytes"
 	"context"
-	"mizan/ledger/schema"
 	"strconv"
 
 	"mizan/actors"
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // change describes how a kind of write is answered, which is all that a repetition needs.

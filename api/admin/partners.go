@@ -2,13 +2,13 @@ package admin
 
 import (
 	"context"
-	"mizan/ledger/schema"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 // The fields of a partner as they are refused, and those that never change.

@@ -2,7 +2,6 @@ package checkout
 
 import (
 	"bytes"
-	"mizan/ledger/schema"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +14,7 @@ import (
 	"mizan/api/web/credentials"
 	"mizan/internal/steps"
 	"mizan/ledger/payment"
+	"mizan/ledger/schema"
 )
 
 // Bounds of a page's form.

@@ -3,7 +3,6 @@ package checkout
 import (
 	"bytes"
 	"errors"
-	"mizan/ledger/schema"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -13,6 +12,7 @@ import (
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // Payers acts on transactions for a payer who has shown a token; *payment.Service of

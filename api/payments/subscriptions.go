@@ -3,7 +3,6 @@ package payments
 import (
 	"bytes"
 	"errors"
-	"mizan/ledger/schema"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
 )
 

@@ -2,7 +2,6 @@ package payments
 
 import (
 	"bytes"
-	"mizan/ledger/schema"
 	"net/netip"
 	"sync"
 
@@ -14,6 +13,7 @@ import (
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	"mizan/ledger/schema"
 )
 
 // Transactions makes, reads and moves transactions; *payment.Service of actors is one. Its

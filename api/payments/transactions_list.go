@@ -2,7 +2,6 @@ package payments
 
 import (
 	"fmt"
-	"mizan/ledger/schema"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 

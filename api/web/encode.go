@@ -1,12 +1,12 @@
 package web
 
 import (
-	"mizan/ledger/schema"
 	"strconv"
 
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Encoder appends JSON to a buffer, field by field, without reflection and without

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"mizan/ledger/schema"
 	"strings"
 	"testing"
 
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 func TestDocumentIsStrict(t *testing.T) {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"mime"
 	"bytes"
 	"encoding/json"
 	"net/url"
@@ -144,13 +145,14 @@ func (req *Request) Organization(known Organizations) (ledger.ID, error) {
 // IsJSON tells whether a content type is application/json. UTF-8 is the only charset
 // that it may name.
 func IsJSON(contentType []byte) bool {
-	kind, parameter, more := strings.Cut(string(contentType), ";")
-	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
-		return false
-	}
-	if !more {
+	const kind = "application/json"
+	if string(contentType) == kind {
 		return true
 	}
-	name, charset, _ := strings.Cut(strings.TrimSpace(parameter), "=")
-	return strings.EqualFold(name, "charset") && strings.EqualFold(strings.Trim(charset, `"`), "utf-8")
+	named, parameters, err := mime.ParseMediaType(string(contentType))
+	if err != nil || named != kind {
+		return false
+	}
+	charset, has := parameters["charset"]
+	return len(parameters) == 0 || len(parameters) == 1 && has && strings.EqualFold(charset, "utf-8")
 }

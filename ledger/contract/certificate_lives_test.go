@@ -1,8 +1,9 @@
 package contract
 
 import (
-	"mizan/ledger/schema"
 	"testing"
+
+	"mizan/ledger/schema"
 )
 
 func issueMoves() map[string]move {

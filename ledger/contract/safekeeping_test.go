@@ -1,9 +1,10 @@
 package contract
 
 import (
-	"mizan/ledger/schema"
 	"strings"
 	"testing"
+
+	"mizan/ledger/schema"
 )
 
 func keepingBody() schema.Input {

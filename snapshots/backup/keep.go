@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mizan/internal/durable"
+	"mizan/internal/filelock"
 )
 
 // keptChain is the number of backups, a full one and increments, that a schedule makes
@@ -48,7 +49,7 @@ func CreateFile(dir string) (*File, error) {
 		}
 		// Whoever removes what was left may hold the lock for a moment, and has
 		// removed the file then.
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		if err := filelock.Wait(f); err != nil {
 			return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
 		}
 		if _, err := os.Lstat(f.Name()); err == nil {
@@ -111,7 +112,7 @@ func RemoveUnfinished(dir string) error {
 		if err != nil {
 			return err
 		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		if filelock.Try(f) == nil {
 			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
 				err = nil // it was just removed or renamed
 			}

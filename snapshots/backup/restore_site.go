@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mizan/internal/durable"
+	"mizan/internal/filelock"
 	"mizan/posting/store"
 )
 
@@ -144,9 +145,9 @@ func openSite(dir string) (s *site, err error) {
 // take claims the directory for this restore; if it belongs to another, it is left as it
 // was.
 func (s *site) take() error {
-	err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err := filelock.Try(s.lock)
 	switch {
-	case errors.Is(err, syscall.EWOULDBLOCK):
+	case errors.Is(err, filelock.ErrHeld):
 		return fmt.Errorf("%s: %w", s.dir, store.ErrLocked)
 	case err != nil:
 		return &fs.PathError{Op: "lock", Path: s.dir, Err: err}

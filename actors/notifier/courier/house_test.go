@@ -2,12 +2,10 @@ package courier
 
 import (
 	"bufio"
-
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-
 	"sync"
 	"syscall"
 	"testing"

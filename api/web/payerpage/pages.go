@@ -3,12 +3,12 @@ package payerpage
 import (
 	"encoding/base64"
 	"errors"
-	"mizan/ledger/schema"
 	"strings"
 	"time"
 
 	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // Parts of the addresses of payers' pages.

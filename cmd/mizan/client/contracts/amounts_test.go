@@ -1,12 +1,12 @@
 package contracts_test
 
 import (
-	"mizan/ledger/schema"
 	"testing"
 
 	"mizan/cmd/mizan/client/contracts"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // TestTheStatementKnowsEveryAmount holds the client's list of amounts, and its
