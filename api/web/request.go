@@ -1,9 +1,9 @@
 package web
 
 import (
-	"mime"
 	"bytes"
 	"encoding/json"
+	"mime"
 	"net/url"
 	"strings"
 
