@@ -1,0 +1,277 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
+
+// size is a named type of texts, and level one of integers.
+type (
+	size  string
+	level uint32
+)
+
+// shop is a record with a field of each way to bind one.
+type shop struct {
+	Number int64
+	Name   string
+	Size   size
+	Open   bool
+	Level  level
+	Secret string
+	Tags   []string
+	Gates  []int64
+	Made   ledger.Micros
+}
+
+// gatesKind is a kind of which a part may be at fault.
+type gatesKind struct{ schema.NeverEmpty }
+
+func (gatesKind) String() string { return "gates" }
+
+func (gatesKind) Parse(*schema.Column, []byte, schema.Reader) (any, string) { panic("it has parts") }
+
+func (gatesKind) Check(*schema.Column, any) string { panic("it has parts") }
+
+func (gatesKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
+	var gates []int64
+	if json.Unmarshal(raw, &gates) != nil {
+		f.Add(c.Name, "must be a list of integers")
+		return []int64(nil)
+	}
+	return gates
+}
+
+func (gatesKind) CheckParts(c *schema.Column, value any, f *schema.Faults) {
+	for i, gate := range value.([]int64) {
+		if gate < 1 {
+			f.Add(c.Name+"."+strconv.Itoa(i), "must be above zero")
+		}
+	}
+}
+
+func (gatesKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
+	for _, gate := range value.([]int64) {
+		dst = append(dst, byte(gate))
+	}
+	return dst
+}
+
+func (gatesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	var gates []int64
+	for _, b := range stored {
+		gates = append(gates, int64(b))
+	}
+	return gates, true
+}
+
+func (gatesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.Style) []byte {
+	written, _ := json.Marshal(value)
+	return append(dst, written...)
+}
+
+func noSpaces(value any) string {
+	if strings.Contains(value.(string), " ") {
+		return "must not hold spaces"
+	}
+	return ""
+}
+
+var shops = schema.NewType[shop]("shop",
+	schema.Field(schema.Derived(1, "id", schema.Always, schema.Help("its number")), func(s *shop) *int64 { return &s.Number }),
+	schema.Field(schema.Text(2, "name", schema.Required, schema.Rule(noSpaces), schema.Help("what people call it")), func(s *shop) *string { return &s.Name }),
+	schema.TextField(schema.Enum(3, "size", words, schema.Fixed, schema.Help("how large it is")), func(s *shop) *size { return &s.Size }),
+	schema.Field(schema.Bool(4, "open", schema.Always, schema.DefaultTo(true), schema.Help("whether it sells")), func(s *shop) *bool { return &s.Open }),
+	schema.NumberField(schema.Derived(5, "level", schema.NotShown), func(s *shop) *level { return &s.Level }),
+	schema.Field(schema.Text(6, "secret", schema.Secret, schema.Help("signs")), func(s *shop) *string { return &s.Secret }),
+	schema.Field(schema.Texts(7, "tags", schema.Asked, schema.AtMost(2), schema.Help("words")), func(s *shop) *[]string { return &s.Tags }),
+	schema.Field(schema.NewCell[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Asked, schema.Help("doors")}), func(s *shop) *[]int64 { return &s.Gates }),
+	schema.Field(schema.Instant(9, "created_at", schema.Always, schema.Transient, schema.Help("when it was made")), func(s *shop) *ledger.Micros { return &s.Made }),
+)
+
+func input(t *testing.T, document string) (in schema.Input) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(document), &in); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// named are the fields at fault, in order.
+func named(f *schema.Faults) string {
+	var fields []string
+	for _, fault := range f.List {
+		fields = append(fields, fault.Field)
+	}
+	return strings.Join(fields, " ")
+}
+
+func TestARecordIsCreatedByItsColumns(t *testing.T) {
+	for _, c := range []struct {
+		document string
+		want     shop
+		refused  string
+	}{
+		{`{"name":"a"}`, shop{Name: "a", Open: true}, ""},
+		{`{"id":7,"name":"a","size":"large","open":false,"secret":"s","tags":["x"],"gates":[1,2],"level":9,"created_at":"x"}`,
+			shop{Name: "a", Size: "large", Secret: "s", Tags: []string{"x"}, Gates: []int64{1, 2}}, ""},
+		{`{"name":"a","open":null,"size":null,"gates":null}`, shop{Name: "a", Open: true}, ""},
+		{`{}`, shop{Open: true}, "name"},
+		{`{"name":""}`, shop{Open: true}, "name"},
+		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, shop{}, "open secret name size tags gates.0 gates.2"},
+	} {
+		var got shop
+		var faults schema.Faults
+		shops.Create(input(t, c.document), &got, &faults)
+		shops.Check(nil, &got, &faults)
+		if fields := named(&faults); fields != c.refused {
+			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refused)
+		}
+		if c.refused == "" && !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s makes %+v, want %+v", c.document, got, c.want)
+		}
+	}
+}
+
+func TestAPatchChangesWhatItNames(t *testing.T) {
+	old := shop{Number: 7, Name: "bad name", Size: "small", Open: true, Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
+	for _, c := range []struct {
+		document, refused string
+		change            func(*shop)
+	}{
+		{`{}`, "", func(*shop) {}},
+		{`{"id":7,"size":"small","secret":"•••","created_at":"1970-01-01T00:00:00.000005+00:00"}`, "", func(*shop) {}},
+		{`{"open":false}`, "", func(s *shop) { s.Open = false }}, // the stored name is not checked again
+		{`{"name":"b","tags":[],"gates":null,"secret":null}`, "", func(s *shop) { s.Name, s.Tags, s.Gates, s.Secret = "b", nil, nil, "" }},
+		{`{"level":9}`, "", func(*shop) {}}, // no request knows it
+		{`{"id":8,"size":"large","created_at":null}`, "id size created_at", func(*shop) {}},
+		{`{"id":null,"size":null}`, "id size", func(*shop) {}},
+		{`{"name":null}`, "name", func(*shop) {}},
+		{`{"open":null}`, "open", func(*shop) {}},
+		{`{"name":"c d"}`, "name", func(*shop) {}},
+	} {
+		next := old
+		var faults schema.Faults
+		shops.Patch(input(t, c.document), &next, &faults)
+		shops.Check(&old, &next, &faults)
+		if fields := named(&faults); fields != c.refused {
+			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refused)
+		}
+		want := old
+		c.change(&want)
+		if c.refused == "" && !reflect.DeepEqual(next, want) {
+			t.Errorf("%s makes %+v, want %+v", c.document, next, want)
+		}
+	}
+}
+
+func TestARecordIsShownWithoutItsSecrets(t *testing.T) {
+	for _, c := range []struct {
+		record shop
+		want   string
+	}{
+		{shop{Number: 7, Name: "a", Size: "small", Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Made: 5},
+			`{"id":7,"name":"a","size":"small","open":false,"secret":"•••","tags":["x"],"gates":[1],"created_at":"1970-01-01T00:00:00.000005+00:00"`},
+		{shop{Open: true}, `{"id":0,"name":null,"size":null,"open":true,"secret":null,"tags":null,"gates":null,"created_at":"later"`},
+	} {
+		if got := string(shops.AppendFields([]byte("{"), &c.record, schema.Style{Unbooked: []byte("later")})); got != c.want {
+			t.Errorf("shown is %s, want %s", got, c.want)
+		}
+	}
+}
+
+// vault seals by turning bytes over; locked: it opens and seals nothing.
+type vault struct{ locked bool }
+
+func (v vault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
+	if v.locked {
+		return nil, errors.New("locked")
+	}
+	return turned(plaintext), nil
+}
+
+func (v vault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) { return turned(sealed), !v.locked }
+
+func turned(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i := range b {
+		out[i] = ^b[i]
+	}
+	return out
+}
+
+func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
+	full := shop{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
+	stored, err := shops.AppendStored(nil, &full, vault{})
+	if err != nil || strings.Contains(string(stored), "hidden") {
+		t.Fatalf("stored is %q, %v", stored, err)
+	}
+	var got shop
+	if err := shops.ReadStored(stored, &got, vault{}); err != nil {
+		t.Fatal(err)
+	}
+	want := full
+	want.Made = 0 // it is transient
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("read is %+v, want %+v", got, want)
+	}
+	got = shop{}
+	if err := shops.ReadStored(stored, &got, vault{locked: true}); err != nil || got.Secret != "" || got.Name != "a" {
+		t.Errorf("without keys %+v, %v is read", got, err)
+	}
+	if _, err := shops.AppendStored(nil, &full, vault{locked: true}); err == nil {
+		t.Error("a secret is stored that cannot be sealed")
+	}
+	for _, bad := range [][]byte{nil, {1}, append([]byte{1}, stored[1:]...), stored[:len(stored)-1]} {
+		if err := shops.ReadStored(bad, new(shop), vault{}); !errors.Is(err, schema.ErrStored) {
+			t.Errorf("%x is read: %v", bad, err)
+		}
+	}
+}
+
+func TestWhatDiffersIsNamed(t *testing.T) {
+	a := shop{Name: "a", Tags: []string{"x"}}
+	b := shop{Name: "b", Tags: []string{"x"}, Made: 5}
+	var names []string
+	for _, c := range shops.Changed(&a, &b) {
+		names = append(names, c.Name)
+	}
+	if strings.Join(names, " ") != "name created_at" || shops.Equal(&a, &b) || !shops.Equal(&a, &a) {
+		t.Errorf("%v differ", names)
+	}
+}
+
+func TestAColumnThatIsNotBoundOrNotExplainedIsRefused(t *testing.T) {
+	type other struct{ Name string }
+	for name, declare := range map[string]func(){
+		"no field": func() { schema.NewType[shop]("shop", schema.Text(1, "a", schema.Help("a")).Column) },
+		"another struct": func() {
+			schema.NewType[shop]("shop", schema.Field(schema.Text(1, "a", schema.Help("a")), func(o *other) *string { return &o.Name }))
+		},
+		"no help": func() {
+			schema.NewType[shop]("shop", schema.Field(schema.Text(1, "a"), func(s *shop) *string { return &s.Name }))
+		},
+		"bound two times": func() {
+			c := schema.Text(1, "a")
+			at := func(s *shop) *string { return &s.Name }
+			schema.Field(c, at)
+			schema.Field(c, at)
+		},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a column with %s is declared", name)
+				}
+			}()
+			declare()
+		}()
+	}
+}
