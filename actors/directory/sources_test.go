@@ -47,7 +47,7 @@ func TestASourceIsAnAddressOrANetwork(t *testing.T) {
 }
 
 // flood starts attempts from each of the addresses and returns when they wait. The returned
-// function ends the attempts that have got a place.
+// function waits until all of them have ended.
 func (h *house) flood(addresses []netip.Addr, each int) (ended func()) {
 	h.t.Helper()
 	var all sync.WaitGroup
