@@ -1,49 +1,45 @@
-// Package directory makes directory decisions durable and answers who is who, for every request and
-// without reading the store.
+// Package directory makes directory decisions durable and answers who is who, for every request and without
+// reading the store.
 //
-// One actor per organization, and one for the platform, decides and commits. A durable change is
-// published to a view in memory; the reply follows. Each record sits in a cell: a change swaps one
-// pointer, so readers take no lock. The view's maps only grow, except that finished sessions are
-// dropped.
+// One actor per organization, and one for the platform, decides and commits. A durable change is published to a
+// view in memory; the reply follows. Each record sits in a cell: a change swaps one pointer, so readers take no
+// lock. The view's maps only grow, except that finished sessions are dropped.
 //
 // Invariants:
 //  1. The view shows only durable state, and it shows a change before the change is answered.
-//  2. Only an organization's actor writes its part of the view; after a panic the actor reads that
-//     part from the store again before its next decision.
-//  3. Authentication takes the same steps whether or not the organization, key or partner exists or
-//     is in force: one table each holds the keys and the partners of all organizations.
-//  4. A partner number is durable before it is used and is given out once; a crash may lose a
-//     number.
-//  5. A password is hashed on its request's goroutine, never by an actor, and logins and
-//     administration each have their own bound on concurrent hashes.
-//  6. Networks and source addresses share the login places fairly (internal/fair), so a flood locks
-//     out neither the administration nor other addresses.
-//  7. The value of a key or token is returned once; only the sealed reply to a write with an
-//     Idempotency-Key keeps a copy of it.
-//  8. A write with an Idempotency-Key claims the key first, in its own Change and in the platform's
-//     name space.
-//  9. The sealed reply of that write is a record directly behind the event that it reports, because
-//     only the writer knows the event's booked time and place.
-//  10. Settlements are not in the view, and only their organization's actor claims their
-//     references, so a free reference stays free until the actor has booked.
-//  11. Limits and Blocked read no store and take no lock, except that BIN lookups take a read lock;
-//     the slice that Limits returns is replaced, never changed.
-//  12. A failed login reveals nothing by its answer or timing, also when a right password comes
-//     from an address that is not its partner's.
-//  13. No request waits for a last-use note; a kill loses up to an hour of a key's last use and
-//     five minutes of a session's.
-//  14. Connection and signing secrets are sealed and bound to their record; a record whose secret
-//     does not open is loaded without the secret.
+//  2. Only an organization's actor writes its part of the view; after a panic the actor reads that part from the
+//     store again before its next decision.
+//  3. Authentication takes the same steps whether or not the organization, key or partner exists or is in force:
+//     one table each holds the keys and the partners of all organizations.
+//  4. A partner number is durable before it is used and is given out once; a crash may lose a number.
+//  5. A password is hashed on its request's goroutine, never by an actor, and logins and administration each have
+//     their own bound on concurrent hashes.
+//  6. Networks and source addresses share the login places fairly (internal/fair), so a flood locks out neither
+//     the administration nor other addresses.
+//  7. The value of a key or token is returned once; only the sealed reply to a write with an Idempotency-Key
+//     keeps a copy of it.
+//  8. A write with an Idempotency-Key claims the key first, in its own Change and in the platform's name space.
+//  9. The sealed reply of that write is a record directly behind the event that it reports, because only the
+//     writer knows the event's booked time and place.
+//  10. Settlements are not in the view, and only their organization's actor claims their references, so a free
+//     reference stays free until the actor has booked.
+//  11. Limits and Blocked read no store and take no lock, except that BIN lookups take a read lock; the slice
+//     that Limits returns is replaced, never changed.
+//  12. A failed login reveals nothing by its answer or timing, also when a right password comes from an address
+//     that is not its partner's.
+//  13. No request waits for a last-use note; a kill loses up to an hour of a key's last use and five minutes of a
+//     session's.
+//  14. Connection and signing secrets are sealed and bound to their record; a record whose secret does not open
+//     is loaded without the secret.
 //  15. A dry run (Rehearse) is refused as the write would be, and uses up no number, hash or key.
-//  16. Whether notifications may go to private addresses is a setting of the process; addresses
-//     that were accepted under another setting stay.
+//  16. Whether notifications may go to private addresses is a setting of the process; addresses that were
+//     accepted under another setting stay.
 //
-// Callers: api; actors/payment (partners, terminals, rates) and actors/alerts (operators' contacts)
-// through interfaces; cmd/mizan (tokens at start, the sandbox); bench (many merchants at once).
+// Callers: api; actors/payment (partners, terminals, rates) and actors/alerts (operators' contacts) through
+// interfaces; cmd/mizan (tokens at start, the sandbox); bench (many merchants at once).
 //
-// Rejected: a new snapshot of the organization per change (with 100,000 keys a revocation copies
-// them all); reading keys from the store (costs more than the rest of a request); sync.Map for the
-// largest tables (four objects per entry, a tenth of the server's time in the garbage collector);
-// answering a repeated write from current records (they may have changed, and none holds a key's
-// value).
+// Rejected: a new snapshot of the organization per change (with 100,000 keys a revocation copies them all);
+// reading keys from the store (costs more than the rest of a request); sync.Map for the largest tables (four
+// objects per entry, a tenth of the server's time in the garbage collector); answering a repeated write from
+// current records (they may have changed, and none holds a key's value).
 package directory

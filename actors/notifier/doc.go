@@ -1,54 +1,50 @@
-// Package notifier delivers notifications from the journal: to merchants at their notification
-// addresses, and to operators by Telegram and e-mail.
+// Package notifier delivers notifications from the journal: to merchants at their notification addresses, and to
+// operators by Telegram and e-mail.
 //
-// A notice is part of the Change that caused it: the writer puts it on a page of its organization's
-// notices in the same group. When the group is durable, the journal offers its notices to the
-// actors of their destinations, whose workers deliver a few at a time. The actor of the
-// organization's delivery log writes down the results.
+// A notice is part of the Change that caused it: the writer puts it on a page of its organization's notices in
+// the same group. When the group is durable, the journal offers its notices to the actors of their destinations,
+// whose workers deliver a few at a time. The actor of the organization's delivery log writes down the results.
 //
-// Rows. A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with
-// others: its page, and a row of marks for the notices of that page that were acknowledged at about
-// the same time. Only a delivery that failed or had to wait has rows of its own: itself, and an
-// empty row whose key says when it is due, or that it is parked. A million waiting deliveries cost
-// neither memory nor time at start: memory holds one instant per destination.
+// Rows. A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with others: its
+// page, and a row of marks for the notices of that page that were acknowledged at about the same time. Only a
+// delivery that failed or had to wait has rows of its own: itself, and an empty row whose key says when it is
+// due, or that it is parked. A million waiting deliveries cost neither memory nor time at start: memory holds one
+// instant per destination.
 //
 // Invariants:
-//  1. Only durable events are notified, and each is: a notice that is neither marked nor delivered
-//     nor parked is tried, also after a kill.
-//  2. A delivery is identified by the booked time of its event and its channel; its event_id is
-//     computed from these, is the same at every attempt and finds the delivery.
-//  3. The sixth attempt is the last until someone asks for the delivery again; each gap counts from
-//     the failure before, by the business clock.
-//  4. Destinations do not wait for each other: an unknown one has one worker, a failing or slow one
-//     at most four from their own pool, a quick one up to sixteen.
-//  5. A destination's state is kept for a minute; after a restart, waiting deliveries in the store
-//     mark it as failing.
-//  6. At most 64 fresh notices of a failing destination and 65,536 of all wait in memory; the
-//     others wait in the store.
-//  7. An attempt that the end of the process interrupts does not count, and operators that it has
-//     reached do not get the message again.
-//  8. Only an organization's delivery log writes its rows, one Change at a time, and it decides on
-//     the state after everything that it submitted before.
-//  9. Each attempt looks up its address and secret, so a changed address or a rotated secret takes
-//     effect at once.
-//  10. Every attempt counts as work in progress, so a manual clock that is stepped waits for all
-//     attempts that were due and for their consequences.
-//  11. Finished deliveries are kept for the retention, pending ones for ever; if retention fails in
-//     one organization, it still runs in the others.
-//  12. A panic may cause duplicate notifications but loses none; the search for lost notices is
-//     delayed more with each repetition.
+//  1. Only durable events are notified, and each is: a notice that is neither marked nor delivered nor parked is
+//     tried, also after a kill.
+//  2. A delivery is identified by the booked time of its event and its channel; its event_id is computed from
+//     these, is the same at every attempt and finds the delivery.
+//  3. The sixth attempt is the last until someone asks for the delivery again; each gap counts from the failure
+//     before, by the business clock.
+//  4. Destinations do not wait for each other: an unknown one has one worker, a failing or slow one at most four
+//     from their own pool, a quick one up to sixteen.
+//  5. A destination's state is kept for a minute; after a restart, waiting deliveries in the store mark it as
+//     failing.
+//  6. At most 64 fresh notices of a failing destination and 65,536 of all wait in memory; the others wait in the
+//     store.
+//  7. An attempt that the end of the process interrupts does not count, and operators that it has reached do not
+//     get the message again.
+//  8. Only an organization's delivery log writes its rows, one Change at a time, and it decides on the state
+//     after everything that it submitted before.
+//  9. Each attempt looks up its address and secret, so a changed address or a rotated secret takes effect at
+//     once.
+//  10. Every attempt counts as work in progress, so a manual clock that is stepped waits for all attempts that
+//     were due and for their consequences.
+//  11. Finished deliveries are kept for the retention, pending ones for ever; if retention fails in one
+//     organization, it still runs in the others.
+//  12. A panic may cause duplicate notifications but loses none; the search for lost notices is delayed more with
+//     each repetition.
 //  13. A wrong row blocks nothing but itself.
 //  14. The cursor never goes back.
-//  15. A request that the writer may refuse, because it claims an Idempotency-Key, is alone in its
-//     Change.
-//  16. A page of a list reads a bounded number of rows; it finds waiting and parked deliveries by
-//     their own rows, not among the delivered ones.
+//  15. A request that the writer may refuse, because it claims an Idempotency-Key, is alone in its Change.
+//  16. A page of a list reads a bounded number of rows; it finds waiting and parked deliveries by their own rows,
+//     not among the delivered ones.
 //
-// Callers: cmd (New, Resume, Close), api (everything else), snapshots (ReadFrom and the forms of
-// rows).
+// Callers: cmd (New, Resume, Close), api (everything else), snapshots (ReadFrom and the forms of rows).
 //
-// Rejected: a record and a journal event per delivery, with a due row, as elsewhere in Mizan; it
-// cost more than the payment that it reported. Also rejected: notifying from the transaction's
-// actor; one dead receiver would keep its transactions in memory, and after a restart the actor
-// does not exist.
+// Rejected: a record and a journal event per delivery, with a due row, as elsewhere in Mizan; it cost more than
+// the payment that it reported. Also rejected: notifying from the transaction's actor; one dead receiver would
+// keep its transactions in memory, and after a restart the actor does not exist.
 package notifier
