@@ -103,7 +103,7 @@ func (c *Context) Committing() bool { return c.change != nil }
 func (c *Context) Expecting() int { return c.expected }
 
 // Receive implements actor.Actor. A unit of work ends only after the actor was removed, if it may
-// be, so whoever waits for the end of all work finds no actor left.
+// be, so no actor is left when the wait for all work ends.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case *actor.Started:

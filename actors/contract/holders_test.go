@@ -232,7 +232,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 		}
 		few := step.action == contract.RedeemEarly || step.action == contract.Default
 		for n := range batches + 1 {
-			if few && n%4 != 0 && n != batches { // skipped as for an activation, all of whose stops are tried elsewhere
+			if few && n%4 != 0 && n != batches { // these batches are like an activation's, all of whose stops are tried
 				continue
 			}
 			c := step.from.copied(t)

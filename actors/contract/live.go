@@ -117,7 +117,7 @@ func (l *live) act(c *actors.Context, m *act) {
 	l.commit(c, d, m)
 }
 
-// due handles what is due at the time of the message, and nothing later.
+// due handles the record's due instant. It ignores a message for any other instant.
 func (l *live) due(c *actors.Context, m actors.Due) {
 	if !l.load() || l.stamp.Due != m.At {
 		return // the record's due instant has changed since

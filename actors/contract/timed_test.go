@@ -46,7 +46,7 @@ func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as much as others would have reserved
+	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all the rest
 		t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)

@@ -1,5 +1,5 @@
-// Package directory makes directory decisions durable and answers who is who, for every request and without
-// reading the store.
+// Package directory makes directory decisions durable and identifies callers and looks up records
+// for every request, without reading the store.
 //
 // One actor per organization, and one for the platform, decides and commits. A durable change is published to a
 // view in memory; the reply follows. Each record sits in a cell: a change swaps one pointer, so readers take no

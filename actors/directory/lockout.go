@@ -19,10 +19,10 @@ const (
 	failureLife = ledger.Micros(15 * 60 * 1_000_000)
 )
 
-// Bounds of memory: the logins whose failures are kept, of which the least recently failed is
-// dropped first, and the attempts that wait for other attempts of their login. To push a login out,
-// an attacker needs as many failures as there is room for, and each costs a password hash: that
-// takes longer than a failure is kept.
+// Bounds of memory: how many logins keep their failures, and how many attempts may wait for other
+// attempts of their login. Beyond maxLockouts the least recently failed login is dropped. To push a
+// login out, an attacker needs maxLockouts failures, and each costs a password hash: that takes
+// longer than a failure is kept.
 const (
 	maxLockouts      = 131_072
 	maxLoginsWaiting = 256

@@ -38,7 +38,7 @@ func (s *Service) Sandbox() (*Sandbox, bool) {
 }
 
 // Reissue makes a new value for a secret that was lost from sandbox.json. It revokes nothing; only
-// the password, of which there is one, replaces the old one. Errors are *ledger.Refusal.
+// the password replaces the old one, because there is only one. Errors are *ledger.Refusal.
 func (s *Service) Reissue(ctx context.Context, which Value) (secret.Text, error) {
 	const op = "directory.Reissue"
 	box, ok := s.Sandbox()

@@ -16,8 +16,8 @@ const (
 	maxInMemory   = 65_536          // notices of all destinations together that wait in memory; others wait in the store
 	maxAtHand     = 8_192           // number of waiting notices beyond which a destination's 65th and later ones are kept without their records
 	maxQueue      = 8_192           // waiting notices of one quick destination
-	maxUntried    = 1_024           // of one that is neither quick nor failing
-	maxDoubtful   = 64              // of one that has failed
+	maxUntried    = 1_024           // waiting notices of a destination that is neither quick nor failing
+	maxDoubtful   = 64              // waiting notices of a destination that has failed
 	firstWindow   = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
 	lastWindow    = 16              // at the most, while it answers and more waits than its workers can take
 	maxBatch      = 32              // notices that one worker takes to a quick destination

@@ -112,7 +112,7 @@ func TestASweepRemovesMoreThanOneChangeHolds(t *testing.T) {
 	last := h.one(to)
 	h.pass(2 * 24 * time.Hour)
 	h.wants(last, Delivered, 1)
-	h.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last page before, of which a part may not be old
+	h.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last page before; part of it may not be old
 }
 
 // An organization without new notices is swept too, and a sweep that finds nothing writes nothing.
@@ -152,7 +152,7 @@ func TestAnOrganizationThatCannotBeSweptKeepsNothingOfOthers(t *testing.T) {
 	r := receive(t, always(200))
 	to := h.at(r)
 	tells := func() {
-		for range 2 { // pages, of which the first can be removed when it is old
+		for range 2 { // two pages: the first can be removed when it is old
 			h.tells(here, posting.Webhook, to)
 			h.tells(there, posting.Webhook, to)
 			h.rest()

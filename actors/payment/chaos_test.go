@@ -242,7 +242,7 @@ func (c *chaos) operates(h *house, n int) {
 	}
 }
 
-// Refunds, cancels, commits and payers' actions, over two terminals of which one holds: in the end
+// Refunds, cancels, commits and payers' actions, over two terminals, one with holds: in the end
 // the books agree with the rail (sound compares them with its log), no call was made twice, and
 // everything has ended.
 func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// volatile is a file of which a power cut leaves only what was synced.
+// volatile is a file that keeps only synced bytes in a power cut.
 type volatile struct {
 	*os.File
 	mu      sync.Mutex

@@ -52,7 +52,7 @@ func (p *platforms) revive(victim *testkit.Server) {
 	}
 }
 
-// byTxid returns our transaction with a txid, of which there is exactly one.
+// byTxid returns our transaction with a txid; there must be exactly one.
 func (s *side) byTxid(txid string) object {
 	s.t.Helper()
 	var found []object

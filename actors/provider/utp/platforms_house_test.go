@@ -193,7 +193,7 @@ func (s *side) read(id string) object {
 	return s.want(200)(s.us().Get(transactions + "/" + id))
 }
 
-// their returns the other platform's transaction for one of ours, of which there is exactly one.
+// their returns the other platform's transaction for one of ours; there must be exactly one.
 func (s *side) their(id string) object {
 	s.t.Helper()
 	var found []object
