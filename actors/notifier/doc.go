@@ -5,12 +5,6 @@
 // the same group. When the group is durable, the journal offers its notices to the actors of their destinations,
 // whose workers deliver a few at a time. The actor of the organization's delivery log writes down the results.
 //
-// Rows. A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with others: its
-// page, and a row of marks for the notices of that page that were acknowledged at about the same time. Only a
-// delivery that failed or had to wait has rows of its own: itself, and an empty row whose key says when it is
-// due, or that it is parked. A million waiting deliveries cost neither memory nor time at start: memory holds one
-// instant per destination.
-//
 // Invariants:
 //  1. Only durable events are notified, and each is: a notice that is neither marked nor delivered nor parked is
 //     tried, also after a kill.

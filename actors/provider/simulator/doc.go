@@ -2,16 +2,8 @@
 // card numbers and money_storage types, holds, captures, voids, refunds, sends payers to a challenge page, makes
 // chargebacks, and keeps its own log.
 //
-// The log has one line of JSON per call, written with one write(2) before the call is answered. All values are
-// strings. A charge begins with a line such as
-//
-//	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","amount":"1000","org":"…","sum":"7d1f0a93"}
-//
-// and continues with lines such as
-//
-//	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
-//
-// line.go documents the fields. sum is the CRC-32C of everything before it.
+// The log has one line of JSON per call, written with one write(2) before the call is answered; line.go
+// documents its fields.
 //
 // Invariants:
 //  1. An answered call is in the log, complete and durable; all calls in flight share one sync (flush.go). What

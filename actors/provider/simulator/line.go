@@ -67,6 +67,15 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 var errDamaged = errors.New("damaged; restore from a backup")
 
 // line is a line of the log: a call, and the state of its charge after the call.
+// All values are strings. A charge begins with a line such as
+//
+//	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","amount":"1000","org":"…","sum":"7d1f0a93"}
+//
+// and continues with lines such as
+//
+//	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
+//
+// sum is the CRC-32C of everything before it.
 type line struct {
 	reference, terminal, org ledger.ID
 	own                      own
