@@ -19,7 +19,7 @@ type draft struct {
 	postponed int           // number of notices that wait in memory until the Change is durable
 	posted    []string      // keys of bulletins
 	cursor    ledger.Micros // the cursor's new page; 0: it does not move
-	alone     bool          // it has one errand only, and may be refused
+	alone     bool          // it has one command only, and may be refused
 }
 
 func newDraft() *draft {

@@ -68,7 +68,7 @@ func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
 	h.wants(id, Delivered, 3)
 }
 
-// faulty sends an office an errand that panics.
+// faulty sends an office a command that panics.
 func (h *house) faulty() {
 	h.t.Helper()
 	if err := h.ask(here, func(*office, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {

@@ -325,7 +325,7 @@ func (h *house) crowd(g *gate, run func(func()) error, jobs int) {
 			h.t.Fatal(err)
 		}
 	}
-	h.t.Cleanup(g.open) // before the house is stopped
+	h.t.Cleanup(g.open) // before the fixture is stopped
 }
 
 // plant writes a KV.

@@ -172,7 +172,7 @@ func (o *office) fill(d *draft) {
 	maps.Copy(o.newest, d.kept)
 }
 
-// durable handles the writer's answer. A draft with a single errand may be refused and leaves
+// durable handles the writer's answer. A draft with a single command may be refused and leaves
 // nothing. After any other error the state is unknown, so a rescan reads it from the store; or the
 // error means that the process is stopping.
 func (o *office) durable(err error, now ledger.Micros) {

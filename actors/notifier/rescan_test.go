@@ -180,7 +180,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	h := newHouse(t, func(h *house) {
 		h.through = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
-	t.Cleanup(disk.open) // before the house is stopped
+	t.Cleanup(disk.open) // before the fixture is stopped
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	claims := func(_ *office, d *draft, _ ledger.Micros) error {
@@ -307,7 +307,7 @@ func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 			return log
 		}
 	})
-	t.Cleanup(g.open) // before the house is stopped
+	t.Cleanup(g.open) // before the fixture is stopped
 	h.limits.inMemory = 0
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	ids := h.tells(here, posting.Webhook, slices.Repeat([]ledger.ID{h.at(r)}, 100)...)

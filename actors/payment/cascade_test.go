@@ -21,7 +21,7 @@ func failing(how string, priority int) func(*directory.Settings) {
 	return func(s *directory.Settings) { s.Fail, s.Priority = how, priority }
 }
 
-// three is a house with three terminals of a kind: two that refuse, then one that does not.
+// three is a fixture with three terminals of a kind: two that refuse, then one that does not.
 func three(t *testing.T, i int, set func(*house)) (h *house, ids [3]ledger.ID) {
 	h = openAs(t, func(h *house) {
 		h.set(i, failing(directory.FailRejected, 1))

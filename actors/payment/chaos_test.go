@@ -159,7 +159,7 @@ func (h *house) unfinished() (n int) {
 	return n
 }
 
-// accounted compares the house's transactions with the rail's own log.
+// accounted compares the fixture's transactions with the rail's own log.
 func (h *house) accounted(many int) {
 	h.t.Helper()
 	log, err := os.ReadFile(filepath.Join(h.dir, "simulator.log"))

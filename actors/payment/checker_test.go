@@ -40,7 +40,7 @@ func givenUp(rule *findings.Rule) bool {
 }
 
 // unlisted tells whether the checker only reports alerts for terminals that the store does not
-// know: this house has its terminals in memory.
+// know: this fixture has its terminals in memory.
 func unlisted(rule *findings.Rule) bool {
 	return all(rule, "(operators) goes to nobody who is there")
 }

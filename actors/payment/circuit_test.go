@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// twoRails is a house with two payment terminals; down switches the provider of the first.
+// twoRails is a fixture with two payment terminals; down switches the provider of the first.
 func twoRails(t *testing.T, rest time.Duration) (h *house, ids [2]ledger.ID, down *atomic.Bool) {
 	down = new(atomic.Bool)
 	r := new(rail)

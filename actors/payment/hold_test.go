@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// twoPhased is a house whose terminals hold money until commit or cancel.
+// twoPhased is a fixture whose terminals hold money until commit or cancel.
 func twoPhased(t *testing.T, set func(*house)) *house {
 	return openAs(t, func(h *house) {
 		h.set(0, twoPhase)

@@ -215,7 +215,7 @@ func (h *house) stop() {
 
 func (h *house) restart() { h.restartAs(func(*house) {}) }
 
-// restartAs restarts after set has changed the house.
+// restartAs restarts after set has changed the fixture.
 func (h *house) restartAs(set func(*house)) {
 	h.stop()
 	set(h)

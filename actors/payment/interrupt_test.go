@@ -53,7 +53,7 @@ func lost(t *testing.T, kind payment.Type, f *flaky) (*house, ledger.ID) {
 	return lostOn(t, kind, f, plain, func(h *house) { h.wrap = nil })
 }
 
-// lostOn loses a call in a house that set has set up, and restarts it with the changes of next.
+// lostOn loses a call in a fixture that set has set up, and restarts it with the changes of next.
 func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*house)) (*house, ledger.ID) {
 	h := openAs(t, set)
 	f.reached, f.forever = make(chan ledger.ID, 1), make(chan struct{})

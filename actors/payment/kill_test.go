@@ -69,7 +69,7 @@ func (d deadly) Inquire(ctx context.Context, q *actors.Question) actors.Outcome 
 	return o
 }
 
-// script drives one transaction of a house that may be killed at any point.
+// script drives one transaction of a fixture that may be killed at any point.
 type script struct {
 	*house
 	*killer
@@ -254,7 +254,7 @@ var scripts = []struct {
 	}, payment.Failed, "100000 / 0"},
 }
 
-// killedAt runs a script in a house that is killed at some points, until everything has ended, and
+// killedAt runs a script in a fixture that is killed at some points, until everything has ended, and
 // returns how many points there were. The witness checks the invariants (no call twice, none
 // without its intent), and sound checks that all have ended and the books agree with the
 // simulator's log.

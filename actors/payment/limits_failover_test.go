@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// passingOn is a house whose first terminal refuses everything, so that the others are tried in
+// passingOn is a fixture whose first terminal refuses everything, so that the others are tried in
 // turn; limits are made for the three terminals.
 func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (h *house, ids [3]ledger.ID) {
 	h = openAs(t, func(h *house) {

@@ -25,7 +25,7 @@ const (
 	declined = "4000000000000002"
 )
 
-// limit returns a limit of the house's partner, on all its transactions in usd.
+// limit returns a limit of the fixture's partner, on all its transactions in usd.
 func limit(kind directory.LimitKind, most uint64, change func(*directory.Limit)) *directory.Limit {
 	l := &directory.Limit{
 		ID: uuid.New(), Org: org, Partner: 1, Kind: kind, Asset: usd, Scope: directory.ScopePartner, Active: true,

@@ -15,7 +15,7 @@ import (
 
 const threshold = 50
 
-// operated is a house whose terminals have operators and a threshold.
+// operated is a fixture whose terminals have operators and a threshold.
 func operated(t *testing.T, set func(*house)) *house {
 	return openAs(t, func(h *house) {
 		large := money.FromUint64(threshold)

@@ -137,7 +137,7 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 	return p.reissue(q)
 }
 
-// publishes opens a house whose rail asks for an action and publishes it again with reissue.
+// publishes opens a fixture whose rail asks for an action and publishes it again with reissue.
 func publishes(t *testing.T, action payment.Action, reissue func(h *house, q *actors.Question) actors.Outcome) (*house, *publisher, ledger.ID) {
 	t.Helper()
 	p := new(publisher)

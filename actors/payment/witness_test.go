@@ -17,7 +17,7 @@ import (
 	"mizan/posting"
 )
 
-// witness wraps every provider of a house, over all restarts, and checks the service's invariants:
+// witness wraps every provider of a fixture, over all restarts, and checks the service's invariants:
 // the intent is durable before the call, a call is made once, a charge has one request at a time,
 // and no card is passed where it is not needed.
 type witness struct {
@@ -76,7 +76,7 @@ type made struct {
 	request             ledger.ID
 }
 
-// seen is what the witnesses of a house have seen.
+// seen is what the witnesses of a fixture have seen.
 type seen struct {
 	mu     sync.Mutex
 	calls  map[made]int                            // guarded by mu

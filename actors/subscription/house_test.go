@@ -386,7 +386,7 @@ type losing struct {
 	twice bool // guarded by mu: makes requests twice
 }
 
-// between makes the house use it.
+// between makes the fixture use it.
 func (l *losing) between(h *house) {
 	h.through = func(p live.Payments) live.Payments {
 		l.Payments = p

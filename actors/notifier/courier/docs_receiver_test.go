@@ -191,9 +191,9 @@ func (r *receiver) running(t *testing.T, secret, previous string) *server {
 // tampering changes a delivery on its way, and returns its body.
 type tampering func(header http.Header, body []byte) []byte
 
-// deliver makes one attempt with the courier at the given time, and returns the status; 0: no
+// deliver makes one attempt with the sender at the given time, and returns the status; 0: no
 // answer. With a tampering the request goes through a relay that applies it. If the machine is too
-// busy to answer within the courier's bounds, deliver tries again.
+// busy to answer within the sender's bounds, deliver tries again.
 func (s *server) deliver(p courier.Parcel, at time.Time, change tampering) int {
 	s.t.Helper()
 	p.URL = s.url + "/webhooks"

@@ -36,7 +36,7 @@ func event(id string) courier.Parcel {
 	}
 }
 
-// TestTheReceiversOfThePage tries each receiver of docs/webhooks.md against the courier
+// TestTheReceiversOfThePage tries each receiver of docs/webhooks.md against the sender
 // (specification, "Delivery" 4).
 func TestTheReceiversOfThePage(t *testing.T) {
 	t.Parallel()

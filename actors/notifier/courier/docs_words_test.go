@@ -58,7 +58,7 @@ func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfThePageIsWhatIsSent makes the courier send the envelope of docs/webhooks.md, and
+// TestTheExampleOfThePageIsWhatIsSent makes the sender send the envelope of docs/webhooks.md, and
 // compares what arrives byte for byte.
 func TestTheExampleOfThePageIsWhatIsSent(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ const short = 20 * time.Millisecond
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
-// settings are a courier's options and bounds; by default the bounds are too long to matter.
+// settings are a sender's options and bounds; by default the bounds are too long to matter.
 type settings struct {
 	options Options
 	bounds  bounds

@@ -80,7 +80,7 @@ func receiveTLS(t *testing.T, config *tls.Config, answer func(*visit)) *receiver
 
 func (r *receiver) secure() string { return strings.Replace(r.url(), "http:", "https:", 1) }
 
-// openTrusting returns a courier that trusts only this authority.
+// openTrusting returns a sender that trusts only this authority.
 func openTrusting(t *testing.T, a *authority, change ...func(*settings)) *Courier {
 	t.Helper()
 	c := open(t, change...)
