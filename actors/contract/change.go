@@ -83,8 +83,8 @@ var maxReserved = func() money.Amount {
 	return half
 }()
 
-// reserved reserves room for what due dates may book. The room is never given back: there is more
-// of it than money exists.
+// reserved reserves room for what due dates may book. The room is never given back, because there is
+// far more room than money.
 func reserved(org ledger.ID, asset money.Asset, most money.Amount) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: most, Max: maxReserved, Refuse: ledger.OutOfRange}
 }

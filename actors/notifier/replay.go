@@ -83,10 +83,10 @@ func (o *office) again(d *draft, known *Delivery, now ledger.Micros) *Delivery {
 	return next
 }
 
-// ReplayParked makes the parked deliveries of a terminal, or of a partner that is notified without
-// a terminal, due now if their events were booked from from to until, both included (until 0: no
-// upper bound). It returns their number. It uses as many Changes as needed; Keep is called for the
-// last one.
+// ReplayParked makes parked deliveries of a terminal, or of a partner that is notified without a
+// terminal, due now: those whose events were booked no earlier than from and no later than until
+// (0: no upper bound). It returns their number. It uses as many Changes as needed; Keep is called for
+// the last one.
 func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kept Keep[int]) (replayed int, err error) {
 	if until == 0 {
 		until = 1<<63 - 1
