@@ -8,16 +8,15 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// dispatcher runs mailboxes on goroutines that stay: a fresh goroutine a
-// message would grow its stack from nothing each time, which profiled at a
-// tenth of a payment's cost. When the queue is full a mailbox gets a goroutine
-// of its own, and when nobody takes from it for a while all of it does: so
-// actors that wait for a slow disk never hold up another for long.
+// dispatcher runs mailboxes on permanent goroutines: with a new goroutine per message, each would
+// grow its stack from nothing, which in a profile was a tenth of a payment's cost. If the queue is
+// full, a mailbox gets its own goroutine, and if the queue makes no progress for a while, all
+// queued mailboxes do, so actors that wait for a slow disk do not hold up others for long.
 type dispatcher struct {
 	mailboxes chan func()
-	taken     atomic.Uint64 // mailboxes that left the queue
-	waiting   chan struct{} // there is something in the queue
-	closed    atomic.Bool   // nobody takes from the queue any more
+	taken     atomic.Uint64 // mailboxes that have left the queue
+	waiting   chan struct{} // the queue is not empty
+	closed    atomic.Bool   // no goroutine reads the queue any more
 	stop      chan struct{}
 	ended     sync.WaitGroup
 }
@@ -25,9 +24,9 @@ type dispatcher struct {
 var _ actor.Dispatcher = (*dispatcher)(nil)
 
 const (
-	dispatchers = 32                   // goroutines that stay
-	throughput  = 300                  // messages of one mailbox before others have their turn
-	stalled     = 2 * time.Millisecond // without progress: all of them are held up
+	dispatchers = 32                   // permanent goroutines
+	throughput  = 300                  // messages of one mailbox before other mailboxes have their turn
+	stalled     = 2 * time.Millisecond // time without progress after which all permanent goroutines count as held up
 )
 
 func newDispatcher() *dispatcher {
@@ -76,7 +75,7 @@ func (d *dispatcher) Schedule(mailbox func()) {
 // Throughput implements actor.Dispatcher.
 func (d *dispatcher) Throughput() int { return throughput }
 
-// watch empties the queue when nobody else does.
+// watch empties the queue if no permanent goroutine does.
 func (d *dispatcher) watch() {
 	defer d.ended.Done()
 	timer := time.NewTimer(stalled)
@@ -114,8 +113,8 @@ func (d *dispatcher) empty() {
 	}
 }
 
-// close ends the goroutines that stay, once nothing is under way any more. A
-// mailbox that is scheduled later has one of its own.
+// close ends the permanent goroutines; no work may be in progress. A mailbox that is scheduled
+// later runs on its own goroutine.
 func (d *dispatcher) close() {
 	d.closed.Store(true)
 	close(d.stop)

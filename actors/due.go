@@ -12,12 +12,12 @@ import (
 
 const (
 	maxDueBatch = 1_024                  // items taken from the journal at once
-	dueRest     = 5 * time.Millisecond   // the least time between two looks at a real clock
-	dueLook     = 500 * time.Millisecond // the longest
-	crowdedRest = 50 * time.Millisecond  // until there may be room again
+	dueRest     = 5 * time.Millisecond   // shortest time between two looks at a real clock
+	dueLook     = 500 * time.Millisecond // longest time between two looks
+	crowdedRest = 50 * time.Millisecond  // time until a look after one that found the runtime crowded
 )
 
-// tick dispatches due work as a real clock runs.
+// tick dispatches due work while a real clock runs.
 func (rt *Runtime) tick() {
 	defer rt.stopped.Done()
 	timer := time.NewTimer(0)
@@ -33,7 +33,7 @@ func (rt *Runtime) tick() {
 	}
 }
 
-// look takes up what is due and tells when to look again.
+// look dispatches what is due and returns how long to wait for the next look.
 func (rt *Runtime) look(now time.Time) time.Duration {
 	rt.lookAhead(now)
 	rt.runPolls(now)
@@ -55,7 +55,7 @@ func (rt *Runtime) lookAhead(now time.Time) {
 	}
 }
 
-// takeDue wakes a batch of records whose instant has come.
+// takeDue wakes a batch of records whose due time has come.
 func (rt *Runtime) takeDue(now time.Time) int {
 	items := rt.Journal.Due.Take(ledger.MicrosOf(now), maxDueBatch)
 	rt.noteDispatched(items)
@@ -65,7 +65,7 @@ func (rt *Runtime) takeDue(now time.Time) int {
 	return len(items)
 }
 
-// next is the earliest instant at which something is to be done.
+// next returns the earliest time at which a record or a poll is due.
 func (rt *Runtime) next() (time.Time, bool) {
 	var earliest time.Time
 	found := false
@@ -80,20 +80,19 @@ func (rt *Runtime) next() (time.Time, bool) {
 	return earliest, found
 }
 
-// poll is a registered Poll and how it stands.
+// poll is a registered Poll and its state.
 type poll struct {
 	Poll
 	mu      sync.Mutex
 	running bool      // guarded by mu
-	done    time.Time // guarded by mu: the instant that the last run answered for
-	failed  int       // guarded by mu: times in a row
-	rest    time.Time // guarded by mu: real time before which a failed poll rests
-	err     error     // guarded by mu: of the last run
+	done    time.Time // guarded by mu: the time up to which the last run has done everything
+	failed  int       // guarded by mu: consecutive failures
+	rest    time.Time // guarded by mu: real time before which a failed poll does not run
+	err     error     // guarded by mu: error of the last run
 }
 
-// next is when the poll has something to do; never, while it does it. An instant
-// that a run has answered for is not polled again, whatever Next says: it would
-// hold a manual clock for ever.
+// next returns when the poll is due; false while it runs. It ignores times up to done, whatever
+// Next returns, because they would stop a manual clock for ever.
 func (p *poll) next() (time.Time, bool) {
 	p.mu.Lock()
 	idle := !p.running && (p.failed == 0 || !time.Now().Before(p.rest))
@@ -112,7 +111,7 @@ func (p *poll) began() {
 	p.running = true
 }
 
-// ended notes what became of a run that asked for everything up to an instant.
+// ended records the result of a run for everything up to a time.
 func (p *poll) ended(upTo time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,14 +124,14 @@ func (p *poll) ended(upTo time.Time, err error) {
 	p.failed++
 }
 
-// lost is the error of a poll that failed and has not run since.
+// lost returns the error of a poll that failed and has not run since.
 func (p *poll) lost() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// errPanicked is what a poll's run came to that did not come back.
+// errPanicked is the result of a poll's run that panicked.
 var errPanicked = errors.New("it panicked")
 
 func (rt *Runtime) runPolls(now time.Time) {
@@ -171,12 +170,12 @@ func (rt *Runtime) dispatch(item posting.Item) {
 	wake(Due{Key: RecordKey{Org: item.Org, ID: item.Source.ID}, At: item.At})
 }
 
-// errQuitting ends a step of the clock on the way.
+// errQuitting is returned by a step of the clock that the shutdown cuts short.
 var errQuitting error = ledger.Refuse("actors.Advance", ledger.Unavailable, "the service is stopping; the clock stands at the instant that it has reached")
 
-// Advance moves a manual clock, stopping at each due instant on the way in
-// order, and returns when nothing is due any more. Other commands wait. An
-// error after the clock has moved says that a poll failed on the way.
+// Advance moves a manual clock. It stops at each due time on the way, in order, and returns when
+// nothing is due any more. Other commands wait meanwhile. An error after the clock has moved says
+// that a poll has failed.
 func (rt *Runtime) Advance(to time.Time) error {
 	if rt.manual == nil {
 		return ErrRealClock
@@ -192,7 +191,7 @@ func (rt *Runtime) Advance(to time.Time) error {
 	for {
 		rt.work.wait()
 		if rt.quitting.Load() {
-			return errQuitting // what was due here may not be done: the next start finds the clock at this instant
+			return errQuitting // what is due now may not be done: the next start finds the clock at this time
 		}
 		at, ok := rt.next()
 		if !ok || at.After(to) {

@@ -8,7 +8,7 @@ func (rt *Runtime) Crowd(release <-chan struct{}) {
 	}
 }
 
-// Processes is how many processes the library knows.
+// Processes returns how many processes the library has.
 func (rt *Runtime) Processes() (n int) {
 	for _, bucket := range rt.system.ProcessRegistry.LocalPIDs.LocalPIDs {
 		n += bucket.Count()
@@ -16,14 +16,14 @@ func (rt *Runtime) Processes() (n int) {
 	return n
 }
 
-// Kept is the number of actors that stay without work.
+// Kept returns the number of actors that are kept without work.
 func (rt *Runtime) Kept() int64 { return rt.kept.Load() }
 
-// Keep counts so many more actors that stay without work than there are.
+// Keep adds more to the count of actors that are kept without work.
 func (rt *Runtime) Keep(more int64) { rt.kept.Add(more) }
 
-// Sweep asks idle actors to go, as of the instant of real time.
+// Sweep asks idle actors to stop, as of a real time.
 func (r *Registry[K]) Sweep(now time.Time) { r.sweep(now) }
 
-// Reclaim puts back the due work whose time is over when so much has passed.
+// Reclaim returns due work to the journal as if after had passed.
 func (rt *Runtime) Reclaim(after time.Duration) { rt.reclaim(time.Now().Add(after)) }

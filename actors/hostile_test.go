@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// patience is how long a test waits for what happens at once, or never: longer
-// than any machine and disk take.
+// patience is how long a test waits for what happens at once or never. It is longer than any
+// machine or disk takes.
 const patience = 2 * time.Minute
 
 // soon fails the test unless fn returns.
@@ -32,8 +32,8 @@ func soon(t *testing.T, what string, fn func()) {
 	}
 }
 
-// A Change that the journal's own checks refuse panics inside Commit: it was
-// never submitted, so nothing will ever come back for it.
+// The journal's own checks refuse a Change with a panic inside Commit: the Change was never
+// submitted, so no answer will come.
 func TestAChangeThatIsNoneLeavesTheActorAndTheWorkCountWhole(t *testing.T) {
 	s := open(t, time.Hour)
 	reply := make(chan error, 1)
@@ -55,8 +55,8 @@ func TestAChangeThatIsNoneLeavesTheActorAndTheWorkCountWhole(t *testing.T) {
 	})
 }
 
-// Committed panics after its Change is durable; so do Idle and Refuse, which are
-// no messages at all. The library must never see it: it would make another actor.
+// Committed panics after its Change is durable; Idle and Refuse, which handle no message, panic
+// too. The library must never see a panic, because it would start another actor.
 func TestAPanicAnywhereInABehaviourIsOurs(t *testing.T) {
 	s := open(t, 0)
 	reply := make(chan error, 8)
@@ -101,8 +101,7 @@ func TestActorsThatBlockHoldUpNoOther(t *testing.T) {
 	}
 }
 
-// An actor that expects an answer stays, through a panic too, and knows that it
-// expects one.
+// An actor that expects an answer stays, also after a panic, and still expects the answer.
 func TestAnActorThatExpectsAnAnswerIsNotLetGoAndAPanicForgetsNothing(t *testing.T) {
 	s := open(t, 0)
 	var seen atomic.Int64
@@ -129,8 +128,8 @@ func TestAnActorThatExpectsAnAnswerIsNotLetGoAndAPanicForgetsNothing(t *testing.
 	}
 }
 
-// Many senders, short lives, commits in between, and a count that must come out
-// even: whatever is lost or stuck shows as a hang or a difference.
+// Many senders, short-lived actors, commits in between, and a count that must be exact: a lost or
+// stuck message shows as a hang or a difference.
 func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -174,7 +173,7 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	}
 }
 
-// The library has a table of its own, and an actor that has gone leaves it.
+// An actor that has stopped is removed from the library's own table.
 func TestTheLibraryForgetsActorsThatHaveGone(t *testing.T) {
 	s := open(t, 0)
 	before := s.Processes()
@@ -192,12 +191,12 @@ func TestTheLibraryForgetsActorsThatHaveGone(t *testing.T) {
 	})
 }
 
-// Messages of one sender are handled in order: through the mailbox, through the
-// queue behind a Change, and from one life of the actor to the next.
+// Messages of one sender are handled in order: through the mailbox, through the queue during a
+// Change, and across a restart of the actor.
 func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 	for _, keep := range []time.Duration{0, time.Hour} {
 		s := open(t, keep)
-		var order []int // of one actor: only one goroutine at a time
+		var order []int // of one actor, so only one goroutine at a time uses it
 		replies := make(chan error, 5_000)
 		for i := range 5_000 {
 			if i%10 == 0 {
@@ -217,7 +216,7 @@ func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// While a manual clock is stepped, commands wait and never see an instant on the way.
+// While a manual clock is stepped, commands wait and never see a time in between.
 func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
 	s := open(t, 0)
 	reply := make(chan error, 1)
@@ -264,7 +263,7 @@ func TestAnActorIsGoneBeforeItsLastWorkIsDone(t *testing.T) {
 	}
 }
 
-// Whoever only waits for an outcome is not turned away by those who wait too.
+// Observers are not refused because of other observers that wait.
 func TestObserversAreNotBoundedWhileAChangeIsUnderWay(t *testing.T) {
 	s := open(t, 0)
 	s.gate = make(chan struct{})
@@ -292,8 +291,7 @@ func TestObserversAreNotBoundedWhileAChangeIsUnderWay(t *testing.T) {
 	}
 }
 
-// What was due and did not move its record comes again, and not once more when
-// it has.
+// Due work that did not move its record comes again, and not once more after it has.
 func TestDueWorkThatCameToNothingComesAgain(t *testing.T) {
 	const handling = time.Hour // real time, which the test does not wait for
 	s := openAs(t, 0, handling)
@@ -328,8 +326,8 @@ func TestDueWorkThatCameToNothingComesAgain(t *testing.T) {
 	}
 }
 
-// A manual clock is killed in the middle of a step: it shows the instant, and what
-// was due at it has not happened.
+// A process with a manual clock is killed in the middle of a step: the clock shows the time, and
+// what was due then has not been handled.
 func TestAStartTakesUpWhatIsDueAtTheInstantThatAManualClockShows(t *testing.T) {
 	s := open(t, 0)
 	reply := make(chan error, 1)
@@ -361,7 +359,7 @@ func TestAStartTakesUpWhatIsDueAtTheInstantThatAManualClockShows(t *testing.T) {
 	}
 }
 
-// A poll that names one instant for ever is polled for it once.
+// A poll that always returns the same time is run once for it.
 func TestAPollThatIsNeverSatisfiedHoldsTheClockOnce(t *testing.T) {
 	s := open(t, 0)
 	next := actors.New(actors.Options{Clock: s.clock, Journal: s.Journal, Log: s.Log})

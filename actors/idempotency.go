@@ -8,27 +8,27 @@ import (
 	"mizan/posting"
 )
 
-// Key is a caller's Idempotency-Key. The zero value is none.
+// Key is a caller's Idempotency-Key. The zero value means no key.
 type Key struct {
-	Scope string   // whose key it is: KeyOfPartner or KeyOfAdmin
+	Scope string   // the key's owner: KeyOfPartner, KeyOfStaff or KeyOfAdmin
 	Text  string   // as it was sent, at most 255 characters
 	Hash  [32]byte // of the request that it came with: method, path and body
 }
 
-// KeyOfStaff is the scope of the keys of an organization's people.
+// KeyOfStaff is the scope of the keys of an organization's users.
 const KeyOfStaff = "staff"
 
 // KeyOfAdmin is the scope of the administration's keys.
 const KeyOfAdmin = "admin"
 
-// KeyOfPartner is the scope of a partner's keys.
+// KeyOfPartner returns the scope of a partner's keys.
 func KeyOfPartner(number int64) string { return "partner/" + strconv.FormatInt(number, 10) }
 
-// IsZero tells that there is no key.
+// IsZero tells whether there is no key.
 func (k *Key) IsZero() bool { return k.Text == "" }
 
-// Claim takes the key for what the request has made or changed. The extra bytes
-// come back with a replay, at most a few hundred.
+// Claim returns the claim of the key for the record that the request has made or changed. A replay
+// returns the extra bytes, at most a few hundred.
 func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 	owner := make([]byte, 0, len(k.Hash)+1+len(s.ID)+len(extra))
 	owner = append(owner, k.Hash[:]...)
@@ -37,11 +37,11 @@ func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 	return ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: k.ClaimKey(), Owner: append(owner, extra...)}
 }
 
-// ClaimKey is the key of the claim: scope and text.
+// ClaimKey returns the key of the claim: scope and text.
 func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
-// Claimed says what a key was used for, from the claim's owner. The error is
-// Conflict if that was another request.
+// Claimed returns what a key was used for, from the claim's owner. The error is a Conflict if that
+// was another request.
 func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
 	const op = "actors.Key"
 	head := len(k.Hash) + 1 + len(s.ID)
@@ -56,8 +56,8 @@ func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
 	return s, owner[head:], nil
 }
 
-// Find looks whether the key was used already. The error is Conflict if it was
-// used for another request.
+// Find looks up whether the key was used already. The error is a Conflict if it was used for
+// another request.
 func (k *Key) Find(v *posting.View, org ledger.ID) (s ledger.Source, extra []byte, found bool, err error) {
 	owner, found, err := v.Claim(org, ledger.ClaimIdempotency, k.ClaimKey())
 	if err != nil || !found {

@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// keeper is a behaviour whose memory is needed up to an instant.
+// keeper is a behaviour whose memory is needed until a time.
 type keeper struct {
 	until atomic.Int64 // Micros
 	asked atomic.Int64
@@ -50,7 +50,7 @@ func (s *stage) wantCounts(t *testing.T, what string, live, kept int64) {
 	}
 }
 
-// gone waits until actors have gone.
+// gone waits until only left actors are left.
 func (s *stage) gone(t *testing.T, what string, left int64) {
 	t.Helper()
 	soon(t, what, func() {
@@ -117,8 +117,8 @@ func TestAnActorWithAChangeUnderWayHasWork(t *testing.T) {
 	s.wantCounts(t, "after both", 0, 1)
 }
 
-// However many partners have been counted in the last hour, commands are taken
-// and due work is done.
+// However many partners were counted in the last hour, commands are accepted and due work is
+// handled.
 func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
@@ -134,7 +134,7 @@ func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
 		registry.Tell(k, call(nothing))
 	}
 	s.Quiesce()
-	s.wantCounts(t, "at rest", 0, many) // each must stay, so that MaxKept is no bound
+	s.wantCounts(t, "at rest", 0, many) // each must stay, so MaxKept does not apply
 	reply := make(chan error, 1)
 	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatalf("a command: %v", err)
@@ -150,8 +150,8 @@ func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
 	}
 }
 
-// However many actors of a registry that is aside have work, commands of the others
-// are taken and due work is done.
+// However many actors of a registry set Aside have work, other commands are accepted and due work
+// is handled.
 func TestActorsThatAreAsideHoldUpNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
@@ -199,7 +199,7 @@ func TestBeyondTheBoundAnActorThatNeedNotStayGoesAtOnce(t *testing.T) {
 	s.wantCounts(t, "one that must stay", 0, actors.MaxKept+1)
 }
 
-// An actor that has named an instant isn't asked before it, and is let go then.
+// An actor that has named a time is not asked before it, and is stopped then.
 func TestAnActorStaysUntilTheInstantThatItNamed(t *testing.T) {
 	s := open(t, 0)
 	k := new(keeper)
@@ -213,7 +213,7 @@ func TestAnActorStaysUntilTheInstantThatItNamed(t *testing.T) {
 	for range 10 {
 		registry.Sweep(time.Now().Add(time.Hour))
 	}
-	registry.Tell(key(1), call(nothing)) // behind whatever the sweep has sent
+	registry.Tell(key(1), call(nothing)) // queued behind what the sweep has sent
 	s.Quiesce()
 	if n := k.asked.Load(); n != 2 {
 		t.Errorf("asked %d times by two messages", n)
@@ -228,11 +228,11 @@ func TestAnActorStaysUntilTheInstantThatItNamed(t *testing.T) {
 }
 
 func TestAnActorThatNamesNoInstantGoesWhenItHasRested(t *testing.T) {
-	s := open(t, time.Hour) // probes are no keepers
+	s := open(t, time.Hour) // probes are not Keepers
 	s.registry.Tell(key(1), call(nothing))
 	s.Quiesce()
 	registry := s.keepers(time.Nanosecond, new(keeper))
-	registry.Tell(key(2), call(nothing)) // it has rested when it ends
+	registry.Tell(key(2), call(nothing)) // it is kept at rest afterwards
 	s.Quiesce()
 	s.wantCounts(t, "one has rested", 0, 1)
 }

@@ -13,10 +13,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A runtime that is started and stopped leaves no goroutine, whatever it was
-// doing: nothing, work, a job, an actor that is kept, a clock that runs.
+// A runtime that is started and stopped leaves no goroutine, whatever it was doing: nothing, work,
+// a job, keeping an actor, running a clock.
 func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
-	s := open(t, time.Hour) // the store stays open: only the runtimes are looked at
+	s := open(t, time.Hour) // the store stays open: only the runtimes are examined
 	for name, use := range map[string]func(*actors.Runtime, *actors.Registry[actors.RecordKey]){
 		"nothing": func(*actors.Runtime, *actors.Registry[actors.RecordKey]) {},
 		"a kept actor": func(_ *actors.Runtime, r *actors.Registry[actors.RecordKey]) {
@@ -51,8 +51,8 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 	}
 }
 
-// What comes after the end neither hangs nor leaks: the runtime takes no jobs,
-// and an actor that is told something still answers.
+// Calls after the end neither hang nor leak: the runtime accepts no jobs, and an actor that gets a
+// message still answers.
 func TestAStoppedRuntimeRefusesJobsAndHoldsNobodyUp(t *testing.T) {
 	s := open(t, 0)
 	rt := actors.New(actors.Options{Clock: s.clock, Journal: s.Journal, Log: s.Log})

@@ -6,32 +6,32 @@ import (
 	"mizan/posting"
 )
 
-// NotificationBody is a notice as it is sent, without its envelope.
+// NotificationBody is a notification without its envelope.
 type NotificationBody struct {
-	Type string // for posting.Webhook the event's type, "transaction.<status>"; else what it is about, in one word
-	Data []byte // for posting.Webhook the JSON object of its data; else the whole body, a JSON object
+	Type string // for posting.Webhook the event's type, "transaction.<status>"; for other channels the subject in one word
+	Data []byte // for posting.Webhook the JSON object in the envelope's data; for other channels the whole body, a JSON object
 }
 
-// NotificationWriter writes the notifications about one kind of record: the same bytes at each attempt,
-// whatever has happened to the record meanwhile. It appends the Data to dst.
+// NotificationWriter writes the notifications about one kind of record. It must write the same
+// bytes at each attempt, however the record has changed meanwhile. It appends the Data to dst.
 type NotificationWriter interface {
 	WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (NotificationBody, error)
 }
 
-// Address is where a merchant's notices go.
+// Address is where a merchant's notifications are sent.
 type Address struct {
 	URL      string
-	Secret   string // signs; empty: nothing is signed
-	Previous string // signs a second time while secrets rotate
+	Secret   string // key of the signature; empty: no signature
+	Previous string // key of the second signature while secrets rotate
 }
 
 // Addresses says where notifications of a partner's transactions go; actors/directory implements it.
 type Addresses interface {
-	// Told is the destination of webhooks about a transaction of a terminal (the
-	// zero value: of none): the terminal, or the partner's notification-only
-	// terminal of the environment where it has none, if an address is set there or
-	// with the partner; false: no merchant is notified.
+	// Told returns the destination of webhooks about a transaction at a terminal: the terminal or,
+	// for a transaction without one (the zero id), the partner's notification-only terminal of the
+	// environment. It returns false, so that no merchant is notified, unless that terminal or the
+	// partner has an address.
 	Told(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, set bool)
-	// Address is where a destination's webhooks go at the moment; false: nowhere.
+	// Address returns a destination's current address; false if it has none.
 	Address(org, to ledger.ID) (Address, bool)
 }

@@ -1,13 +1,13 @@
 package actors
 
-// Pool runs slow work beside the runtime's own pool, so that one kind of it never
-// waits for another.
+// Pool runs one kind of slow work on its own goroutines, so that it neither delays nor waits for
+// other kinds.
 type Pool struct {
 	rt   *Runtime
 	pool *pool
 }
 
-// NewPool makes a pool of so many goroutines at most. It ends with the runtime.
+// NewPool makes a pool of at most size goroutines. It ends with the runtime.
 func (rt *Runtime) NewPool(size int) *Pool {
 	p := &Pool{rt: rt, pool: newPool(size)}
 	rt.mu.Lock()
@@ -16,6 +16,6 @@ func (rt *Runtime) NewPool(size int) *Pool {
 	return p
 }
 
-// Go runs a job; ErrBusy when too many wait (MaxCalls). It is work under way: a
-// manual clock, and the end, wait for it.
+// Go runs a job; ErrBusy if too many jobs wait (MaxCalls). The job counts as work in progress: a
+// manual clock and Stop wait for it.
 func (p *Pool) Go(job func()) error { return p.rt.runOn(p.pool, job) }

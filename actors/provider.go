@@ -12,20 +12,20 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Operation is what a provider is asked to do with money.
+// Operation is what a provider is asked to do.
 type Operation uint8
 
 // The operations. The zero value is invalid.
 const (
 	Pay      Operation = iota + 1 // money in: charge the payer
 	PayOut                        // money out: pay the recipient
-	Complete                      // go on with a charge whose payer has acted
-	Capture                       // take what is held, or a part of it
+	Complete                      // continue a charge after the payer has acted
+	Capture                       // take held money, or a part of it
 	Void                          // give up a charge that has not settled, or a hold
 	Refund                        // return settled money, or a part of it
 )
 
-// String is the operation as logs and the simulator's log name it.
+// String returns the operation's name in logs and in the simulator's log.
 func (o Operation) String() string {
 	names := [...]string{"invalid", "payment", "payout", "complete", "capture", "void", "refund"}
 	if int(o) < len(names) {
@@ -34,57 +34,57 @@ func (o Operation) String() string {
 	return names[0]
 }
 
-// Call is one submission to a provider. Its intent is durable before it is made.
+// Call is one submission to a provider. Its intent is durable before the call.
 type Call struct {
 	Org       ledger.ID
-	Reference ledger.ID // what the provider knows the charge by: the transaction's id
+	Reference ledger.ID // the provider's reference of the charge: the transaction's id
 	Operation Operation
-	Request   ledger.ID // tells one Complete, Capture, Void or Refund of a charge from another; zero for Pay and PayOut
+	Request   ledger.ID // distinguishes the Complete, Capture, Void and Refund calls of a charge; zero for Pay and PayOut
 	Terminal  *directory.Terminal
 	Amount    money.Amount // what the payer pays, what arrives, what is captured or refunded; zero for Complete and Void
 	Asset     money.Asset  // the asset of Amount
 	Method    string       // the money_storage type
 	Hold      bool         // Pay and PayOut: authorise only; a Capture or a Void follows
 
-	// Card is wiped by the caller when the call is over. For Complete it is what
-	// was kept because the provider asked for it (Outcome.KeepCard): no CVV.
+	// Card is wiped by the caller after the call. For Complete it is the card that was kept because
+	// the provider asked for it (Outcome.KeepCard); it has no CVV.
 	Card *secret.Card
 
-	Token secret.Text // Pay: what an earlier charge at the terminal was answered with (Outcome.Token), in place of a card
+	Token secret.Text // Pay: the token of an earlier charge at the terminal (Outcome.Token), in place of a card
 
-	// ReturnURL, if set, makes the address to which the rail sends the payer who
+	// ReturnURL, if set, makes the address to which the rail sends the payer back after the payer
 	// has acted. For Pay and PayOut; most charges never need it.
 	ReturnURL func() string
 
-	Material []byte // Complete: the JSON object that the payer's side submitted; nil: the payer came back from the rail
+	Material []byte // Complete: the JSON object that the payer's side submitted; nil: the payer has returned from the rail
 	Choice   string // Complete: the receiving institution that was chosen
 	Browser  []byte // Pay: the JSON object browser_data; nil: none was sent
 
-	ChargeState // what is known of the charge that the call is about
+	ChargeState // the stored state of the charge
 }
 
-// Remembered is what the record of a charge has kept for its provider, so that an
-// adapter needs no memory of its own.
+// ChargeState is what the record of a charge keeps for its provider, so that an adapter needs no
+// memory of its own.
 type ChargeState struct {
-	Since    time.Time    // no earlier than this was the charge submitted
-	Charge   money.Amount // what the charge was submitted with
+	Since    time.Time    // the charge was submitted no earlier than this
+	Charge   money.Amount // the amount that the charge was submitted with
 	Meta     []byte       // Outcome.Meta of the last answer that had one; nil: none had
-	Returned money.Amount // Refund: what the refunds before have returned, in all
-	Acting   bool         // what the payer has to do is known: an inquiry need not say it again
+	Returned money.Amount // Refund: total of the earlier refunds
+	Acting   bool         // the payer's action is known, so an inquiry need not return it again
 }
 
-// LogValue implements slog.LogValuer: only what identifies the call.
+// LogValue implements slog.LogValuer: it shows only what identifies the call.
 func (c *Call) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("reference", c.Reference.String()), slog.String("operation", c.Operation.String()))
 }
 
-// Question asks what became of an operation.
+// Question inquires the result of an operation.
 type Question struct {
 	Terminal  *directory.Terminal
 	Reference ledger.ID
-	Operation Operation // Pay or PayOut for the charge itself, whatever was completed since
+	Operation Operation // Pay or PayOut for the charge itself, also after a Complete
 	Request   ledger.ID
-	Amount    money.Amount // what is captured or refunded; zero for a question about the charge itself
+	Amount    money.Amount // what is captured or refunded; zero if the question is about the charge itself
 
 	ChargeState
 }
@@ -92,58 +92,58 @@ type Question struct {
 // Outcome is a provider's answer to a submission or an inquiry.
 type Outcome struct {
 	Verdict payment.Verdict
-	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code: CardDeclined of a refusal, else ProcessingError
+	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
 	RRN     string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: when to inquire; 0: the provider time-out, or never for VerdictAction
-	Status  payment.Status  // for VerdictPending: a status of the rail's own that it passes through; empty: charging, or refunding
+	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: when to inquire; 0: after the provider time-out, or never for VerdictAction
+	Status  payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
 	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 
-	// Down says that the provider could not be reached or did not answer: it
-	// counts against the terminal's circuit.
+	// Down says that the provider could not be reached or did not answer. It counts as a failure
+	// for the terminal's circuit breaker.
 	Down bool
 
-	// Token, for VerdictCharged, charges the same card again without its number. It
-	// is as secret as that, and at most MaxToken bytes.
+	// Token, for VerdictCharged, charges the same card again without its number. It is as secret as
+	// the number, and at most MaxToken bytes long.
 	Token secret.Text
 
-	Action   *payment.Action // for VerdictAction; nil in an inquiry's answer: as it was
+	Action   *payment.Action // for VerdictAction; nil in the answer to an inquiry: unchanged
 	KeepCard bool            // for VerdictAction: Complete needs the card again
 }
 
 // MaxToken bounds a provider's token, in bytes. A longer one is not kept.
 const MaxToken = 512
 
-// Report is what a rail says of a charge without being asked.
+// Report is a rail's message about a charge that was not inquired.
 type Report struct {
 	Org       ledger.ID
 	Reference ledger.ID
 	Terminal  ledger.ID
 	At        time.Time
 	What      Reported
-	Failure   payment.Failure // without a code: ProcessingError of what is Corrected; of what is TakenBack only its Detail counts
+	Failure   payment.Failure // without a code: ProcessingError for Corrected; for TakenBack only its Detail is used
 }
 
-// Reported is what a report is about. The zero value is invalid.
+// Reported is the kind of a report. The zero value is invalid.
 type Reported uint8
 
-// What rails report.
+// The kinds of reports.
 const (
 	TakenBack Reported = iota + 1 // settled money was returned
-	Corrected                     // a charge that was refused had failed in truth
-	Settled                       // money has moved after all, for a charge that was given up
+	Corrected                     // a charge that was refused had in fact failed
+	Settled                       // a charge that was given up has moved money after all
 )
 
-// Provider is an adapter to one payment provider. Its methods are called from
-// a bounded pool, never from an actor's goroutine, and may block until ctx ends.
+// Provider is an adapter to one payment provider. Its methods run on a bounded pool, never on an
+// actor's goroutine, and may block until ctx ends.
 type Provider interface {
-	// Name is what a terminal's provider field says.
+	// Name returns the adapter's value of a terminal's provider field.
 	Name() string
 	// Accepts tells whether the adapter can serve a money_storage type.
 	Accepts(operation Operation, method string) bool
-	// Submit makes the call. A call with the same Terminal, Reference, Operation
-	// and Request as an earlier one is that call again: it moves nothing twice.
+	// Submit makes the call. A call with the same Terminal, Reference, Operation and Request as an
+	// earlier one repeats it and moves no money twice.
 	Submit(ctx context.Context, call *Call) Outcome
-	// Inquire asks what became of an operation.
+	// Inquire asks for the result of an operation.
 	Inquire(ctx context.Context, q *Question) Outcome
 	// Reports lists what the rail reported in (since, until], oldest first.
 	Reports(ctx context.Context, since, until time.Time) ([]Report, error)

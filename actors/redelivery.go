@@ -8,21 +8,22 @@ import (
 	"mizan/posting"
 )
 
-// A failure of our own is tried again by real time: the record's own instants say nothing about it.
+// Times of repetition after a failure of our own, in real time, because the due times of records
+// say nothing about it.
 const (
 	handlingTime = 30 * time.Second
 	firstRepeat  = time.Second
 	lastRepeat   = time.Minute
 )
 
-// dispatchedWork is due work that was handed out. The journal hands it out once: if it is lost (by a
-// panic, a terminal without a provider, a full pool), its record would wait for ever.
+// dispatchedWork is due work that was handed out. The journal hands it out once: if it were lost
+// (to a panic, a terminal without a provider, a full pool), its record would wait for ever.
 type dispatchedWork struct {
 	item  posting.Item
 	until time.Time
 }
 
-// noteDispatched notes that due work was handed out.
+// noteDispatched records due work that was handed out.
 func (rt *Runtime) noteDispatched(items []posting.Item) {
 	if len(items) == 0 {
 		return
@@ -35,8 +36,8 @@ func (rt *Runtime) noteDispatched(items []posting.Item) {
 	}
 }
 
-// reclaim puts back the due work that was handed out long ago. The journal drops what its record no
-// longer wants.
+// reclaim returns due work that was handed out too long ago to the journal. The journal drops it if
+// its record no longer wants it.
 func (rt *Runtime) reclaim(now time.Time) {
 	rt.mu.Lock()
 	n := 0
@@ -53,29 +54,27 @@ func (rt *Runtime) reclaim(now time.Time) {
 	}
 }
 
-// Postpone puts due work back that could not be begun. It comes again when there
-// is room.
+// Postpone returns due work that could not be begun. It is handed out again when there is room.
 func (rt *Runtime) Postpone(kind ledger.Kind, d Due) {
 	rt.Journal.Due.Return(posting.Item{At: d.At, Org: d.Key.Org, Source: ledger.Source{Kind: kind, ID: d.Key.ID}})
 }
 
-// repeat is something to do again.
+// repeat is a function to call again.
 type repeat struct {
 	at time.Time
 	fn func()
 }
 
-// later has fn called once, after a while.
+// later schedules one call of fn after a duration.
 func (rt *Runtime) later(after time.Duration, fn func()) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	rt.repeats = append(rt.repeats, repeat{time.Now().Add(after), fn})
 }
 
-// Later has fn called once, by real time, as long from now as what has failed so many
-// times before rests: a second, then twice as long each time, up to a minute. It is no
-// work under way: nobody waits for it, and with the runtime's end it is forgotten. fn
-// must not block.
+// Later schedules one call of fn, by real time, after the wait that follows the given number of
+// failures: a second, then twice as long each time, up to a minute. It does not count as work in
+// progress: no call waits for it, and the end of the runtime drops it. fn must not block.
 func (rt *Runtime) Later(times int, fn func()) { rt.later(repeatAfter(times), fn) }
 
 func (rt *Runtime) repeat(now time.Time) {
@@ -94,8 +93,7 @@ func (rt *Runtime) repeat(now time.Time) {
 	}
 }
 
-// repeatAfter is how long to wait before something is done again that has
-// failed so many times before.
+// repeatAfter returns the wait before the next try of something that has failed times times before.
 func repeatAfter(times int) time.Duration {
 	const doublings = 6 // 64 s: beyond lastRepeat
 	return min(firstRepeat<<min(times, doublings), lastRepeat)

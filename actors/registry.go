@@ -14,34 +14,33 @@ import (
 
 // Behaviour is what an actor does.
 type Behaviour interface {
-	// Receive handles one message. It is never called while a Change of this
-	// actor is being made durable.
+	// Receive handles one message. It is never called while a Change of this actor is being made
+	// durable.
 	Receive(c *Context, message any)
-	// Committed takes the writer's receipt for the Change given to Context.Commit.
+	// Committed handles the writer's receipt for the Change given to Context.Commit.
 	Committed(c *Context, change *posting.Change, receipt posting.Receipt)
-	// Idle tells that nothing is outstanding but what Context.Expect announced:
-	// the actor may be let go.
+	// Idle tells whether nothing is outstanding except what Context.Expect announced, so that the
+	// actor may stop.
 	Idle() bool
-	// Failed is called after a panic in one of the others: answer whoever waits.
-	// The behaviour is not used again; a message that nothing else brings again
-	// should be Lasting.
+	// Failed is called after a panic in one of the other methods; it must answer waiting callers.
+	// The behaviour is not used again. A message that no sender repeats should be Lasting.
 	Failed(c *Context)
 }
 
-// Keeper is a Behaviour whose memory is needed for a while with nothing
-// outstanding: its actor is not let go before the instant, by the Runtime's clock.
-// It is asked after each message, and only in registries that keep idle actors.
+// Keeper is a Behaviour whose memory is needed for some time even with nothing outstanding: its
+// actor is not stopped before the returned time, by the Runtime's clock. The registry calls
+// KeepUntil after each message, and only if it keeps idle actors.
 type Keeper interface{ KeepUntil() ledger.Micros }
 
 // Refusable is a message whose sender waits for an answer.
 type Refusable interface{ Refuse(err error) }
 
-// Registry knows the actors of one kind and makes them when needed.
+// Registry holds the actors of one kind and starts them when needed.
 type Registry[K comparable] struct {
 	rt      *Runtime
 	name    string
-	keep    time.Duration // how long an idle actor stays where there is room; 0: not at all
-	live    *atomic.Int64 // where its actors with work are counted
+	keep    time.Duration // how long an idle actor is kept if there is room; 0: not at all
+	live    *atomic.Int64 // counter of its actors with work
 	produce func(K) Behaviour
 	seed    maphash.Seed
 	shards  [64]shard[K]
@@ -51,25 +50,24 @@ type shard[K comparable] struct {
 	mu    sync.Mutex
 	cells map[K]*cell // guarded by mu
 
-	// The library makes an actor inside Spawn, from properties that cost as much
-	// to build as the actor. So a shard builds them once, and its producer reads
-	// the key that is being activated here, under the shard's lock.
+	// The library makes an actor inside Spawn, from properties that cost as much to build as the
+	// actor. So a shard builds them once, and its producer reads from activating, under the shard's
+	// lock, the key of the actor that is being started.
 	props      *actor.Props
 	activating K
 }
 
-// cell is an actor as the registry sees it. All fields are guarded by the shard's
-// lock.
+// cell is an actor in the registry. All fields are guarded by the shard's lock.
 type cell struct {
 	pid   *actor.PID
-	sent  uint64 // messages sent to it in all
+	sent  uint64 // total number of messages sent to it
 	used  time.Time
-	until ledger.Micros // while it rests: it is kept at least so long, by the Runtime's clock
-	rests bool          // it has no work, and is only kept
+	until ledger.Micros // while rests is set: time until which it must be kept, by the Runtime's clock
+	rests bool          // it has no work and is only kept in memory
 }
 
-// NewRegistry makes a registry. Idle actors stay for keep, then go; beyond MaxKept
-// in all registries they go at once.
+// NewRegistry makes a registry. Idle actors are kept for keep; beyond MaxKept in all registries
+// together they stop at once.
 func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, produce func(K) Behaviour) *Registry[K] {
 	r := &Registry[K]{rt: rt, name: name, keep: keep, live: &rt.live, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
@@ -87,15 +85,15 @@ func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, pro
 	return r
 }
 
-// Aside has the registry's actors count towards no bound: however many of them have
-// work, no command is refused and no due work waits for that. It is called before the
-// first message; whoever sends bounds what they keep. It returns the registry.
+// Aside excludes the registry's actors from the bounds: however many of them have work, no command
+// is refused and no due work is delayed because of them. Their senders must bound what the actors
+// keep. Call Aside before the first message. It returns the registry.
 func (r *Registry[K]) Aside() *Registry[K] {
 	r.live = &r.rt.aside
 	return r
 }
 
-// Command sends a message from outside; ErrBusy when too many actors have work.
+// Command sends a message from outside; ErrBusy if too many actors have work.
 func (r *Registry[K]) Command(key K, m Refusable) error {
 	if r.rt.live.Load() >= MaxLive {
 		return ErrBusy
@@ -104,7 +102,7 @@ func (r *Registry[K]) Command(key K, m Refusable) error {
 	return nil
 }
 
-// Tell sends an outcome or due work: it is never refused.
+// Tell sends an outcome or due work. It is never refused.
 func (r *Registry[K]) Tell(key K, m any) {
 	r.rt.work.add()
 	s := r.shard(key)
@@ -133,8 +131,8 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// retire is called by an actor that has nothing outstanding. If it has handled
-// everything that was sent to it, it is let go, or rests where it is to be kept.
+// retire is called by an actor that has nothing outstanding. If the actor has handled every message
+// sent to it, it is removed, or kept at rest.
 func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone bool) {
 	s := r.shard(key)
 	s.mu.Lock()
@@ -160,7 +158,7 @@ func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone b
 	return true
 }
 
-// keeps tells whether an actor without work stays.
+// keeps tells whether an actor without work is kept.
 func (r *Registry[K]) keeps(c *cell, until ledger.Micros) bool {
 	if r.keep == 0 {
 		return false
@@ -171,8 +169,8 @@ func (r *Registry[K]) keeps(c *cell, until ledger.Micros) bool {
 	return until > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < until
 }
 
-// sweep asks actors that have been idle for long whether they may go, but for
-// those that have named an earliest instant for it.
+// sweep asks actors that have been idle for too long whether they may stop, except those that must
+// be kept until a later time.
 func (r *Registry[K]) sweep(now time.Time) {
 	business := ledger.MicrosOf(r.rt.Clock.Now())
 	for i := range r.shards {
@@ -187,5 +185,5 @@ func (r *Registry[K]) sweep(now time.Time) {
 	}
 }
 
-// sweepTick asks an actor whether it may go; it is not counted.
+// sweepTick asks an actor whether it may stop; it is not counted as a message.
 type sweepTick struct{}

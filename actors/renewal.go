@@ -7,31 +7,31 @@ import (
 	"mizan/ledger/money"
 )
 
-// Renewal is a payment that a subscription begins: with the stored credential of
-// the initial payment, at its terminal. Its intent is durable before.
+// Renewal is a payment that a subscription starts, with the stored credential of the initial
+// payment and at its terminal. Its intent is durable before it starts.
 type Renewal struct {
 	Org          ledger.ID
-	ID           ledger.ID // the transaction that it is to be: random, and chosen with the intent
+	ID           ledger.ID // the id of its future transaction: random, and chosen with the intent
 	Subscription ledger.ID
-	Number       uint64 // of the subscription's renewals, from 1
+	Number       uint64 // number of the renewal in its subscription, from 1
 	Initial      ledger.ID
 	Amount       money.Amount
 	Meta         []byte // merchant_meta, a JSON object
 }
 
-// Key names the renewal for ever: a claim on it goes with its transaction, so that
-// there is one, however often it is begun. It is no partner's txid, which a partner
-// could send first, and of a scope that no request's Idempotency-Key can have.
+// Key returns the renewal's idempotency key. Its transaction claims the key, so that there is one
+// transaction however often the renewal is started. It is not a partner's txid, which a partner
+// could use first, and its scope cannot belong to a request's Idempotency-Key.
 func (r *Renewal) Key() Key {
 	return Key{Scope: "subscription/" + r.Subscription.String(), Text: strconv.FormatUint(r.Number, 10)}
 }
 
-// Charge is how the transaction of a renewal stands. The zero value: there is none.
+// Charge is the state of a renewal's transaction. The zero value means that there is none.
 type Charge uint8
 
-// How it stands.
+// The states.
 const (
-	ChargeUnderWay Charge = iota + 1 // nobody knows yet how it ends
+	ChargeUnderWay Charge = iota + 1 // its end is not known yet
 	ChargePaid                       // it has settled
 	ChargeUnpaid                     // it has moved no money
 )

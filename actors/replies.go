@@ -8,32 +8,31 @@ import (
 	"mizan/posting"
 )
 
-// Sealer keeps what must be neither read nor changed where it is stored;
-// *secret.Keyring is one. A text opens with the context that it was sealed with only.
+// Sealer seals what must be neither read nor changed where it is stored; *secret.Keyring implements
+// it. A ciphertext opens only with the context that it was sealed with.
 type Sealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
 }
 
-// Form says whose words a reply is in. It is stored: none ever changes.
+// Form is the kind of service that wrote a reply. It is stored: values never change.
 type Form byte
 
 // The forms of replies.
 const (
-	PaymentReply      Form = 1 // how a transaction stood, in a record of its own
-	ContractReply     Form = 2 // how a contract stood, in a record of its own
-	SubscriptionReply Form = 3 // how a subscription stood, in the key's claim
+	PaymentReply      Form = 1 // a transaction's state, in a record of its own
+	ContractReply     Form = 2 // a contract's state, in a record of its own
+	SubscriptionReply Form = 3 // a subscription's state, in the key's claim
 )
 
-// ErrReply says that what a request was answered with is stored, and nobody can vouch
-// for it.
+// ErrReply says that a reply is stored but is damaged or does not open.
 var ErrReply = errors.New("the stored reply can't be read")
 
 var errNoReply = errors.New("it is no reply of this form")
 
-// SealReply is what is stored of what a request with a key was answered with: the form,
-// and the plaintext sealed for the one place that it is of: its form, organization and
-// id, which is the key's (ReplyID of its service). The error is the sealer's.
+// SealReply returns the stored form of the reply to a request with a key: the form, and the
+// plaintext sealed for its form, organization and id. The id is the key's (ReplyID of its service).
+// The error is the sealer's.
 func SealReply(s Sealer, f Form, org, id ledger.ID, plaintext []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
@@ -45,8 +44,8 @@ func SealReply(s Sealer, f Form, org, id ledger.ID, plaintext []byte) ([]byte, e
 	return append([]byte{byte(f)}, sealed...), nil
 }
 
-// OpenReply is the plaintext of what SealReply made for the same place. The error is the
-// sealer's, or says that the bytes are of another form.
+// OpenReply returns the plaintext that SealReply sealed for the same form, organization and id. The
+// error is the sealer's, or says that the bytes have another form.
 func OpenReply(s Sealer, f Form, org, id ledger.ID, stored []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
@@ -59,19 +58,19 @@ func OpenReply(s Sealer, f Form, org, id ledger.ID, stored []byte) ([]byte, erro
 
 var errNoSealer = errors.New("there are no keys for replies")
 
-// Has tells whether what is stored says that it is a reply of the form.
+// Has tells whether the stored bytes begin with this form.
 func (f Form) Has(stored []byte) bool { return len(stored) > 0 && stored[0] == byte(f) }
 
-// replyContext binds a reply to the key that it answers. The words keep replies apart
-// from whatever else is sealed for an organization and an id.
+// replyContext binds a reply to the key that it answers. The prefix distinguishes replies from
+// other ciphertexts of an organization and an id.
 func replyContext(f Form, org, id ledger.ID) []byte {
 	const words = "reply "
 	context := append(make([]byte, 0, len(words)+1+2*len(id)), words...)
 	return append(append(append(context, byte(f)), org[:]...), id[:]...)
 }
 
-// ReplyRecord is the record that keeps a reply; false: there is none. The error is
-// ErrReply for one whose row is damaged, and else the store's.
+// ReplyRecord returns the record that stores a reply; false if there is none. The error is ErrReply
+// if the row is damaged, else the store's.
 func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.Record, bool, error) {
 	r, found, err := v.Record(org, reply)
 	if posting.IsDamage(err) {
@@ -80,9 +79,9 @@ func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.R
 	return r, found, err
 }
 
-// EventBehindWhich is the event directly before a reply's own, which is the last one of
-// what the reply is about, and so has the times that it shows; last is the seq that the
-// reply's row names. False: that is not the reply's own event, or the first one.
+// EventBehindWhich returns the event directly before a reply's own. It is the last event of what
+// the reply is about, so it has the times that the reply shows. last is the seq in the reply's row.
+// The result is false if the event at last is not the reply's own, or is the first one.
 func EventBehindWhich(v *posting.View, org ledger.ID, reply ledger.Source, last uint64) (ledger.Event, bool, error) {
 	own, _, found, err := v.Event(org, last)
 	if err != nil || !found || own.Source != reply {
@@ -92,8 +91,7 @@ func EventBehindWhich(v *posting.View, org ledger.ID, reply ledger.Source, last 
 	return then, found, err
 }
 
-// SealReply is the function of that name, with the runtime's sealer. An error is a
-// *ledger.Refusal.
+// SealReply calls the function SealReply with the runtime's sealer. The error is a *ledger.Refusal.
 func (rt *Runtime) SealReply(f Form, org, id ledger.ID, plaintext []byte) ([]byte, error) {
 	stored, err := SealReply(rt.sealer, f, org, id, plaintext)
 	if err != nil {
@@ -102,8 +100,7 @@ func (rt *Runtime) SealReply(f Form, org, id ledger.ID, plaintext []byte) ([]byt
 	return stored, nil
 }
 
-// OpenReply is the function of that name, with the runtime's sealer. The error is
-// ErrReply.
+// OpenReply calls the function OpenReply with the runtime's sealer. The error is ErrReply.
 func (rt *Runtime) OpenReply(f Form, org, id ledger.ID, stored []byte) ([]byte, error) {
 	plaintext, err := OpenReply(rt.sealer, f, org, id, stored)
 	if err != nil {
@@ -112,22 +109,21 @@ func (rt *Runtime) OpenReply(f Form, org, id ledger.ID, stored []byte) ([]byte, 
 	return plaintext, nil
 }
 
-// ReplyUnreadable raises the alarm: what a key's request was answered with is there, and
-// nobody can vouch for it. It was changed, or the key that it was sealed with is not in
-// the keyring. It must not be shown; the caller is answered by what the records say.
+// ReplyUnreadable raises an alarm: a reply is stored but was changed, or the key that it was sealed
+// with is not in the keyring. The reply must not be shown; the caller answers from the records
+// instead.
 func (rt *Runtime) ReplyUnreadable(org, id ledger.ID, why error) {
 	rt.unreadable.Add(1)
 	rt.Log.Error("a stored reply to an idempotency key does not open, and is not repeated: run mizan audit verify, and look whether the keyring is whole",
 		"organization", org.String(), "reply", id.String(), "error", why)
 }
 
-// ReplyLost refuses to repeat a request whose answer can't be read, where nothing else can
-// stand for it. It is no fault that passes by itself, so a program must not be asked to try
-// again.
+// ReplyLost returns the refusal to repeat a request whose reply cannot be read, if no other reply
+// can replace it. The fault does not pass by itself, so a client must not be asked to try again.
 func ReplyLost(op string) error {
 	return ledger.Refuse(op, ledger.Conflict,
 		"the request with this idempotency key was carried out, and its answer can no longer be read: look at what it made before you send it with another key")
 }
 
-// RepliesUnreadable counts the alarms since the start.
+// RepliesUnreadable returns the number of ReplyUnreadable alarms since the start.
 func (rt *Runtime) RepliesUnreadable() uint64 { return rt.unreadable.Load() }

@@ -19,32 +19,32 @@ import (
 
 // Bounds of the runtime.
 const (
-	MaxLive    = 131_072 // actors with work, in all registries that are not aside; commands beyond are refused
-	MaxKept    = 131_072 // actors without work, in all registries; beyond only those stay that must (Keeper)
+	MaxLive    = 131_072 // actors with work, in all registries that are not Aside; commands beyond are refused
+	MaxKept    = 131_072 // actors without work, in all registries; beyond it only those that must be kept (Keeper) stay
 	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
 	MaxCalls   = 131_072 // jobs that wait for the pool
-	poolSize   = 1024    // jobs of the pool at once: rails take seconds
+	poolSize   = 1024    // concurrent jobs of the pool: calls of rails take seconds
 )
 
 // ErrBusy refuses a command because a bound is reached: try again later.
 var ErrBusy error = ledger.Refuse("actors.Command", ledger.Unavailable, "too much is under way")
 
-// Options start a Runtime.
+// Options configure a Runtime.
 type Options struct {
 	Clock   clock.Clock
 	Journal *posting.Journal
 	Log     *slog.Logger
-	Sealer  Sealer // of what requests with keys are answered with; nil: none may come with a key
+	Sealer  Sealer // seals cached replies; nil: no request may have an idempotency key
 
-	// Persist makes a manual clock's next instant durable before it is shown.
+	// Persist makes a manual clock's next time durable before the clock shows it.
 	Persist func(time.Time) error
 
-	// Handling is how long due work may take, in real time, to move its record
-	// before it is handed out again; 0: half a minute.
+	// Handling is how long due work may take, in real time, to move its record before it is handed
+	// out again; 0: half a minute.
 	Handling time.Duration
 }
 
-// Runtime is what actors run in.
+// Runtime runs actors.
 type Runtime struct {
 	Clock   clock.Clock
 	Journal *posting.Journal
@@ -56,9 +56,9 @@ type Runtime struct {
 	work    work
 	pool    *pool
 	actors  *dispatcher
-	live    atomic.Int64 // actors with work, but for those aside
-	aside   atomic.Int64 // those of registries that count towards no bound
-	kept    atomic.Int64 // actors without
+	live    atomic.Int64 // actors with work in registries that are not Aside
+	aside   atomic.Int64 // actors with work in registries that are Aside
+	kept    atomic.Int64 // actors without work
 
 	unreadable atomic.Uint64 // replies that did not open
 
@@ -70,17 +70,17 @@ type Runtime struct {
 
 	quitting atomic.Bool
 
-	wakers   map[ledger.Kind]func(Due) // written before Start only
-	polls    []*poll                   // written before Start only
+	wakers   map[ledger.Kind]func(Due) // written only before Start
+	polls    []*poll                   // written only before Start
 	handling time.Duration
 	stop     chan struct{}
 	stopped  sync.WaitGroup
 
 	mu         sync.Mutex
 	sweeps     []func(now time.Time) // guarded by mu
-	dispatched []dispatchedWork      // guarded by mu: due work handed out, oldest first
+	dispatched []dispatchedWork      // guarded by mu: due work that was handed out, oldest first
 	repeats    []repeat              // guarded by mu
-	pools      []*pool               // guarded by mu: beside pool
+	pools      []*pool               // guarded by mu: pools made by NewPool
 }
 
 // RecordKey addresses a record's actor.
@@ -89,25 +89,25 @@ type RecordKey struct {
 	ID  ledger.ID
 }
 
-// Due wakes a record at the instant that it asked for.
+// Due wakes a record at the time that the record has set.
 type Due struct {
 	Key RecordKey
 	At  ledger.Micros
 }
 
-// Poll asks something again and again without a durable timer: what it looks
-// for is still there after a restart. Run is called from the pool, or if it is
-// Quick by the clock, one at a time; after an error it rests, whatever Next says.
+// Poll is a repeated task without a durable timer: what it looks for is still there after a
+// restart. Run is called on the pool or, if Quick, by the clock's loop, one call at a time; after
+// an error it waits, whatever Next returns.
 type Poll struct {
-	Next func() (time.Time, bool) // when there is something to do
+	Next func() (time.Time, bool) // when it is due
 	Run  func(now time.Time) error
 
-	// Quick says that Run only sends messages: the clock calls it itself, and it
-	// does not wait for the pool.
+	// Quick says that Run only sends messages, so that the clock's loop calls it directly instead
+	// of waiting for the pool.
 	Quick bool
 }
 
-// New makes a runtime. Register registries, wakers and polls, then Start it.
+// New makes a runtime. Register registries, wakers and polls, then call Start.
 func New(o Options) *Runtime {
 	quiet := slog.New(slog.DiscardHandler)
 	manual, _ := o.Clock.(*clock.Manual)
@@ -121,7 +121,7 @@ func New(o Options) *Runtime {
 	return &Runtime{
 		Clock: o.Clock, Journal: o.Journal, Log: o.Log, persist: o.Persist, sealer: o.Sealer, manual: manual, handling: o.Handling,
 		context: ctx, cancel: cancel,
-		// The library's loggers print whole messages; nothing of it is logged.
+		// The library's loggers print whole messages, so its log is discarded.
 		system: actor.NewActorSystemWithConfig(actor.Configure(
 			actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }),
 			actor.WithDeadLetterRequestLogging(false),
@@ -133,15 +133,15 @@ func New(o Options) *Runtime {
 	}
 }
 
-// Wake registers who handles due work of a kind of record.
+// Wake registers the handler of due work of a kind of record.
 func (rt *Runtime) Wake(kind ledger.Kind, fn func(Due)) { rt.wakers[kind] = fn }
 
 // Poll registers a poll.
 func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 
-// Start takes up what is due and keeps doing so as time passes. What resume
-// accepts is woken at once, whatever its time: intents whose outcome is unknown.
-// More of them than the pool has room for wait for their own instants.
+// Start dispatches what is due and continues to do so as time passes. It dispatches items that
+// resume accepts at once, whatever their due time: intents whose outcome is unknown. If the pool
+// has no room for all of them, the rest wait for their due times.
 func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
 		if rt.crowded() {
@@ -156,7 +156,7 @@ func (rt *Runtime) Start(resume func(posting.Item) bool) {
 		go rt.tick()
 		return
 	}
-	// A kill in the middle of a step leaves behind what is due at the instant shown.
+	// A kill during a step of the clock leaves work that is due at the time shown.
 	now := rt.Clock.Now()
 	rt.lookAhead(now)
 	rt.runPolls(now)
@@ -173,7 +173,7 @@ func (rt *Runtime) Enter() (leave func()) {
 	return rt.gate.RUnlock
 }
 
-// Go runs a job on the pool; ErrBusy when too many wait.
+// Go runs a job on the pool; ErrBusy if too many jobs wait.
 func (rt *Runtime) Go(job func()) error { return rt.runOn(rt.pool, job) }
 
 func (rt *Runtime) runOn(p *pool, job func()) error {
@@ -191,39 +191,39 @@ func (rt *Runtime) run(job func()) {
 	job()
 }
 
-// Calling is how many jobs of the pool are under way now: calls at rails, mostly.
+// Calling returns how many jobs of the pool are running: mostly calls of rails.
 func (rt *Runtime) Calling() int { return int(rt.pool.busy.Load()) }
 
-// crowded tells that there is enough to do: what is due can wait.
+// crowded tells whether so much work is waiting that due work must wait.
 func (rt *Runtime) crowded() bool {
 	return rt.pool.waiting() > MaxCalls/2 || rt.live.Load() > MaxLive/2
 }
 
-// Context ends when the runtime stops: what slow work waits under.
+// Context returns the context of slow work, which ends when the runtime stops.
 func (rt *Runtime) Context() context.Context { return rt.context }
 
-// Recovered logs a recovered panic without its value, which may hold anything.
+// Recovered logs a recovered panic without its value, which may contain secrets.
 func (rt *Runtime) Recovered(where string, fault any) {
 	if fault != nil {
 		rt.Log.Error("a panic was recovered", "where", where, "panic", fmt.Sprintf("%T", fault), "stack", string(debug.Stack()))
 	}
 }
 
-// Live is the number of actors that have work: messages, a Change under way, or
-// something else that is outstanding.
+// Live returns the number of actors that have work: messages, a Change in progress, or something
+// else outstanding.
 func (rt *Runtime) Live() int64 { return rt.live.Load() + rt.aside.Load() }
 
-// Outstanding is the number of units of work under way.
+// Outstanding returns the number of units of work in progress.
 func (rt *Runtime) Outstanding() int64 { return rt.work.n.Load() }
 
-// Quiesce waits until nothing is under way: what is due later stays due.
+// Quiesce waits until no work is in progress. What is due later stays due.
 func (rt *Runtime) Quiesce() { rt.work.wait() }
 
-// Quit says that the end is near: a step of a manual clock ends where it is.
+// Quit announces the shutdown: a step of a manual clock stops where it is.
 func (rt *Runtime) Quit() { rt.quitting.Store(true) }
 
-// Stop ends the clocks, waits for what is under way, and ends the actors.
-// Commands must have ended before.
+// Stop ends the clocks, waits for the work in progress, and ends the actors. Commands must have
+// ended before.
 func (rt *Runtime) Stop() {
 	close(rt.stop)
 	rt.stopped.Wait()
@@ -243,7 +243,7 @@ func (rt *Runtime) Stop() {
 // ErrRealClock refuses to step a clock that runs by itself.
 var ErrRealClock = errors.New("the clock is real")
 
-// sweep looks after what is ours to repeat or to let go, in real time.
+// sweep runs in real time: it returns due work, runs repeats and stops idle actors.
 func (rt *Runtime) sweep() {
 	defer rt.stopped.Done()
 	ticker := time.NewTicker(min(time.Second, rt.handling))

@@ -34,7 +34,7 @@ type stage struct {
 	made     atomic.Int64
 	gate     chan struct{} // if set, groups wait here
 	seen     chan string
-	ignore   atomic.Bool // due work comes to nothing
+	ignore   atomic.Bool // due work has no effect
 }
 
 func open(t *testing.T, keep time.Duration) *stage { return openAs(t, keep, 0) }
@@ -77,13 +77,13 @@ func (g gated) Apply(group *store.Group) error {
 	return g.Log.Apply(group)
 }
 
-// probe counts, writes, panics as it is told.
+// probe counts, writes and panics on command.
 type probe struct {
 	stage   *stage
 	key     actors.RecordKey
 	version uint64
 	reply   chan error
-	where   string // it panics
+	where   string // where it panics
 }
 
 type (
@@ -164,8 +164,8 @@ func (p *probe) Failed(*actors.Context) {
 
 func key(n byte) actors.RecordKey { return actors.RecordKey{Org: org, ID: uuid.UUID{n}} }
 
-// Each round wakes actors that the one before has let go, and within a round
-// they go whenever their mailboxes run dry.
+// Each round starts actors that the previous round has stopped, and within a round actors stop
+// whenever their mailboxes are empty.
 func TestNoMessageIsLostWhileActorsComeAndGo(t *testing.T) {
 	s := open(t, 0)
 	var handled atomic.Int64

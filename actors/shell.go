@@ -10,9 +10,9 @@ import (
 	"mizan/posting"
 )
 
-// shell is the library's side of an actor: it queues, counts, recovers and
-// stops, so that a Behaviour only decides. Whatever it calls of a Behaviour may
-// panic, and none of that reaches the library, which would make another actor.
+// shell is the library's side of an actor: it queues, counts, recovers and stops, so a Behaviour
+// only decides. Any method of a Behaviour may panic; the shell recovers it, because the library
+// would start another actor.
 type shell[K comparable] struct {
 	registry  *Registry[K]
 	key       K
@@ -26,38 +26,38 @@ type shell[K comparable] struct {
 type Context struct {
 	Runtime  *Runtime
 	self     *actor.PID
-	change   *posting.Change // being made durable
-	orphan   bool            // the behaviour that submitted it is gone
+	change   *posting.Change // the Change that is being made durable
+	orphan   bool            // the behaviour that submitted it was replaced
 	expected int             // Expected messages still to come
 }
 
 // Expected is a message that Context.Expect announced.
 type Expected interface{ Expected() }
 
-// Observer is a Refusable that only waits for what others do. The queue of an
-// actor has room for all of them: they are as many as requests under way.
+// Observer is a Refusable that only waits for the results of other messages. An actor's queue has
+// room for all of them, because there are only as many as requests in progress.
 type Observer interface {
 	Refusable
 	Observes()
 }
 
-// Lasting is a message that nothing else brings again: it is delivered once
-// more after a panic, later and later.
+// Lasting is a message that no sender repeats: after a panic it is delivered again, after longer
+// and longer waits.
 type Lasting interface{ Lasting() }
 
-// committed is the writer's answer on its way to the actor.
+// committed carries the writer's answer to the actor.
 type committed struct{ receipt posting.Receipt }
 
-// repeated is a Lasting message that has led to a panic.
+// repeated is a Lasting message that has caused a panic.
 type repeated struct {
 	message any
 	times   int
 }
 
-// Now is the business time.
+// Now returns the business time.
 func (c *Context) Now() time.Time { return c.Runtime.Clock.Now() }
 
-// Commit hands a Change to the writer. Later messages wait until Committed.
+// Commit submits a Change to the writer. Later messages wait until Committed.
 func (c *Context) Commit(change *posting.Change) {
 	if c.change != nil {
 		panic("a Change is under way already")
@@ -67,22 +67,22 @@ func (c *Context) Commit(change *posting.Change) {
 	submitted := false
 	defer func() {
 		if !submitted {
-			rt.work.done() // the journal's own checks refused it: nothing will come back
+			rt.work.done() // the journal has refused the Change with a panic, so no answer will come
 		}
 	}()
 	rt.Journal.Submit(change, func(r posting.Receipt) { rt.system.Root.Send(self, committed{r}) })
 	submitted, c.change = true, change
 }
 
-// Submit hands a Change to the writer while later messages go on to be received.
-// then is called with the answer from the committer's goroutine: it must not block.
+// Submit submits a Change to the writer while the actor continues to receive messages. then is
+// called with the answer on the committer's goroutine; it must not block.
 func (c *Context) Submit(change *posting.Change, then func(posting.Receipt)) {
 	rt := c.Runtime
 	rt.work.add()
 	submitted := false
 	defer func() {
 		if !submitted {
-			rt.work.done() // the journal's own checks refused it: nothing will come back
+			rt.work.done() // the journal has refused the Change with a panic, so no answer will come
 		}
 	}()
 	rt.Journal.Submit(change, func(r posting.Receipt) {
@@ -92,18 +92,18 @@ func (c *Context) Submit(change *posting.Change, then func(posting.Receipt)) {
 	submitted = true
 }
 
-// Expect announces that one Expected message will be sent to this actor,
-// whatever becomes of the behaviour: until it has come the actor stays.
+// Expect announces that one Expected message will be sent to this actor. The actor stays until the
+// message has come, even if its behaviour is replaced.
 func (c *Context) Expect() { c.expected++ }
 
 // Committing tells whether a Change is being made durable.
 func (c *Context) Committing() bool { return c.change != nil }
 
-// Expecting is how many announced messages have not come yet.
+// Expecting returns how many announced messages have not come yet.
 func (c *Context) Expecting() int { return c.expected }
 
-// Receive implements actor.Actor. Work is done only when the actor has gone, if
-// it may go: whoever waits for the end of all work finds no actor left over.
+// Receive implements actor.Actor. A unit of work ends only after the actor was removed, if it may
+// be, so no actor is left when the wait for all work ends.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case *actor.Started:
@@ -129,8 +129,8 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	}
 }
 
-// queue keeps a message until the Change under way is durable. Only commands
-// are bounded: outcomes and due work are as many as their intents.
+// queue keeps a message until the Change in progress is durable. Only commands are bounded:
+// outcomes and due work are as many as their intents.
 func (s *shell[K]) queue(m any) {
 	_, observes := m.(Observer)
 	if refusable, ok := m.(Refusable); ok && !observes && len(s.waiting) >= MaxWaiting {
@@ -141,7 +141,7 @@ func (s *shell[K]) queue(m any) {
 	s.waiting = append(s.waiting, m)
 }
 
-// drain takes the messages that waited, until one begins a Change again.
+// drain handles the messages that waited, until one of them begins a Change.
 func (s *shell[K]) drain() {
 	for len(s.waiting) > 0 && s.context.change == nil {
 		m := s.waiting[0]
@@ -170,15 +170,15 @@ func (s *shell[K]) settle(r posting.Receipt) {
 	change := s.context.change
 	s.context.change = nil
 	if s.context.orphan {
-		s.context.orphan = false // the behaviour was rebuilt meanwhile and reads the store
+		s.context.orphan = false // the behaviour was replaced meanwhile and reads the store
 		return
 	}
 	defer s.recovered(nil, 0)
 	s.behaviour.Committed(&s.context, change, r)
 }
 
-// idle asks the behaviour whether nothing is outstanding, and until when the actor
-// is to be kept all the same; 0: it need not be.
+// idle asks the behaviour whether nothing is outstanding, and until when the actor must be kept
+// nevertheless; 0: it need not be.
 func (s *shell[K]) idle() (until ledger.Micros, idle bool) {
 	if s.context.change != nil || len(s.waiting) > 0 || s.context.expected > 0 {
 		return 0, false
@@ -192,8 +192,8 @@ func (s *shell[K]) idle() (until ledger.Micros, idle bool) {
 	return until, s.behaviour.Idle()
 }
 
-// recovered turns a panic into an answer, and the behaviour into a new one. The
-// value may hold anything, so only its type and the place are logged.
+// recovered answers the message that caused a panic, and replaces the behaviour with a new one. It
+// logs only the panic's type and place, because the value may contain secrets.
 func (s *shell[K]) recovered(m any, times int) {
 	fault := recover()
 	if fault == nil {
@@ -216,7 +216,7 @@ func (s *shell[K]) refuse(m Refusable, err error) {
 	s.protected("refuses", func() { m.Refuse(err) })
 }
 
-// protected calls what is part of answering for a failure.
+// protected calls fn, a part of the handling of a panic, and recovers its panics.
 func (s *shell[K]) protected(what string, fn func()) {
 	defer func() {
 		if fault := recover(); fault != nil {

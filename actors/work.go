@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// work counts what is under way.
+// work counts the units of work in progress.
 type work struct {
 	n       atomic.Int64
 	waiting atomic.Int32
@@ -25,7 +25,7 @@ func (w *work) done() {
 	}
 }
 
-// wait returns when nothing is under way.
+// wait returns when no work is in progress.
 func (w *work) wait() {
 	w.waiting.Add(1)
 	defer w.waiting.Add(-1)
@@ -48,12 +48,12 @@ type pool struct {
 	closed  bool
 	ended   sync.WaitGroup
 
-	busy atomic.Int32 // jobs under way
+	busy atomic.Int32 // jobs that are running
 }
 
 func newPool(size int) *pool { return &pool{size: size} }
 
-// add queues a job and sees to it that somebody runs it.
+// add queues a job, and starts a goroutine for it if there are fewer than size.
 func (p *pool) add(job func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *pool) add(job func()) bool {
 	return true
 }
 
-// waiting is how many jobs nobody runs yet.
+// waiting returns how many jobs are queued.
 func (p *pool) waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,7 +21,7 @@ type key struct {
 	account ledger.Account
 }
 
-// Service admits what accounts can bear.
+// Service admits attempts and counts them against velocity limits.
 type Service struct {
 	rt         *actors.Runtime
 	registry   *actors.Registry[key]
@@ -42,13 +42,13 @@ func New(rt *actors.Runtime) *Service {
 	return s
 }
 
-// noHistory is the past if Recall was not called: there is none.
+// noHistory is the History if Recall was not called: it is empty.
 func noHistory(ledger.ID, int64, money.Env, ledger.Micros, func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
 	return nil
 }
 
-// Admit answers whether the amount may leave the account now. The answer comes
-// on the account's goroutine, exactly once.
+// Admit reports whether the amount may leave the account now. It calls answer exactly once, on the
+// account actor's goroutine.
 func (s *Service) Admit(org ledger.ID, a ledger.Account, amount, overdraft money.Amount, answer func(admitted bool)) {
 	m := &admit{amount: amount, overdraft: overdraft, answer: answer}
 	if err := s.registry.Command(key{org, a}, m); err != nil {
@@ -61,8 +61,8 @@ type admit struct {
 	answer            func(bool)
 }
 
-// Refuse implements actors.Refusable. An account that is too busy admits: the writer judges every
-// payout again, and this only saves it work.
+// Refuse implements actors.Refusable. An account that is too busy admits: the writer checks every
+// payout again, and Admit only saves it work.
 func (m *admit) Refuse(error) { m.answer(true) }
 
 // LogValue implements slog.LogValuer.

@@ -14,8 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// available = posted credits − posted debits − pending debits; what an overdraft
-// allows is available too.
+// available = posted credits − posted debits − pending debits; the overdraft adds to it.
 func TestAnAccountBearsWhatIsAvailableAndItsOverdraft(t *testing.T) {
 	largest := money.Max.String()
 	for _, c := range []struct {
@@ -33,7 +32,7 @@ func TestAnAccountBearsWhatIsAvailableAndItsOverdraft(t *testing.T) {
 		{"0", "10", "0", "15", "6", false},
 		{"0", "10", "0", "9", "0", false},
 		{largest, "0", "0", largest, largest, true}, // the sum is out of range
-		{"0", largest, "1", "0", "1", false},        // so is what is spent
+		{"0", largest, "1", "0", "1", false},        // so are the debits
 	} {
 		parse := money.MustParse
 		totals := ledger.Totals{CreditsPosted: parse(c.credits), DebitsPosted: parse(c.debits), DebitsPending: parse(c.held)}
@@ -43,8 +42,8 @@ func TestAnAccountBearsWhatIsAvailableAndItsOverdraft(t *testing.T) {
 	}
 }
 
-// Admission only saves work: an account that can't be asked lets the writer judge,
-// and every question has exactly one answer.
+// Admit only saves work: if an account cannot be asked, the writer decides, and every question gets
+// exactly one answer.
 func TestAnAccountThatCannotBeAskedAdmits(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	running := clock.Real{}
@@ -76,7 +75,7 @@ func TestAnAccountThatCannotBeAskedAdmits(t *testing.T) {
 	if got := ask(); len(got) != 1 || got[0] {
 		t.Errorf("an empty account answered %v", got)
 	}
-	s.registry.Tell(of, "what is this") // the actor panics and is made anew
+	s.registry.Tell(of, "what is this") // the actor panics and is rebuilt
 	if got := ask(); len(got) != 1 || got[0] {
 		t.Errorf("after a panic an empty account answered %v", got)
 	}

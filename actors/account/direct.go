@@ -5,16 +5,16 @@ import (
 	"mizan/ledger/directory"
 )
 
-// CountNow counts an attempt as Count does, on the caller's goroutine and without a message, if the
-// past is known and every limit is far from its bound, so that none can refuse. false: nothing was
-// counted, and Count is to be called.
+// CountNow counts an attempt as Count does, but on the caller's goroutine and without a message. It
+// does so only if the history is loaded and every limit is so far from its bound that none can
+// refuse. If it returns false, nothing was counted and the caller must call Count.
 func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
 	found, ok := s.direct.Load(velocityKey{org, partner, a.Asset.Env})
 	if !ok {
 		return false
 	}
 	p := found.(*velocityActor)
-	if !p.mu.TryLock() { // its actor may be reading the past, and the caller must not wait for that
+	if !p.mu.TryLock() { // its actor may be reading the history, and the caller must not wait for that
 		return false
 	}
 	defer p.mu.Unlock()
@@ -43,7 +43,7 @@ func (p *velocityActor) countsFar(limits []*directory.Limit, at ledger.Micros, a
 	return true
 }
 
-// register lets CountNow find the actor. The lock is held.
+// register lets CountNow find the actor. The caller holds the lock.
 func (p *velocityActor) register() {
 	if p.unregistered {
 		p.unregistered = false
@@ -51,7 +51,8 @@ func (p *velocityActor) register() {
 	}
 }
 
-// unregister ends that. The lock is held. Another actor may have taken the place.
+// unregister undoes register. The caller holds the lock. Another actor may have registered
+// meanwhile.
 func (p *velocityActor) unregister() {
 	p.unregistered = true
 	p.service.direct.CompareAndDelete(p.key, p)

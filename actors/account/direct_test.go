@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// now counts directly; it tells whether it was. The actor has answered before it
-// is done, and nobody waits for it: so the test does.
+// now counts directly and returns whether it did. The actor answers before it has finished, so the
+// test waits for it here.
 func (s *counting) now(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) bool {
 	s.rt.Quiesce()
 	return s.CountNow(org, 1, limits, after(d), a)
@@ -46,14 +46,14 @@ func TestWhatIsCountedDirectlyIsTakenBackAsAnyOther(t *testing.T) {
 	s.counts(l, "", 1, after(time.Minute))
 }
 
-// An actor that may go counts nothing that nobody would remember.
+// An actor that may stop counts nothing directly, because the count would be lost.
 func TestNothingIsCountedDirectlyOnceAllHasLeftTheWindow(t *testing.T) {
 	s, l := countingHouse(t), velocity(near*2, directory.ScopePartner)
 	s.admits(0, by(""), l)
 	if !s.now(30*time.Second, by(""), l) {
 		t.Fatal("not counted")
 	}
-	s.to(80 * time.Second) // past the first one's window, not the second's
+	s.to(80 * time.Second) // after the first one's window, within the second's
 	s.counts(l, "", 1, after(90*time.Second))
 	if !s.now(85*time.Second, by(""), l) {
 		t.Error("not counted while another counts")

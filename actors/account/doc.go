@@ -1,31 +1,28 @@
-// Package account runs the actors that admit attempts: one a partner's account (organization, path
-// and asset) for its funds, and one a partner and environment for its velocity limits, which count
-// attempts in a sliding window.
+// Package account runs the actors that admit attempts: one per partner's account (organization, path and asset)
+// for its funds, and one per partner and environment for its velocity limits, which count attempts in a sliding
+// window.
 //
 // Invariants:
-//  1. An account actor refuses early what the account surely can't bear, so that a hopeless payout
-//     costs no write. It promises nothing and reserves nothing: the writer judges each guard again.
-//  2. A velocity actor sees every attempt of its partner before anything of it is stored, one after
-//     the other: of any number at once exactly as many are admitted as the limit says. Refused
-//     attempts count too.
-//  3. An attempt at t counts up to t + window, exclusive, by its own instant: attempts may come in any
-//     order.
-//  4. Past attempts are read from the store (payment.Request.Attempted, by History) when an actor is
-//     new or a limit has changed. Those that are not durable yet are in memory only: the actor stays
-//     while an attempt counts, and merges what it has with what it reads. Only a panic loses them;
-//     then as many more are admitted as were under way.
-//  5. An attempt whose past can't be read is refused and counted nowhere. One that turns out to be a
+//  1. An account actor refuses early what the account certainly cannot bear, so that a hopeless payout costs no
+//     write. It promises and reserves nothing: the writer checks each guard again.
+//  2. A velocity actor counts every attempt of its partner, one after another, before any of it is stored: of
+//     concurrent attempts exactly as many are admitted as the limit allows. Refused attempts count too.
+//  3. An attempt at t counts up to t + window, exclusive, by its own time; attempts may arrive in any order.
+//  4. Past attempts are read from the store (payment.Request.Attempted, by History) when an actor is new or a
+//     limit has changed. Attempts that are not durable yet are in memory only, so the actor stays while an
+//     attempt counts and merges its memory with what it reads. Only a panic loses them; then as many attempts too
+//     many are admitted as were in progress.
+//  5. An attempt whose history cannot be read is refused and not counted. An attempt that proves to be a
 //     repetition is taken back.
-//  6. Memory is bounded: of a subject, the limit's count and a slack for what is taken back, and
-//     nothing two windows old; subjects without an attempt that counts are swept.
-//  7. The usage of volumes is read from the writer's counters, which alone decide.
-//  8. If the past is known and every limit is far from its bound, an attempt is counted on its caller's
-//     goroutine, under the actor's lock, for which no caller waits. An actor closes this way before
-//     it may be let go.
+//  6. Memory is bounded: per subject the limit's count plus a slack for attempts that are taken back, and nothing
+//     older than two windows; subjects without an attempt that counts are removed.
+//  7. The usage of volume limits is read from the writer's counters, which alone decide.
+//  8. If the history is loaded and every limit is far from its bound, an attempt is counted on its caller's
+//     goroutine, under the actor's lock, for which no caller waits. The actor ends this before it may stop.
 //
-// Callers: actors/payment and api, through interfaces of their own; cmd/mizan.
+// Callers: actors/payment and api, through their own interfaces; cmd/mizan.
 //
-// Rejected: reservations in the actor's memory, which leak when a caller dies and are wrong after a
-// restart; velocity as stored counters, which would cost a row a create, a limit and a second; a
-// window in memory alone, which would begin anew with each restart and each changed limit.
+// Rejected: reservations in the actor's memory (they leak when a caller dies and are wrong after a restart);
+// stored counters for velocity (a row per create, limit and second); a window in memory only (it would start
+// empty after each restart and each changed limit).
 package account

@@ -9,8 +9,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Usage is how much of a limit a subject has used by the clock (directory.Payer.Subject; empty for the
-// partner's own scope). The error is a *ledger.Refusal, Unavailable if no answer came in time.
+// Usage returns how much of a limit a subject has used by the clock (directory.Payer.Subject; empty
+// for the scope of the partner). The error is a *ledger.Refusal, Unavailable if no answer came in
+// time.
 func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
 	now := s.rt.Clock.Now()
 	switch {
@@ -34,13 +35,13 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 		return u, err
 	}
 	if u.Reserved, err = counted.Sub(u.Used); err != nil {
-		u.Reserved = money.Amount{} // an outcome has filled a counter to the brim
+		u.Reserved = money.Amount{} // outcomes have exceeded the counter's maximum
 	}
 	u.Resets = ledger.MicrosOf(windowEnd(l.Kind, now))
 	return u, nil
 }
 
-// windowEnd is the first instant of the next UTC day or calendar month.
+// windowEnd returns the first instant of the next UTC day or calendar month.
 func windowEnd(k directory.LimitKind, now time.Time) time.Time {
 	year, month, day := now.UTC().Date()
 	if k == directory.MonthlyVolume {

@@ -14,19 +14,20 @@ import (
 	"mizan/posting"
 )
 
-// History calls fn with a partner's stored attempts in an environment since an instant, the last
-// booked first, until fn wants no more. None was attempted later than it was booked, and none comes
-// twice.
+// History calls fn with a partner's stored attempts in an environment since a time, the last booked
+// first, until fn returns false. No attempt is later than the time at which it was booked, and none
+// is passed twice.
 type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error
 
-// Recall sets where past attempts are read from. Call it before the first attempt is counted.
+// Recall sets the History. Call it before the first attempt is counted.
 func (s *Service) Recall(h History) { s.history = h }
 
-// Count adds an attempt of a partner to the velocity limits that bound it, all of which are given, and
-// answers with the first limit that it exceeds, or nil. If a limit is nearly reached and repeats is
-// given, repeats is asked first: an attempt that repeats a stored one is refused with ClaimTaken and
-// not counted. The answer comes on the counting actor's goroutine, exactly once.
+// Count adds an attempt of a partner to the given velocity limits that bound it, and answers with
+// the first limit that it exceeds, or nil. The caller must pass all of the partner's limits. If a
+// limit is nearly reached and repeats is not nil, Count calls repeats first: an attempt that
+// repeats a stored one is refused with ClaimTaken and not counted. Count calls answer exactly once,
+// on the counting actor's goroutine.
 func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
 	repeats func() (bool, error), answer func(breached *directory.Limit, err error)) {
 	m := &count{limits: limits, at: at, attempt: *a, repeats: repeats, answer: answer}
@@ -35,12 +36,12 @@ func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 	}
 }
 
-// Uncount takes back an attempt that turned out to be a repetition.
+// Uncount takes back an attempt that proved to be a repetition.
 func (s *Service) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
 	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncount{limits: limits, at: at, attempt: *a})
 }
 
-// velocityKey names whose attempts are counted: a partner in an environment.
+// velocityKey identifies whose attempts are counted: a partner in an environment.
 type velocityKey struct {
 	org     ledger.ID
 	partner int64
@@ -55,8 +56,8 @@ type count struct {
 	answer  func(*directory.Limit, error)
 }
 
-// near is how close to its bound a limit is when repetitions are looked for before they are counted.
-// Further away a repetition is taken back before it can displace another attempt.
+// near is the distance from a limit's bound within which repetitions are looked up before they are
+// counted. Further away, a repetition is taken back before it can displace another attempt.
 const near = 4_096
 
 // refuseRepetition refuses an attempt that repeats a stored one.
@@ -73,7 +74,7 @@ func (p *velocityActor) refuseRepetition(m *count) error {
 	return err
 }
 
-// Refuse implements actors.Refusable. What was not counted is not let through.
+// Refuse implements actors.Refusable. An attempt that was not counted is not admitted.
 func (m *count) Refuse(err error) { m.answer(nil, err) }
 
 // LogValue implements slog.LogValuer.
@@ -101,21 +102,21 @@ func (m *usageQuestion) Refuse(err error) { m.answer(0, 0, err) }
 // LogValue implements slog.LogValuer.
 func (m *usageQuestion) LogValue() slog.Value { return slog.StringValue("usage") }
 
-// velocityActor counts one partner's attempts. Its windows are in memory only: a new actor reads them
-// from the store.
+// velocityActor counts one partner's attempts. Its windows are in memory only: a new actor reads
+// them from the store.
 type velocityActor struct {
 	service *Service
 	key     velocityKey
 
 	mu           sync.Mutex // the actor holds it while it works; CountNow never waits for it
 	windows      map[ledger.ID]*window
-	busy         ledger.Micros // until when some attempt counts
-	kept         ledger.Micros // busy, as the registry knows it
-	applied      []applied     // to the attempt being counted; its memory is reused
-	unregistered bool          // CountNow does not find it: what it counted here would be lost
+	busy         ledger.Micros // time until which some attempt counts
+	kept         ledger.Micros // the value of busy that KeepUntil has returned last
+	applied      []applied     // limits applied to the current attempt; its memory is reused
+	unregistered bool          // CountNow must not use this actor: what it counted here would be lost
 }
 
-// applied is a limit that counts an attempt, and for which subject.
+// applied is a limit that counts the current attempt, and the subject that it counts it for.
 type applied struct {
 	limit   *directory.Limit
 	window  *window
@@ -152,8 +153,8 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 	}
 }
 
-// count adds the attempt to every limit, even if one of them refuses. If the past of one can't be
-// read, it adds it to none.
+// count adds the attempt to every limit, even if one of them refuses. If the history of one limit
+// cannot be read, it adds the attempt to none.
 func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
 	p.applied = p.applied[:0]
 	for _, l := range m.limits {
@@ -177,9 +178,10 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 	return breached, nil
 }
 
-// loadHistory completes the windows of the limits. Those that may lack attempts are read from the
-// store, all at once: the actor is new, or a limit was changed and may have been off or count more
-// than before. Attempts that are not durable yet are in no store and are kept.
+// loadHistory completes the windows of the limits. Windows that may lack attempts are read from the
+// store, all together: those of a new actor, and those of a changed limit, which may have been off
+// or may now count more. Attempts that are not durable yet are not in the store, so they are kept
+// from the old windows.
 func (p *velocityActor) loadHistory(all []applied, at ledger.Micros) error {
 	var limits []*directory.Limit
 	for i := range all {
@@ -208,8 +210,8 @@ func (p *velocityActor) loadHistory(all []applied, at ledger.Micros) error {
 	return nil
 }
 
-// windowFor is the window of a limit whose usage is asked for. A limit that is off counts nothing:
-// what it would have counted is read each time.
+// windowFor returns the window of a limit for a question about its usage. A limit that is off has
+// no window; what it would have counted is read each time.
 func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
 	if l.Active {
 		one := []applied{{limit: l, window: p.windows[l.ID]}}
@@ -225,7 +227,7 @@ func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*windo
 	return read[0], nil
 }
 
-// read makes the windows of limits at an instant from the store.
+// read makes the windows of limits at a time from the store.
 func (p *velocityActor) read(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
 	// Attempts that are screened at the same time come in any order.
 	const disorder = ledger.Micros(time.Second / time.Microsecond)
@@ -259,8 +261,8 @@ func lengthOf(l *directory.Limit) ledger.Micros { return ledger.Micros(l.Window 
 // Committed implements actors.Behaviour; counting writes nothing.
 func (p *velocityActor) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
-// Idle implements actors.Behaviour. What CountNow has counted since the last KeepUntil is reported by
-// the next one.
+// Idle implements actors.Behaviour. It is false if CountNow has counted since the last KeepUntil,
+// so that KeepUntil is called again.
 func (p *velocityActor) Idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -273,8 +275,8 @@ func (p *velocityActor) Idle() bool {
 	return true
 }
 
-// KeepUntil implements actors.Keeper: the actor stays while attempts count, because those that are not
-// durable yet are in no store.
+// KeepUntil implements actors.Keeper: the actor stays while attempts count, because attempts that
+// are not durable yet are in memory only.
 func (p *velocityActor) KeepUntil() ledger.Micros {
 	p.mu.Lock()
 	defer p.mu.Unlock()

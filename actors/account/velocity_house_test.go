@@ -23,8 +23,8 @@ var (
 	start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 )
 
-// counting is the service in a real runtime, on a real journal, with a past that
-// the test makes up.
+// counting is the service in a real runtime, on a real journal, with a history that the test makes
+// up.
 type counting struct {
 	t     *testing.T
 	clock *clock.Manual
@@ -32,17 +32,17 @@ type counting struct {
 	dir   string
 	*Service
 
-	repeats func() (bool, error) // given with every attempt
+	repeats func() (bool, error) // passed with every attempt
 
 	past   []lived // the last booked first
-	reads  int     // of the past
-	told   int     // attempts that the past told of, in all
-	failed error   // instead of the past
-	panics bool    // instead of the past
+	reads  int     // of the history
+	told   int     // attempts that the history has passed, in all
+	failed error   // returned instead of the history
+	panics bool    // instead of the history
 	gate   chan struct{}
 }
 
-// lived is an attempt that the store knows.
+// lived is an attempt in the store.
 type lived struct {
 	booked, at ledger.Micros
 	directory.Attempt
@@ -103,7 +103,7 @@ func (s *counting) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micr
 	return nil
 }
 
-// after is an instant so long after the start.
+// after returns the time d after the start.
 func after(d time.Duration) ledger.Micros { return ledger.MicrosOf(start.Add(d)) }
 
 // to moves the clock.
@@ -114,25 +114,25 @@ func (s *counting) to(d time.Duration) {
 	}
 }
 
-// velocity is a limit of partner 1 to so many attempts a minute.
+// velocity returns a limit for partner 1, of a number of attempts per minute.
 func velocity(most int64, scope directory.Scope) *directory.Limit {
 	return &directory.Limit{
 		ID: uuid.New(), Org: org, Partner: 1, Kind: directory.Velocity, Asset: usd, MaxCount: most, Window: time.Minute, Scope: scope, Active: true,
 	}
 }
 
-// by is an attempt with a card.
+// by returns an attempt with a card.
 func by(card string) *directory.Attempt {
 	return &directory.Attempt{Type: directory.PaymentTerminal, Asset: usd, Payer: directory.Payer{Card: card}}
 }
 
-// tried is what an attempt is answered.
+// tried is the answer to an attempt.
 type tried struct {
 	breached *directory.Limit
 	err      error
 }
 
-// answers has an attempt counted, and returns every answer to it.
+// answers counts an attempt, and returns every answer to it.
 func (s *counting) answers(at ledger.Micros, a *directory.Attempt, limits ...*directory.Limit) []tried {
 	all := make(chan tried, 8)
 	s.Count(org, 1, limits, at, a, s.repeats, func(breached *directory.Limit, err error) { all <- tried{breached, err} })
@@ -145,7 +145,7 @@ func (s *counting) answers(at ledger.Micros, a *directory.Attempt, limits ...*di
 	return got
 }
 
-// tries has an attempt counted that has to be answered once, without an error.
+// tries counts an attempt that must be answered once and without an error.
 func (s *counting) tries(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) *directory.Limit {
 	s.t.Helper()
 	got := s.answers(after(d), a, limits...)
@@ -155,7 +155,7 @@ func (s *counting) tries(d time.Duration, a *directory.Attempt, limits ...*direc
 	return got[0].breached
 }
 
-// admits and refuses try at an instant after the start.
+// admits and refuses count an attempt at a time after the start and check the answer.
 func (s *counting) admits(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
 	s.t.Helper()
 	if l := s.tries(d, a, limits...); l != nil {
@@ -170,7 +170,7 @@ func (s *counting) refuses(d time.Duration, a *directory.Attempt, limits ...*dir
 	}
 }
 
-// counts checks a velocity's usage by the clock.
+// counts checks a velocity limit's usage by the clock.
 func (s *counting) counts(l *directory.Limit, subject string, want int64, resets ledger.Micros) {
 	s.t.Helper()
 	u, err := s.Usage(context.Background(), l, subject)

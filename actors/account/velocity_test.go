@@ -24,7 +24,7 @@ func TestAVelocityAdmitsItsCountInAWindow(t *testing.T) {
 	s.refuses(3*time.Second, by("b"), l)
 }
 
-// Velocity is a sliding window over all attempts, those that it refused included.
+// Velocity is a sliding window over all attempts, including those that it refused.
 func TestWhatWasRefusedCountsToo(t *testing.T) {
 	s, l := countingHouse(t), velocity(1, directory.ScopePartner)
 	s.admits(0, by(""), l)
@@ -58,7 +58,7 @@ func TestAttemptsThatComeOutOfOrderCountByTheirInstants(t *testing.T) {
 	s.admits(7*time.Second, by(""), l)
 	s.refuses(6*time.Second, by(""), l)
 	s.refuses(65*time.Second, by(""), l)      // those of 6, 7 and 10 s
-	s.to(67 * time.Second)                    // exactly when that of 7 s has left
+	s.to(67 * time.Second)                    // exactly when that of 7 s leaves the window
 	s.counts(l, "", 2, after(70*time.Second)) // 10 s and 65 s
 }
 
@@ -70,7 +70,7 @@ func TestASubjectAPartnersTerminalAndAnEnvironmentAreCountedByThemselves(t *test
 	if l := s.tries(0, by("a"), card, partner); l != card {
 		t.Errorf("refused by %v", l)
 	}
-	s.admits(0, by(""), card) // without a card no card is counted
+	s.admits(0, by(""), card) // an attempt without a card counts for no card
 	if l := s.tries(0, by("c"), card, partner); l != partner {
 		t.Errorf("refused by %v", l)
 	}
@@ -98,8 +98,8 @@ func TestARepetitionIsTakenBack(t *testing.T) {
 	s.refuses(3*time.Second, by(""), l)
 }
 
-// As many repetitions as there is slack may be taken back at once, and what is
-// left still says that the limit is reached.
+// As many repetitions as there is slack may be taken back at once, and the limit still counts as
+// reached.
 func TestALimitIsStillReachedAfterManyAreTakenBack(t *testing.T) {
 	s, l := countingHouse(t), velocity(2, directory.ScopePartner)
 	const many = 2 + slack + 500
@@ -112,9 +112,8 @@ func TestALimitIsStillReachedAfterManyAreTakenBack(t *testing.T) {
 	s.refuses(2*time.Second, by(""), l)
 }
 
-// An actor of one window's memory: subjects that come once are forgotten when
-// their attempts have left the window, and a subject that comes for ever keeps
-// what can count.
+// The memory of a window is bounded: subjects that come once are removed when their attempts have
+// left the window, and a subject that comes for ever keeps only what can count.
 func TestTheMemoryOfAWindowIsBoundedByWhatCounts(t *testing.T) {
 	l := newWindow(velocity(5, directory.ScopeCard))
 	const subjects, aMinute = 200_000, 4_000
@@ -152,8 +151,8 @@ func TestTheMemoryOfAWindowIsBoundedByWhatCounts(t *testing.T) {
 	}
 }
 
-// While attempts count the actor may not be let go: those that are not durable
-// yet are in no store.
+// While attempts count the actor must not stop, because attempts that are not durable yet are in
+// memory only.
 func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 	s, l := countingHouse(t), velocity(3, directory.ScopePartner)
 	p := &velocityActor{service: s.Service, key: velocityKey{org, 1, money.Prod}, windows: make(map[ledger.ID]*window)}
@@ -168,8 +167,8 @@ func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 	}
 }
 
-// Staying is no work: else partners that pay now and then would be as many as
-// there may be commands under way.
+// An actor that is only kept has no work; otherwise occasional partners would use up the bound of
+// actors with work.
 func TestAnActorThatOnlyRemembersHasNoWork(t *testing.T) {
 	s, l := countingHouse(t), velocity(1, directory.ScopePartner)
 	s.admits(0, by(""), l)
@@ -190,7 +189,7 @@ func TestAYoungActorKnowsWhatTheStoreKnows(t *testing.T) {
 		{after(50 * time.Second), after(50 * time.Second), *by("a")},
 		{after(40 * time.Second), after(20 * time.Second), *by("b")}, // attempted before, booked later
 		{after(30 * time.Second), after(30 * time.Second), *by("a")},
-		{after(0), after(0), *by("a")}, // has left exactly
+		{after(0), after(0), *by("a")}, // has left the window exactly now
 	}
 	s.counts(partner, "", 3, after(80*time.Second))
 	s.refuses(time.Minute, by("b"), partner)
@@ -202,7 +201,7 @@ func TestAYoungActorKnowsWhatTheStoreKnows(t *testing.T) {
 	s.counts(partner, "", 2, after(90*time.Second))
 }
 
-// Of a partner's own limit no more of the past is read than can matter.
+// For a limit of a partner's scope, no more of the history is read than can matter.
 func TestThePastIsReadNoFurtherThanItMatters(t *testing.T) {
 	for scope, most := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
 		s, l := countingHouse(t), velocity(3, scope)
@@ -220,8 +219,8 @@ func TestThePastIsReadNoFurtherThanItMatters(t *testing.T) {
 	}
 }
 
-// What can't be counted is not let through, and counts nowhere: the next attempt
-// is judged as if it had not been.
+// An attempt that cannot be counted is refused and counts nowhere: the next attempt is checked as
+// if it had not been made.
 func TestAPastThatFailsRefusesAndCountsNothing(t *testing.T) {
 	s := countingHouse(t)
 	known, young := velocity(2, directory.ScopePartner), velocity(2, directory.ScopePartner)
@@ -256,8 +255,8 @@ func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 	}
 }
 
-// A limit that is changed is another value. What it has counted and the store
-// does not know yet counts on, also where it was off for a while.
+// A changed limit is a new value. What it has counted and is not stored yet still counts, also if
+// the limit was off for a while.
 func TestALimitThatIsChangedForgetsNothing(t *testing.T) {
 	s, l := countingHouse(t), velocity(2, directory.ScopePartner)
 	s.admits(0, by(""), l)           // never durable
@@ -269,7 +268,7 @@ func TestALimitThatIsChangedForgetsNothing(t *testing.T) {
 	s.counts(&wider, "", 3, after(time.Minute))
 	reads := s.reads
 	s.refuses(30*time.Second+time.Microsecond, by(""), velocity(0, directory.ScopePartner))
-	s.refuses(30*time.Second, by(""), l) // judged while the limit was as it was
+	s.refuses(30*time.Second, by(""), l) // screened before the limit was changed
 	s.admits(30*time.Second, by(""), &wider)
 	if s.reads != reads+1 { // for the other limit
 		t.Errorf("the past was read %d times more", s.reads-reads)
@@ -278,8 +277,8 @@ func TestALimitThatIsChangedForgetsNothing(t *testing.T) {
 	narrower := wider
 	narrower.MaxCount = 5
 	s.refuses(31*time.Second, by(""), &narrower)
-	s.admits(32*time.Second, by(""), &wider) // both are known: nothing is read again
-	s.refuses(33*time.Second, by(""), l)     // two changes ago
+	s.admits(32*time.Second, by(""), &wider) // both versions are known: nothing is read again
+	s.refuses(33*time.Second, by(""), l)     // the version two changes ago
 	s.refuses(34*time.Second, by(""), &narrower)
 	s.counts(&narrower, "", 9, after(time.Minute))
 }
@@ -291,7 +290,7 @@ func TestTheUsageOfALimitThatIsOffIsWhatItWouldHaveCounted(t *testing.T) {
 	s.counts(&off, "", 0, 0)
 	s.past = []lived{{after(0), after(0), *by("")}}
 	s.counts(&off, "", 1, after(time.Minute))
-	s.admits(0, by(""), l) // on again: nothing was kept of it
+	s.admits(0, by(""), l) // active again: nothing of its window was kept
 	s.refuses(0, by(""), l)
 }
 
@@ -308,8 +307,8 @@ func TestWhoAsksForUsageDoesNotWaitForEver(t *testing.T) {
 	close(s.gate)
 }
 
-// The window answers as a list of all attempts would that is looked through each
-// time, whatever comes in whatever order.
+// The window gives the same answers as a list of all attempts that is searched each time, in any
+// order of attempts.
 func TestAWindowCountsAsAListDoes(t *testing.T) {
 	seed := rand.Uint64()
 	if given := os.Getenv("MIZAN_SEED"); given != "" {
@@ -326,7 +325,7 @@ func TestAWindowCountsAsAListDoes(t *testing.T) {
 		now := after(0)
 		for step := range 400 {
 			now += ledger.Micros(r.Int64N(20_000_000))
-			at := now - ledger.Micros(r.Int64N(3_000_000)) // they come a little out of order
+			at := now - ledger.Micros(r.Int64N(3_000_000)) // slightly out of order
 			who := fmt.Sprint(r.IntN(3))
 			if n := len(all[who]); n > 0 && r.IntN(6) == 0 {
 				i := r.IntN(n)
@@ -350,8 +349,8 @@ func TestAWindowCountsAsAListDoes(t *testing.T) {
 	}
 }
 
-// A repetition takes no place where that could be another's, and is not looked
-// for where it could not.
+// A repetition takes no place that another attempt could need, and is not looked up while it
+// cannot.
 func TestARepetitionIsAskedForOnlyWhereTheLimitIsNear(t *testing.T) {
 	s, wide, narrow := countingHouse(t), velocity(near+2, directory.ScopePartner), velocity(2, directory.ScopePartner)
 	asked, taken := 0, true

@@ -7,15 +7,15 @@ import (
 	"mizan/ledger/directory"
 )
 
-// window is the sliding window of one velocity limit: the instants of each subject's last attempts.
+// window is the sliding window of one velocity limit: the times of each subject's last attempts.
 type window struct {
-	limit    *directory.Limit // that it was read for; each attempt brings the limits that bound it
-	before   *directory.Limit // the same limit before its last change: attempts screened by it may still come
-	room     int              // how many attempts of a subject are remembered at most
+	limit    *directory.Limit // the version of the limit that the window was read for
+	before   *directory.Limit // the limit before its last change: attempts screened with it may still arrive
+	room     int              // maximum number of attempts kept per subject
 	subjects map[string]*attempts
-	left     int           // how many subjects the last sweep left
-	sweepBy  ledger.Micros // when the next sweep is due at the latest
-	oldest   ledger.Micros // the oldest attempt remembered of the partner, while the store is read; 0: there is room for more
+	left     int           // number of subjects after the last sweep
+	sweepBy  ledger.Micros // latest time of the next sweep
+	oldest   ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for more
 }
 
 // knows tells whether the window has every attempt that the limit counts.
@@ -23,8 +23,8 @@ func (w *window) knows(l *directory.Limit) bool {
 	return w != nil && (w.limit == l || w.before == l) && w.room >= roomFor(l)
 }
 
-// slack is how many attempts more than the limit counts are remembered of a
-// subject: as many may be taken back at once because they were repetitions.
+// slack is how many attempts beyond the limit's count are kept per subject: as many may be taken
+// back at once because they were repetitions.
 const slack = 1_024
 
 func newWindow(l *directory.Limit) *window {
@@ -33,10 +33,10 @@ func newWindow(l *directory.Limit) *window {
 
 func roomFor(l *directory.Limit) int { return int(l.MaxCount) + slack }
 
-// since is the instant after which attempts count at now.
+// since returns the time after which attempts count at now.
 func (w *window) since(now ledger.Micros) ledger.Micros { return now - lengthOf(w.limit) }
 
-// count adds an attempt and tells whether there are more than most with it.
+// count adds an attempt and tells whether more than most count, this one included.
 func (w *window) count(subject string, at ledger.Micros, most int64) (breached bool) {
 	if w.subjects[subject] == nil {
 		w.sweep(at)
@@ -47,7 +47,7 @@ func (w *window) count(subject string, at ledger.Micros, most int64) (breached b
 	return int64(before) >= most
 }
 
-// within is how many of a subject's attempts count at an instant.
+// within returns how many of a subject's attempts count at a time.
 func (w *window) within(subject string, at ledger.Micros) int64 {
 	s := w.subjects[subject]
 	if s == nil {
@@ -56,8 +56,8 @@ func (w *window) within(subject string, at ledger.Micros) int64 {
 	return int64(s.within(w.since(at)))
 }
 
-// addPast adds an attempt from the store. They come the last booked first, nearly in reverse order:
-// they are sorted now and then, and at the end by sortAll.
+// addPast adds an attempt from the store. These arrive nearly in reverse order, the last booked
+// first: addPast sorts them now and then, and sortAll at the end.
 func (w *window) addPast(subject string, at ledger.Micros) {
 	s := w.of(subject)
 	if s.at = append(s.at, at); len(s.at) < 2*w.room {
@@ -69,11 +69,11 @@ func (w *window) addPast(subject string, at ledger.Micros) {
 	}
 }
 
-// full tells whether nothing that was booked at that time or before can matter: of the only subject
-// that there is, later attempts fill the room.
+// full tells whether attempts booked at that time or before cannot matter, because later attempts
+// of the only subject fill the room.
 func (w *window) full(booked ledger.Micros) bool { return booked <= w.oldest }
 
-// sortAll sorts every subject's attempts, once the past has been read.
+// sortAll sorts every subject's attempts after the history was read.
 func (w *window) sortAll() {
 	for _, s := range w.subjects {
 		w.sortAttempts(s)
@@ -97,15 +97,15 @@ func (w *window) of(subject string) *attempts {
 	return s
 }
 
-// add adds an attempt and forgets those that are a whole window older than any that counts: the
-// attempts of a subject that comes now and then would fill its room for ever.
+// add adds an attempt and drops those that are a whole window older than any that counts; otherwise
+// the attempts of an occasional subject would fill its room for ever.
 func (w *window) add(s *attempts, at ledger.Micros) {
 	s.add(at, w.room)
 	s.forget(w.since(w.since(s.newest())))
 }
 
-// merge adds the attempts that an older window of the limit has and this one, read from the store,
-// does not.
+// merge adds the attempts of an older window of the limit that this one, read from the store,
+// lacks.
 func (w *window) merge(old *window) {
 	for subject, remembered := range old.subjects {
 		s := w.of(subject)
@@ -114,7 +114,7 @@ func (w *window) merge(old *window) {
 	}
 }
 
-// union has each instant as often as the list that has it more often. Both lists are sorted.
+// union returns each time as often as in the list that has it more often. Both lists are sorted.
 func union(a, b []ledger.Micros) []ledger.Micros {
 	all := make([]ledger.Micros, 0, max(len(a), len(b)))
 	for len(a) > 0 && len(b) > 0 {
@@ -137,8 +137,8 @@ func (w *window) uncount(subject string, at ledger.Micros) {
 	}
 }
 
-// usage is how many of a subject's attempts count at now, and when the oldest of them ceases to; 0:
-// there are none.
+// usage returns how many of a subject's attempts count at now, and when the oldest of them ceases
+// to count; 0 if none counts.
 func (w *window) usage(subject string, now ledger.Micros) (count int64, resets ledger.Micros) {
 	s := w.subjects[subject]
 	if s == nil {
@@ -151,8 +151,8 @@ func (w *window) usage(subject string, now ledger.Micros) (count int64, resets l
 	return int64(n), s.at[len(s.at)-n] + lengthOf(w.limit)
 }
 
-// sweep forgets the subjects whose attempts have all left the window: when there are twice as many
-// as the last sweep left, and once a window.
+// sweep removes subjects whose attempts have all left the window: when there are twice as many
+// subjects as after the last sweep, and once per window.
 func (w *window) sweep(now ledger.Micros) {
 	const few = 1_024
 	if n := len(w.subjects); n < few || n < 2*w.left && now < w.sweepBy {
@@ -167,7 +167,7 @@ func (w *window) sweep(now ledger.Micros) {
 	w.left, w.sweepBy = len(w.subjects), now+lengthOf(w.limit)
 }
 
-// attempts are the instants of one subject's attempts, sorted.
+// attempts are the times of one subject's attempts, sorted.
 type attempts struct{ at []ledger.Micros }
 
 func (s *attempts) newest() ledger.Micros {
@@ -177,14 +177,14 @@ func (s *attempts) newest() ledger.Micros {
 	return s.at[len(s.at)-1]
 }
 
-// within counts the attempts after since. Attempts at about the same time may come out of order, so
-// one that is later than now counts too.
+// within counts the attempts after since. Concurrent attempts may come out of order, so attempts
+// later than now count too.
 func (s *attempts) within(since ledger.Micros) int {
 	i, _ := slices.BinarySearch(s.at, since+1)
 	return len(s.at) - i
 }
 
-// add keeps the newest room instants.
+// add keeps the newest room times.
 func (s *attempts) add(at ledger.Micros, room int) {
 	if n := len(s.at); n == 0 || s.at[n-1] <= at {
 		s.at = append(s.at, at)
@@ -197,7 +197,7 @@ func (s *attempts) add(at ledger.Micros, room int) {
 	}
 }
 
-// forget drops those up to an instant.
+// forget drops the attempts up to a time.
 func (s *attempts) forget(upTo ledger.Micros) {
 	for len(s.at) > 0 && s.at[0] <= upTo {
 		s.at = s.at[1:]

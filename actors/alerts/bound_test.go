@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// Beyond so many terminals those are forgotten of which nothing counts any more, and
-// no others are counted until there are such.
+// Beyond MaxWatched terminals, idle ones are evicted, and no further terminals are counted until
+// one is idle.
 func TestSpikesAreCountedForSoManyTerminals(t *testing.T) {
 	manual := clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))
 	m := &Monitor{

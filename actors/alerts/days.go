@@ -91,7 +91,8 @@ func (m *Monitor) summarizeOrganization(org ledger.ID, terminals []*directory.Te
 	return nil
 }
 
-// summarizePartner posts those of one partner's terminals, as far as they existed on the day.
+// summarizePartner posts the summaries of one partner's terminals. It skips terminals that were
+// created after the day.
 func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Terminal, day ledger.Date, at ledger.Micros) error {
 	sums := make(map[ledger.ID]*alerts.Summary)
 	for _, t := range terminals {

@@ -30,7 +30,7 @@ func TestADayIsSummedUpAtTheFirstInstantOfTheNext(t *testing.T) {
 		t.Fatalf("told before the day was over: %+v", got)
 	}
 	h.advance(day(20))
-	h.pay(p, good, "USD", 100) // of the next day
+	h.pay(p, good, "USD", 100) // on the next day
 	want := map[string]alerts.Message{
 		"Dollars": {
 			Kind: alerts.Daily, Subject: `2026-11-19 at "Dollars": 4 transactions, 2 rejected or failed`,
@@ -105,7 +105,7 @@ func TestARestartTellsNoDayTwiceAndLeavesNoneOut(t *testing.T) {
 	}
 }
 
-// The day before the first start is marked by that start.
+// The first start stores the day before as done.
 func TestTheFirstDayIsNotLeftOut(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")
@@ -126,7 +126,7 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
 	h.recorder.breaks(nil)
-	for by := time.Now().Add(patience); h.days(second) == ""; { // a failed poll rests in real time
+	for by := time.Now().Add(patience); h.days(second) == ""; { // a failed poll waits in real time
 		if time.Now().After(by) {
 			t.Fatal("it is not posted any more")
 		}
@@ -146,7 +146,7 @@ func TestANewInstallationIsToldOfNoDayBeforeIt(t *testing.T) {
 	}
 }
 
-// Days on which there was nobody to tell are nobody's later, also after a restart.
+// Days without recipients are never sent to later recipients, also after a restart.
 func TestOperatorsAreNotToldOfDaysBeforeThereWereAny(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")
@@ -175,7 +175,7 @@ func TestOperatorsAreNotToldOfDaysBeforeThereWereAny(t *testing.T) {
 	}
 }
 
-// A day that is summed up late is not told to a terminal that was made meanwhile.
+// A day that is summarized late is not sent to a terminal that was created after it.
 func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")
@@ -194,7 +194,7 @@ func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// That there was nothing is worth a message only where there could have been.
+// A summary without transactions is sent only for terminals that could have had some.
 func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")

@@ -33,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what has to happen.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
 var start = time.Date(2026, 11, 19, 10, 15, 30, 0, time.UTC)
@@ -55,7 +55,7 @@ type posted struct {
 type recorder struct {
 	t      *testing.T
 	mu     sync.Mutex
-	broken error    // guarded by mu: what Post fails with
+	broken error    // guarded by mu: the error of Post
 	posts  []posted // guarded by mu
 	calls  int      // guarded by mu
 }
@@ -84,7 +84,7 @@ func (b *recorder) breaks(err error) {
 	b.broken = err
 }
 
-// of are the messages of one kind, in order.
+// of returns the messages of one kind, in order.
 func (b *recorder) of(kind alerts.Kind) (found []posted) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,7 +155,7 @@ func (h *fixture) stop() {
 	}
 }
 
-// restart begins a new life after the fixture was closed for a while.
+// restart starts the fixture again after it was closed for a while.
 func (h *fixture) restart(closed time.Duration) {
 	h.t.Helper()
 	h.stop()
@@ -172,7 +172,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// advance moves the clock to an instant.
+// advance moves the clock to a time.
 func (h *fixture) advance(to time.Time) {
 	h.t.Helper()
 	if err := h.runtime.Advance(to); err != nil {
@@ -195,7 +195,7 @@ func (h *fixture) partnerOf(org ledger.ID, name string) *directory.Partner {
 
 const contacts = `{"tg_ids_to_notify":[-100123]}`
 
-// terminal is one for payments in one currency; empty: all.
+// terminal returns a terminal for payments in one currency; empty: all.
 func (h *fixture) terminal(p *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
 	h.t.Helper()
 	params := `{}`
@@ -241,7 +241,7 @@ func (h *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64)
 	}
 }
 
-// days are the days that a terminal's operators were told of, in order.
+// days returns the days of a terminal's summaries, in order.
 func (h *fixture) days(of *directory.Terminal) string {
 	var days []string
 	for _, p := range h.recorder.of(alerts.Daily) {

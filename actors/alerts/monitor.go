@@ -21,7 +21,7 @@ const MaxWatched = 16_384
 type Directory interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	// Operated is the terminal whose operators are notified of a transaction at the given
+	// Operated returns the terminal whose operators are notified of a transaction at the given
 	// terminal, or of one without a terminal (the zero ID); false if there is none.
 	Operated(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool)
 	// AllOperated calls fn once per organization with the terminals whose operators want
@@ -36,7 +36,7 @@ type Notifier interface {
 	Post(org, to ledger.ID, body []byte, key string) error
 }
 
-// Options of a Monitor.
+// Options configure a Monitor.
 type Options struct {
 	Runtime   *actors.Runtime
 	Directory Directory
@@ -80,8 +80,8 @@ func New(o Options) (*Monitor, error) {
 	return m, nil
 }
 
-// Observe takes a durable change of a transaction's status. It implements
-// payment.Options.Observe and does not block.
+// Observe handles a durable change of a transaction's status. It implements payment.Options.Observe
+// and does not block.
 func (m *Monitor) Observe(org ledger.ID, from payment.Status, r *payment.Record) {
 	failed, concluded := r.Concludes(from)
 	if !concluded {

@@ -23,7 +23,7 @@ func TestASpikeOfFailuresIsToldOnce(t *testing.T) {
 	terminal := h.terminal(p, "Main", "USD", contacts)
 	h.terminal(p, "Other", "EUR", `{}`)
 	h.payMany(5, p, good, "USD")
-	h.payMany(20, p, declined, "EUR") // nobody runs it
+	h.payMany(20, p, declined, "EUR") // the terminal has no operators
 	h.payMany(3, p, declined, "USD")
 	h.payMany(1, p, breaks, "USD")
 	if got := h.recorder.of(alerts.Failures); len(got) != 0 {

@@ -2,11 +2,11 @@ package checkpoint
 
 import "mizan/actors"
 
-// Begin has a look made on the runtime's pool, as the passing of time does.
+// Begin runs a look on the runtime's pool, as the timer does.
 func (k *Keeper) Begin() { k.begin() }
 
-// RestAfter is how many doublings of a second a keeper rests after a look.
+// RestAfter returns how long a keeper rests after a look, in doublings of a second.
 var RestAfter = restAfter
 
-// On has a keeper go on with another runtime, and all that it remembers.
+// On makes a keeper continue with another runtime, with all of its memory.
 func (k *Keeper) On(rt *actors.Runtime) { k.rt = rt }

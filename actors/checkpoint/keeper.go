@@ -12,11 +12,11 @@ import (
 	"mizan/posting"
 )
 
-// What a keeper rests between two looks, in doublings of a second.
+// How long a keeper rests between two looks, in doublings of a second.
 const (
 	leastRest = 2
 	mostRest  = 6
-	shareRest = 50 // times as long as the look has taken
+	shareRest = 50 // multiple of the time that the look has taken
 )
 
 // maxRemoved bounds the rows that one Change removes.
@@ -27,34 +27,34 @@ type Keeper struct {
 	rt   *actors.Runtime
 	made atomic.Uint64
 
-	mu    sync.Mutex // held by a look: what follows is for one at a time
-	group uint64     // the last durable one when everything was looked at
+	mu    sync.Mutex // held during a look; guards what follows
+	group uint64     // the last durable group at the last complete look
 	bases map[ledger.ID]base
 }
 
-// base is what the next checkpoint of an organization is made of.
+// base is what the next checkpoint of an organization is computed from.
 type base struct {
 	last posting.Checkpoint // without its parts
-	size uint64             // of the journal when no further one was due
-	full bool               // no further one is made: it has no room for all accounts
+	size uint64             // size of the journal when no further checkpoint was due
+	full bool               // there are more accounts than a checkpoint has room for, so no further one is made
 }
 
-// Start begins to keep checkpoints, when the runtime runs. It ends with the runtime.
+// Start begins to make checkpoints while the runtime runs. It ends with the runtime.
 func Start(rt *actors.Runtime) *Keeper {
 	k := &Keeper{rt: rt, bases: make(map[ledger.ID]base)}
 	k.later(leastRest)
 	return k
 }
 
-// Made is how many checkpoints were made since the start.
+// Made returns how many checkpoints were made since the start.
 func (k *Keeper) Made() uint64 { return k.made.Load() }
 
 func (k *Keeper) later(rest int) { k.rt.Later(rest, k.begin) }
 
-// begin has a look made, and the next one after it.
+// begin runs a look and schedules the next one.
 func (k *Keeper) begin() {
 	err := k.rt.Go(func() {
-		began, rest := time.Now(), mostRest // also if there is a panic
+		began, rest := time.Now(), mostRest // also after a panic
 		defer func() { k.later(rest) }()
 		err := k.Look()
 		switch {
@@ -69,7 +69,7 @@ func (k *Keeper) begin() {
 	}
 }
 
-// restAfter is how long to rest after a look.
+// restAfter returns how long to rest after a look, in doublings of a second.
 func restAfter(took time.Duration) int {
 	rest := leastRest
 	for rest < mostRest && time.Second<<rest < shareRest*took {
@@ -78,8 +78,8 @@ func restAfter(took time.Duration) int {
 	return rest
 }
 
-// Look makes all checkpoints that are due. Errors: the store's, and what the journal
-// refuses; then the next look goes on.
+// Look makes all checkpoints that are due. The error is the store's or a refusal of the journal's;
+// the next look then continues.
 func (k *Keeper) Look() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,9 +169,9 @@ func (k *Keeper) one(org ledger.ID) (made bool, err error) {
 	return err == nil, err
 }
 
-// follow goes along an organization's chain of checkpoints up to the first that is
-// missing, lacks a part, or is the one said to be wrong; what comes then is removed. It
-// returns the last one before, without its parts.
+// follow walks an organization's chain of checkpoints up to the first that is missing, lacks a part
+// or equals wrong, and removes what follows. It returns the last good checkpoint, without its
+// parts.
 func (k *Keeper) follow(view *posting.View, org ledger.ID, wrong *posting.Checkpoint) (last posting.Checkpoint, err error) {
 	err = view.Checkpoints(org, func(c *posting.Checkpoint) (bool, error) {
 		if c.Previous != last.Seq || wrong != nil && c.Seq == wrong.Seq {

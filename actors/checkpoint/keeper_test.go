@@ -26,7 +26,7 @@ var (
 	usd    = money.Asset{Currency: "USD", Env: money.Prod}
 )
 
-// house is a keeper over a journal, which can be closed and opened again.
+// house is a keeper over a journal, which a test can close and open again.
 type house struct {
 	t       *testing.T
 	dir     string
@@ -80,7 +80,7 @@ func (h *house) submit(c *posting.Change) {
 	}
 }
 
-// days books so many entries on each of so many days.
+// days books a number of entries on each of a number of days.
 func (h *house) days(org ledger.ID, days, entries int) {
 	h.t.Helper()
 	for range days {
@@ -114,7 +114,7 @@ func (h *house) look() {
 	}
 }
 
-// rows are those of an organization's checkpoints.
+// rows returns an organization's rows of checkpoints.
 func (h *house) rows(org ledger.ID) map[string]string {
 	h.t.Helper()
 	view := h.journal.View()
@@ -137,7 +137,7 @@ func (h *house) group() uint64 {
 	return n
 }
 
-// heads are the keys of the heads among rows, the earliest first.
+// heads returns the keys of the heads among rows, the earliest first.
 func heads(rows map[string]string) (keys []string) {
 	for key := range rows {
 		if strings.HasPrefix(key, string(store.CheckpointHeads())) {
@@ -176,7 +176,7 @@ func TestWhatIsThereIsNotWrittenAgain(t *testing.T) {
 	}
 }
 
-// An organization in which nothing moves money has accounts in none.
+// An organization in which no money moves has empty checkpoints.
 func TestAnOrganizationWithoutAccountsHasThemToo(t *testing.T) {
 	h := open(t)
 	for range 3 {
@@ -199,8 +199,7 @@ func TestAnOrganizationWithoutAccountsHasThemToo(t *testing.T) {
 	}
 }
 
-// Whatever has become of checkpoints, after a look of the next start they are as they
-// were.
+// Whatever happened to checkpoints, the first look after the next start restores them.
 func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 	h := open(t)
 	h.days(first, 8, 4)
@@ -243,7 +242,7 @@ func removed(keys ...string) (rows []posting.KV) {
 	return rows
 }
 
-// What a checkpoint says is seen when the next one is made of it.
+// A wrong checkpoint is detected when the next one is computed from it.
 func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	h := open(t)
 	h.days(first, 4, 4)
@@ -272,7 +271,7 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	}
 }
 
-// Nor is the next one made of an earlier one in its place.
+// The next checkpoint is not computed from an earlier one in its place.
 func TestAHeadThatIsGoneIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	h := open(t)
 	h.days(first, 4, 4)
@@ -330,9 +329,9 @@ func TestItRestsTheLongerTheMoreThereIsToLookAt(t *testing.T) {
 	}
 }
 
-// crowded are the rows of a checkpoint that has, behind its own accounts, as many more
-// as its head has room for. The head says that they are few, so that the next one is
-// made as soon as without them.
+// crowded returns the rows of a checkpoint that has, after its own accounts, as many more as its
+// head has room for. The head states a small number, so that the next checkpoint is due as early as
+// without them.
 func crowded(t *testing.T, rows map[string]string) (all []posting.KV) {
 	t.Helper()
 	key := []byte(heads(rows)[0])
@@ -372,15 +371,15 @@ func crowded(t *testing.T, rows map[string]string) (all []posting.KV) {
 	return append(all, posting.KV{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
 }
 
-// long is a path as long as one may be.
+// long returns a path of the maximum length.
 func long(path string) string { return path + strings.Repeat("x", ledger.MaxPath-len(path)) }
 
-// A head has room for so many parts. Where there are more accounts no further checkpoint
+// A head has room for a bounded number of parts. If there are more accounts, no further checkpoint
 // is made, and none is tried again and again.
 func TestOfTooManyAccountsNoCheckpointIsMade(t *testing.T) {
 	h := open(t)
 	h.days(first, 1, 4)
-	h.owes(first, long("Q:z")) // behind all others, on the second day
+	h.owes(first, long("Q:z")) // after all others, on the second day
 	h.look()
 	for _, row := range crowded(t, h.rows(first)) {
 		h.submit(&posting.Change{KVs: []posting.KV{row}})

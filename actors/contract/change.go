@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// changeOf is the Change of a decision. Its first step is the contract's.
+// changeOf returns the Change of a decision. Its first step is the contract's.
 func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Change {
 	r := d.Record
 	source := ledger.Source{Kind: ledger.Contract, ID: r.ID}
@@ -55,9 +55,8 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 	return change
 }
 
-// keep has the Change of a contract claim the key of the request that asked for it, and
-// keep, directly behind the contract's events, what the request is answered with. Without
-// a key it does nothing. The error is a *ledger.Refusal.
+// keep adds to a contract's Change the claim of the request's key and the cached reply, directly
+// behind the contract's events. Without a key it does nothing. The error is a *ledger.Refusal.
 func (s *Service) keep(change *posting.Change, key *actors.Key) error {
 	if key.IsZero() {
 		return nil
@@ -75,29 +74,28 @@ func (s *Service) keep(change *posting.Change, key *actors.Key) error {
 	return nil
 }
 
-// maxReserved bounds what time may book in an asset: half of an amount's range. A
-// command leaves no total of an account in the other half (posting), so what time
-// books, which is never refused, fits there.
+// maxReserved bounds what due dates may book in an asset: half of an amount's range. No command
+// brings an account's total into the upper half (posting), so bookings on due dates, which are
+// never refused, fit there.
 var maxReserved = func() money.Amount {
 	half, err := money.Max.DivFloor(money.FromUint64(2))
 	assert.NoError(err)
 	return half
 }()
 
-// reserved takes room for what time may book. It is never given back: there is room
-// for more money than there is.
+// reserved reserves room for what due dates may book. The room is never given back, because there is
+// far more room than money.
 func reserved(org ledger.ID, asset money.Asset, most money.Amount) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: most, Max: maxReserved, Refuse: ledger.OutOfRange}
 }
 
-// CountKey is the key of the counters that say how many contracts of a product there
-// are in a reading: one for each environment, which is its window.
+// CountKey returns the key of the counters of a product's contracts in a reading. There is one
+// counter per environment, which is its window.
 func CountKey(p *contract.Product, reading *contract.Reading) string {
 	return "contracts/" + p.Variants[reading].Prefix
 }
 
-// Count is how many contracts of a product there are in a reading, in the
-// environments.
+// Count returns how many contracts of a product exist in a reading, in the environments.
 func Count(view *posting.View, org ledger.ID, p *contract.Product, reading *contract.Reading, envs ...money.Env) (n uint64, err error) {
 	for _, env := range envs {
 		counted, err := view.Counter(org, CountKey(p, reading), env.String())
@@ -110,15 +108,15 @@ func Count(view *posting.View, org ledger.ID, p *contract.Product, reading *cont
 	return n, nil
 }
 
-// ReplyID is the id of the record that keeps what a request with the key was answered
-// with, derived from the key.
+// ReplyID returns the id of the record with the cached reply to a request, derived from the
+// request's key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "contract reply|"+key)
 }
 
-// answered is what the key's request was answered with; false: the key is free. The
-// error is Conflict if it was another request's. Where nobody can vouch for what is
-// stored of the answer, it is the contract as it stands.
+// answered returns the cached reply for the key; false if the key is free. The error is a Conflict
+// if the key was used for another request. If the stored reply is damaged, answered returns the
+// contract's current state instead.
 func (s *Service) answered(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if key.IsZero() {
 		return Result{}, false, nil
@@ -139,7 +137,7 @@ func (s *Service) answered(org ledger.ID, key *actors.Key) (Result, bool, error)
 	return r, err == nil, err
 }
 
-// stands is a contract as it is now.
+// stands returns the current state of a contract.
 func stands(view *posting.View, org, id ledger.ID) (Result, error) {
 	r, found, err := Load(view, org, id)
 	if err != nil || !found {
@@ -148,9 +146,9 @@ func stands(view *posting.View, org, id ledger.ID) (Result, error) {
 	return r, Show(view, org, r.Record)
 }
 
-// OpenReply reads the payload of a ledger.Reply about a contract, with the keys that it
-// was sealed with: which contract it is about, and its stored form as it was then. An
-// error says that it is none, or was changed.
+// OpenReply reads the payload of a ledger.Reply about a contract with the keys that it was sealed
+// with. It returns the contract's id, and its stored form at the time of the reply. The error says
+// that the payload has another form or was changed.
 func OpenReply(keys actors.Sealer, org, reply ledger.ID, payload []byte) (id ledger.ID, form []byte, err error) {
 	return openReply(actors.OpenReply(keys, actors.ContractReply, org, reply, payload))
 }
@@ -165,9 +163,8 @@ func openReply(plaintext []byte, wrong error) (id ledger.ID, form []byte, err er
 	return ledger.ID(plaintext[:len(id)]), plaintext[len(id):], nil
 }
 
-// replied reads an answer: the contract as it was then. The times of that moment are
-// those of the event directly before the answer's own. The error is
-// actors.ErrReply, or the store's.
+// replied reads a cached reply: the contract as it was then. The times come from the event directly
+// before the reply's own. The error is actors.ErrReply, or the store's.
 func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, error) {
 	source := ledger.Source{Kind: ledger.Reply, ID: reply}
 	kept, found, err := actors.ReplyRecord(view, org, source)
@@ -202,7 +199,7 @@ func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, err
 	return r, Show(view, org, r.Record)
 }
 
-// orAnswered is the answer of the request that took the key first, or else the refusal.
+// orAnswered returns the reply to the request that claimed the key first, or else the refusal.
 func (s *Service) orAnswered(org ledger.ID, key *actors.Key, refusal error) (Result, error) {
 	if r, found, err := s.answered(org, key); found || err != nil {
 		return r, err

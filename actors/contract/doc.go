@@ -1,33 +1,28 @@
-// Package contract runs one actor for each contract that something happens to: it
-// decides by ledger/contract and hands the Change to the writer. One kind of actor
-// serves all products.
+// Package contract runs one actor per contract that is being changed: it decides with ledger/contract and submits
+// the Change to the writer. One kind of actor serves all products.
 //
 // Invariants:
-//  1. What is decided on is what the writer has acknowledged. A Change that the writer
-//     refuses for its version is decided again on what is stored.
-//  2. Whoever asks is answered when the Change is durable. A request with a key keeps
-//     what it was answered with in its own Change, and its repetition is given that; a
-//     screening, which never changes, is its own answer.
-//  3. A contract is found in its own reading and product only: elsewhere it is unknown.
-//  4. What time does comes from the record's due instant, in order, once, whatever
-//     the process does meanwhile.
-//     What is overdue when somebody acts goes before the action, and what an action
-//     leaves overdue comes due at once, also where the clock stands still.
-//  5. An actor stays as long as somebody waits for it, and no longer: what a contract
-//     is, is in the store.
-//  6. A contract has its number from the writer: without gaps for each organization and
-//     prefix.
-//  7. What time does is never refused, and leaves no total out of range: what starts it
-//     takes room for it in a counter of the asset, and is refused where there is none.
-//  8. The rows of an issue's register of holders are written with the record, in one
-//     Change, and a decision reads them as they are at the record's version.
-//  9. An action that is carried out in batches goes on by itself, one Change a batch,
-//     and is counted from its declaration to its last batch: no month is closed then.
-//  10. A contract is told as of the clock's day; the answer of a key's request as of the
-//     day on which it was booked.
+//  1. A decision is made on the state that the writer has acknowledged. If the writer refuses a Change for its
+//     version, the decision is made again on the stored state.
+//  2. A caller is answered when the Change is durable. A request with a key stores its reply in its own Change,
+//     and a repeated request gets that reply; a screening, which never changes, is its own reply.
+//  3. A contract is found in its own reading and product only; elsewhere it is unknown.
+//  4. Due dates are handled at the record's due instant, in order and once, whatever else the process does. What
+//     is overdue is handled before an action, and what an action leaves overdue is handled at once, even if the
+//     clock stands still.
+//  5. An actor stays only while a caller waits for it: the contract's state is in the store.
+//  6. The writer gives a contract its number, without gaps per organization and prefix.
+//  7. Due dates are never refused and bring no total out of range: the command that starts them reserves room in
+//     a counter of the asset, and is refused if there is none.
+//  8. The rows of an issue's register of holders are written with the record, in one Change, and a decision reads
+//     them at the record's version.
+//  9. An action in batches continues by itself, one Change per batch. It is counted from its declaration to its
+//     last batch, and no month is closed meanwhile.
+//  10. A contract is shown as of the clock's day; a cached reply shows it as of the day on which the reply was
+//     booked.
 //
 // Callers: api (Service), cmd (New).
 //
-// Rejected: an actor for a creation. Nobody else can know of a contract that is not
-// there yet; what could be asked for twice is for the key's claim to say.
+// Rejected: an actor for a creation. No other request can know a contract that does not exist yet, and the key's
+// claim detects repetitions.
 package contract

@@ -20,7 +20,7 @@ import (
 	"mizan/posting"
 )
 
-// manyHolders are more than fit into one group.
+// manyHolders is more than fit into one group.
 const manyHolders = 1_600
 
 // crowd is an issue with many holders over a real journal.
@@ -36,7 +36,7 @@ const crowdBody = `{"name":"Tower","region":"MY","backing_type":"lease","underly
 	"total_value":"4000000","certificate_value":"100","expected_yield":5,"maturity_months":1,"subscription_start":"2026-09-01","subscription_end":"2026-09-30",
 	"early_redemption_allowed":true,"early_redemption_penalty":"77777"}`
 
-// openCrowd opens an issue in a reading and has so many people subscribe to it.
+// openCrowd opens an issue in a reading with a number of subscribers.
 func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
 	t.Helper()
 	seed := rand.Uint64()
@@ -87,7 +87,7 @@ func (c *crowd) do(action contract.Action, body string) Result {
 	return r
 }
 
-// copied is the same issue in a directory of its own, with nothing running in it.
+// copied copies the issue to its own directory, with no service running.
 func (c *crowd) copied(t *testing.T) *crowd {
 	t.Helper()
 	own := *c
@@ -98,8 +98,8 @@ func (c *crowd) copied(t *testing.T) *crowd {
 	return &own
 }
 
-// declared makes an action durable past its actor, and so many of its batches. What is
-// stored is what a kill between two batches leaves behind.
+// declared makes an action and a number of its batches durable without the actor, as a kill between
+// two batches leaves them.
 func (c *crowd) declared(action contract.Action, body string, batches int64) {
 	c.t.Helper()
 	quietly(c.t, c.office)
@@ -138,7 +138,7 @@ func (c *crowd) declared(action contract.Action, body string, batches int64) {
 	}
 }
 
-// balances are what all accounts hold, on their normal sides.
+// balances returns the balances of all accounts, on their normal sides.
 func (c *crowd) balances() map[ledger.Path]string {
 	c.t.Helper()
 	view := c.journal.View()
@@ -156,9 +156,9 @@ func (c *crowd) balances() map[ledger.Path]string {
 	return all
 }
 
-// stands compares all accounts with what each certificate, and each holder for those
-// that are held, should have brought to the current accounts; and the sum that the
-// issue has of its holders on each of their accounts of a kind.
+// stands compares all accounts with what each certificate, or each holder for amounts per holder,
+// should have brought to the current accounts. It also checks the issue's totals over its holders'
+// accounts of each kind.
 func (c *crowd) stands(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
@@ -196,8 +196,8 @@ func (c *crowd) progress() (contract.Progress, bool) {
 	return r.Record.Progress()
 }
 
-// A stop between any two batches of an activation and of a redemption is gone on from by
-// the next start: no holder is left out, none is paid twice.
+// After a stop between any two batches of an activation or a redemption the next start continues:
+// no holder is left out, none is paid twice.
 func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 	base := openCrowd(t, contract.Religious, manyHolders)
 	face := 100 * base.sold
@@ -232,7 +232,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 		}
 		few := step.action == contract.RedeemEarly || step.action == contract.Default
 		for n := range batches + 1 {
-			if few && n%4 != 0 && n != batches { // as an activation, whose stops are all tried
+			if few && n%4 != 0 && n != batches { // these batches are like an activation's, all of whose stops are tried
 				continue
 			}
 			c := step.from.copied(t)
@@ -251,8 +251,8 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 	}
 }
 
-// What is asked of an issue while an action is carried out waits for its end; what reads
-// does not, and is told how far it is.
+// Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
+// its progress.
 func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 	c := openCrowd(t, contract.Secular, manyHolders)
 	answer := c.do(contract.Activate, "")
@@ -297,7 +297,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 	}
 }
 
-// No month is closed while batches are under way, whatever is known of what is due.
+// No month is closed while batches are in progress, whether or not due items are known.
 func TestNoMonthIsClosedWhileBatchesAreUnderWay(t *testing.T) {
 	c := openCrowd(t, contract.Secular, manyHolders)
 	c.runtime.Quiesce()

@@ -21,8 +21,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// placement is an issue with many holders on a real server, and an arithmetic of the
-// test's own beside it.
+// placement is an issue with many holders on a real server, with the test's own computation of its
+// amounts.
 type placement struct {
 	t     *testing.T
 	s     *testkit.Server
@@ -33,15 +33,15 @@ type placement struct {
 	kills int
 }
 
-// actionBound is how long an action may take, in real time: the machine may be busy.
+// actionBound is how long an action may take, in real time, because the machine may be busy.
 const actionBound = 10 * time.Minute
 
 func (p *placement) post(action, body, key string) (*testkit.Answer, error) {
 	return p.s.Session().With("idempotency-key", key).Post(p.base+action, body)
 }
 
-// does is an action that is done, killed or not: with its key it is asked for until it is
-// answered.
+// does carries out an action, with or without a kill, and repeats the request with its key until it
+// is answered.
 func (p *placement) does(action, body string) {
 	p.t.Helper()
 	key := uuid.NewString()
@@ -74,7 +74,7 @@ func (p *placement) does(action, body string) {
 	p.carriedOut(action)
 }
 
-// kill kills the server, checks what it has left behind, and starts it again.
+// kill kills the server, checks the stored state, and starts the server again.
 func (p *placement) kill() {
 	p.t.Helper()
 	p.s.Kill()
@@ -90,7 +90,7 @@ func (p *placement) verify() {
 	}
 }
 
-// shown is the contract as it is shown.
+// shown returns the contract as the API shows it.
 func (p *placement) shown() (v struct {
 	Data struct {
 		Status        string
@@ -115,7 +115,7 @@ func (p *placement) shown() (v struct {
 	return v
 }
 
-// carriedOut waits for the end of what is carried out, with some kills on the way.
+// carriedOut waits for the end of an action in batches, with some kills on the way.
 func (p *placement) carriedOut(action string) {
 	p.t.Helper()
 	began := time.Now()
@@ -138,8 +138,8 @@ func (p *placement) carriedOut(action string) {
 	}
 }
 
-// balances are all accounts that hold something, on their normal side, by an export: pages
-// of accounts are each of the first page's moment, which is further behind with each.
+// balances returns all accounts with a balance, on their normal side, from an export. Pages of
+// accounts would all be of the first page's moment, which is longer ago with each page.
 func (p *placement) balances() map[string]string {
 	p.t.Helper()
 	a, err := p.s.Auditor().Get("/api/v1/ledger/export?format=csv&env=prod")
@@ -213,7 +213,7 @@ func (p *placement) pages(of string) (rows []struct {
 	}
 }
 
-// holders is how many holders the test's issue has.
+// holders returns how many holders the test's issue has.
 func holders(t *testing.T) int {
 	said := os.Getenv("MIZAN_HOLDERS")
 	if said == "" {
@@ -226,7 +226,7 @@ func holders(t *testing.T) int {
 	return n
 }
 
-// place makes an issue in a family and lets everybody subscribe.
+// place makes an issue in a family and subscribes everybody.
 func place(t *testing.T, s *testkit.Server, d *rand.Rand, religious bool) *placement {
 	t.Helper()
 	p := &placement{t: t, s: s, d: d, held: make(map[string]int64)}
@@ -259,7 +259,7 @@ func (p *placement) must(action, body string) {
 	}
 }
 
-// subscribe lets so many people subscribe, some of them twice, and reads the register.
+// subscribe makes n people subscribe, some of them twice, and reads the register.
 func (p *placement) subscribe(n int) {
 	p.t.Helper()
 	began := time.Now()
@@ -357,9 +357,8 @@ func (p *placement) stands(stem string, paid func(n int64) int64) {
 	}
 }
 
-// A distribution, a redemption and all else that is for all holders of a large issue is
-// carried out to its end, once, whenever the server is killed: by sums that the test
-// works out itself, in both readings.
+// A distribution, a redemption and every other action for all holders of a large issue is completed
+// once, whenever the server is killed. The test computes the sums itself, in both readings.
 func TestKillsLoseNoHolderAndPayNoneTwice(t *testing.T) {
 	seed := rand.Uint64()
 	if said := os.Getenv("MIZAN_SEED"); said != "" {
@@ -374,7 +373,7 @@ func TestKillsLoseNoHolderAndPayNoneTwice(t *testing.T) {
 	}
 }
 
-// killed is the way of a large issue from its placement to its redemption.
+// killed takes a large issue from its placement to its redemption.
 func killed(t *testing.T, d *rand.Rand, religious bool) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	p := place(t, s, d, religious)

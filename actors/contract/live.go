@@ -11,13 +11,13 @@ import (
 	"mizan/posting"
 )
 
-// act is an action on its way to its contract.
+// act is an action that is sent to its contract's actor.
 type act struct {
 	Act
 	done chan answer
 }
 
-// overdue is an action that comes while time has something to do first.
+// overdue is an action that waits for overdue due dates to be handled.
 type overdue struct{ *act }
 
 type answer struct {
@@ -31,7 +31,7 @@ func (m *act) Refuse(err error) { m.answer(answer{err: err}) }
 func (m *act) answer(a answer) {
 	select {
 	case m.done <- a:
-	default: // it was answered
+	default: // it already has an answer
 	}
 }
 
@@ -42,8 +42,8 @@ type live struct {
 	record  *contract.Record // nil: not loaded
 	stamp   posting.Stamp
 
-	decision contract.Decision // being made durable
-	cause    any               // the message that led to it, to decide again
+	decision contract.Decision // the decision that is being made durable
+	cause    any               // the message that caused the decision, to decide again
 }
 
 // Receive implements actors.Behaviour.
@@ -68,7 +68,7 @@ func (l *live) Failed(*actors.Context) {
 	}
 }
 
-// asked is the action that somebody waits for; nil: nobody does.
+// asked returns the action whose caller waits; nil if no caller waits.
 func asked(cause any) *act {
 	switch m := cause.(type) {
 	case *act:
@@ -79,7 +79,7 @@ func asked(cause any) *act {
 	return nil
 }
 
-// load brings the contract back from the store; false: there is none.
+// load reads the contract from the store; false if it does not exist.
 func (l *live) load() bool {
 	if l.record != nil {
 		return true
@@ -105,7 +105,7 @@ func (l *live) act(c *actors.Context, m *act) {
 	now := ledger.MicrosOf(c.Now())
 	l.read(contract.Batch, nil)
 	if d, due := l.record.OnDue(now); due {
-		l.commit(c, d, overdue{m}) // what time has come for goes before what is asked now
+		l.commit(c, d, overdue{m}) // what is overdue is handled before the action
 		return
 	}
 	l.read(m.Action, m.Input)
@@ -117,10 +117,10 @@ func (l *live) act(c *actors.Context, m *act) {
 	l.commit(c, d, m)
 }
 
-// due does what time has come for. What it was not woken for yet is not done.
+// due handles the record's due instant. It ignores a message for any other instant.
 func (l *live) due(c *actors.Context, m actors.Due) {
 	if !l.load() || l.stamp.Due != m.At {
-		return // it has moved on
+		return // the record's due instant has changed since
 	}
 	l.read(contract.Batch, nil)
 	if d, ok := l.record.OnDue(max(m.At, ledger.MicrosOf(c.Now()))); ok {
@@ -128,8 +128,8 @@ func (l *live) due(c *actors.Context, m actors.Due) {
 	}
 }
 
-// read brings the part of the register of holders that is decided on next. It agrees with
-// the record, or else the writer refuses the Change for its version.
+// read reads the part of the register of holders that the next decision needs. If it disagrees with
+// the record's version, the writer refuses the Change.
 func (l *live) read(action contract.Action, given schema.Input) {
 	l.record.Register = contract.Register{}
 	wanted := l.record.Reads(action, given)
@@ -175,12 +175,12 @@ func (l *live) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt
 		m.answer(answer{result: told(l.record, l.stamp, l.stamp.Updated)})
 	}
 	if l.stamp.Due != 0 && l.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // a clock that stands still would not say so
+		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // a clock that stands still would not send it
 	}
 }
 
-// refused decides again on what the writer refused for its version. All else is for
-// whoever asked.
+// refused decides again if the writer refused for the version. Every other refusal goes to the
+// caller.
 func (l *live) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if errors.As(r.Err, &refusal) && refusal.Code == ledger.StaleVersion {

@@ -10,13 +10,11 @@ import (
 	"mizan/posting"
 )
 
-// RegisterRows is the first byte of the keys of registers of holders, among the rows
-// that actors keep for themselves. Behind it stand the contract's id, what the row is,
-// and its number or the investor's id.
+// RegisterRows is the first byte of the keys of registers of holders among the rows of actors. The
+// contract's id, the kind of row, and its number or the investor's id follow.
 const RegisterRows = 'h'
 
-// RegisterRow says what a row of a register is. They are stored: none ever changes its
-// meaning.
+// RegisterRow is the kind of a register's row. It is stored: values never change their meaning.
 type RegisterRow byte
 
 // The rows of a register. Subscriptions and the numbers of investors never change.
@@ -39,8 +37,7 @@ func numberedKey(id ledger.ID, row RegisterRow, number int64) []byte {
 
 func investorKey(id, who ledger.ID) []byte { return append(registerKey(id, InvestorRow), who[:]...) }
 
-// ParseRegisterKey takes the key of a row of a register apart: of which contract it is,
-// and what; false: it is of no register.
+// ParseRegisterKey parses the key of a register's row; false if the key belongs to no register.
 func ParseRegisterKey(key []byte) (id ledger.ID, row RegisterRow, ok bool) {
 	if len(key) < registerHead || key[0] != RegisterRows {
 		return id, 0, false
@@ -55,8 +52,8 @@ func ParseRegisterKey(key []byte) (id ledger.ID, row RegisterRow, ok bool) {
 	return id, row, false
 }
 
-// registerRows are the rows that a decision writes: a subscription, the position that it
-// adds to, and of a new holder the number.
+// registerRows returns the rows that a decision writes: a subscription, the position that it adds
+// to, and for a new holder the number.
 func registerRows(org ledger.ID, d *contract.Decision) []posting.KV {
 	id, s, h := d.Record.ID, &d.Subscribed, &d.Position
 	if s.Number == 0 {
@@ -94,7 +91,7 @@ func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract
 	})
 }
 
-// numbered calls fn with rows, which have to be numbered without gaps.
+// numbered calls fn with rows, which must be numbered without gaps.
 func numbered(view *posting.View, org, id ledger.ID, row RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
 	next := from
 	return view.KVsAscending(org, registerKey(id, row), numberedKey(id, row, from), func(key, value []byte) (bool, error) {
@@ -110,7 +107,7 @@ func damagedRow(id ledger.ID, row RegisterRow, number int64) error {
 	return fmt.Errorf("contract %v: row %c%d of its register is missing or damaged", id, row, number)
 }
 
-// Position is an investor's position in a contract; false: the investor holds nothing.
+// Position returns an investor's position in a contract; false if the investor has none.
 func Position(view *posting.View, org, id, who ledger.ID) (contract.Holder, bool, error) {
 	row, found, err := view.KV(org, investorKey(id, who))
 	if err != nil || !found {
@@ -131,13 +128,13 @@ func Position(view *posting.View, org, id, who ledger.ID) (contract.Holder, bool
 	return h, true, nil
 }
 
-// InvestorNumber reads the number of an investor as a holder.
+// InvestorNumber parses the number of an investor as a holder.
 func InvestorNumber(row []byte) (number int64, ok bool) {
 	n, size := binary.Uvarint(row)
 	return int64(n), size == len(row) && n > 0 && n < 1<<62 && bytes.Equal(binary.AppendUvarint(nil, n), row)
 }
 
-// Extract reads the part of a register that a decision asks for.
+// Extract reads the part of a register that a decision needs.
 func Extract(view *posting.View, org, id ledger.ID, e contract.Extract) (part contract.Register, err error) {
 	if e.Investor != (ledger.ID{}) {
 		part.Position, _, err = Position(view, org, id, e.Investor)
@@ -153,8 +150,8 @@ func Extract(view *posting.View, org, id ledger.ID, e contract.Extract) (part co
 	return part, err
 }
 
-// Show puts the subscriptions that a contract's detail shows into its record: the first
-// ones of those that it had when it was as it is in the record.
+// Show puts the subscriptions that a contract's detail shows into its record: the first of those
+// that existed at the record's version.
 func Show(view *posting.View, org ledger.ID, r *contract.Record) error {
 	total, _, has := r.Registered()
 	if !has || total == 0 {

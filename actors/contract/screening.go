@@ -14,8 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// Screening is what a screening was given and what it found. It is stored once and
-// never changes.
+// Screening is the input and the result of a screening. It is stored once and never changes.
 type Screening struct {
 	ID       ledger.ID          `json:"-"`
 	Given    contract.Screened  `json:"given"`
@@ -23,14 +22,14 @@ type Screening struct {
 	Findings []contract.Finding `json:"findings"`
 	Ruleset  int                `json:"ruleset"`
 	At       ledger.Micros      `json:"at"`
-	Replay   bool               `json:"-"` // it is what the key's first request was answered with
+	Replay   bool               `json:"-"` // it is the cached reply to the key's first request
 }
 
-// screeningVersion begins a screening's payload; JSON follows.
+// screeningVersion is the first byte of a screening's payload; JSON follows.
 const screeningVersion = 1
 
-// Screen applies the rules to what was given and stores both. With a key it does so
-// once: the error is Conflict if the key is another request's.
+// Screen applies the rules to the input and stores both. With a key it does so once: the error is a
+// Conflict if the key was used for another request.
 func (s *Service) Screen(org ledger.ID, given contract.Screened, key actors.Key) (Screening, error) {
 	if earlier, found, err := s.screenedAlready(org, &key); found || err != nil {
 		return earlier, err
@@ -66,8 +65,8 @@ func (s *Service) Screen(org ledger.ID, given contract.Screened, key actors.Key)
 	}
 }
 
-// screenedAlready is the screening that was made with the key; false: the key is free.
-// The error is Conflict if it is another request's.
+// screenedAlready returns the screening that was made with the key; false if the key is free. The
+// error is a Conflict if the key was used for another request.
 func (s *Service) screenedAlready(org ledger.ID, key *actors.Key) (Screening, bool, error) {
 	if key.IsZero() {
 		return Screening{}, false, nil
@@ -90,7 +89,7 @@ func (s *Service) screenedAlready(org ledger.ID, key *actors.Key) (Screening, bo
 	return *found, true, nil
 }
 
-// ReadScreening reads a screening's payload.
+// ReadScreening parses a screening's payload.
 func ReadScreening(id ledger.ID, payload []byte) (*Screening, error) {
 	if len(payload) == 0 || payload[0] != screeningVersion {
 		return nil, fmt.Errorf("screening: unknown form")
@@ -102,7 +101,7 @@ func ReadScreening(id ledger.ID, payload []byte) (*Screening, error) {
 	return found, nil
 }
 
-// FindScreening is a screening of the organization; false: it has none with that id.
+// FindScreening finds a screening of the organization; false if it does not exist.
 func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Screening, ID: id})
 	if err != nil || !found {
@@ -112,12 +111,12 @@ func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, err
 	return screening, err == nil, err
 }
 
-// screened refuses a contract that rests on a screening that there is not.
+// screened refuses a contract whose screening does not exist.
 func (s *Service) screened(org ledger.ID, given schema.Input) error {
 	raw, sent := given[contract.ScreeningID.Name]
 	var id ledger.ID
 	if !sent || json.Unmarshal(raw, &id) != nil || id == (ledger.ID{}) {
-		return nil // what is malformed is refused with all else
+		return nil // a malformed id is refused together with the other fields
 	}
 	view := s.rt.Journal.View()
 	defer view.Close()

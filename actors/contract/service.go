@@ -16,14 +16,14 @@ import (
 	"mizan/posting"
 )
 
-// Service makes, moves and reads contracts.
+// Service creates, changes and reads contracts.
 type Service struct {
 	rt       *actors.Runtime
 	wait     time.Duration
 	registry *actors.Registry[actors.RecordKey]
 }
 
-// commandWait is how long somebody waits for a Change, in real time.
+// commandWait is how long a caller waits for a Change, in real time.
 const commandWait = 30 * time.Second
 
 // New registers the service with the runtime. Start the runtime afterwards.
@@ -36,18 +36,18 @@ func New(rt *actors.Runtime) *Service {
 	return s
 }
 
-// Create is a contract that is asked for.
+// Create is a request to create a contract.
 type Create struct {
 	Org     ledger.ID
 	Product *contract.Product
 	Reading *contract.Reading
 	Env     money.Env
 	Input   schema.Input
-	Allowed func(region string) bool // whether the organization works there
+	Allowed func(region string) bool // whether the organization works in the region
 	Key     actors.Key
 }
 
-// Act is an action that is asked for.
+// Act is a request for an action on a contract.
 type Act struct {
 	Org     ledger.ID
 	ID      ledger.ID
@@ -58,15 +58,15 @@ type Act struct {
 	Key     actors.Key
 }
 
-// Result is a contract as somebody is told of it.
+// Result is a contract in the answer to a request.
 type Result struct {
 	Record *contract.Record
 	Stamp  posting.Stamp
-	Replay bool // it is what the key's first request was answered with
+	Replay bool // it is the cached reply to the key's first request
 }
 
-// Create makes a contract. The error is a *contract.Faults, or a *ledger.Refusal:
-// nothing was stored, unless its code is Unavailable after the wait.
+// Create creates a contract. The error is a *schema.Faults or a *ledger.Refusal. Nothing was
+// stored, unless the code is Unavailable after the wait.
 func (s *Service) Create(c Create) (Result, error) {
 	if r, found, err := s.answered(c.Org, &c.Key); found || err != nil {
 		return r, err
@@ -104,20 +104,20 @@ func late() error {
 	return ledger.Refuse("contract", ledger.Unavailable, "it is not stored yet; ask for it again, with the same key")
 }
 
-// refusedBy is what the writer's refusal means for whoever asked.
+// refusedBy translates the writer's refusal for the client.
 func refusedBy(r posting.Receipt) error {
 	if ledger.IsRefusal(r.Err, ledger.OutOfRange) {
 		return &schema.Faults{List: []schema.Fault{{Field: "amount", Message: "takes a total out of range"}}}
 	}
 	var refusal *ledger.Refusal
-	if errors.As(r.Err, &refusal) && refusal.Code == ledger.Invalid { // a date in a month that is closed
+	if errors.As(r.Err, &refusal) && refusal.Code == ledger.Invalid { // a date in a closed month
 		return &schema.Faults{List: []schema.Fault{{Field: refusal.Field, Message: refusal.Detail}}}
 	}
 	return r.Err
 }
 
-// Act moves a contract. The error is as Create's; NotFound if there is no such contract
-// of that product in that reading.
+// Act carries out an action on a contract. The error is as Create's; NotFound if the contract does
+// not exist in that product and reading.
 func (s *Service) Act(a Act) (Result, error) {
 	if r, found, err := s.answered(a.Org, &a.Key); found || err != nil {
 		return r, err
@@ -139,8 +139,8 @@ func (s *Service) Act(a Act) (Result, error) {
 	}
 }
 
-// Read is a contract as it stands; NotFound if there is none of that product in that
-// reading.
+// Read returns the current state of a contract; NotFound if the contract does not exist in that
+// product and reading.
 func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Reading, id ledger.ID) (Result, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -154,7 +154,7 @@ func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Rea
 	return r, Show(view, org, r.Record)
 }
 
-// shown is a result with the subscriptions that its detail shows.
+// shown adds to a result the subscriptions that its detail shows.
 func (s *Service) shown(org ledger.ID, r Result) (Result, error) {
 	if _, _, has := r.Record.Registered(); !has {
 		return r, nil
@@ -164,15 +164,15 @@ func (s *Service) shown(org ledger.ID, r Result) (Result, error) {
 	return r, Show(view, org, r.Record)
 }
 
-// told is a contract as somebody is told of it at an instant.
+// told returns a contract as shown at a time.
 func told(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
 	return Result{Record: r.AsOf(stamp.Started, at.Date()), Stamp: stamp}
 }
 
 func unknown() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }
 
-// Load is a contract of an organization as it is today, whatever it is; false: there
-// is none.
+// Load returns a contract of an organization as of today, of any product and reading; false if it
+// does not exist.
 func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Contract, ID: id})
 	if err != nil || !found {
@@ -185,25 +185,25 @@ func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	return told(r, stored.Stamp, view.Now()), true, nil
 }
 
-// Marks of the lists that contracts are in, beside those of transactions.
+// Marks of the lists of contracts, which distinguish them from lists of transactions.
 const (
 	listOfProduct = 0x10
 	listOfPerson  = 0x08
 )
 
-// ListOf is the list of a product's contracts in a reading, in both environments.
+// ListOf returns the list of a product's contracts in a reading, in both environments.
 func ListOf(p *contract.Product, reading *contract.Reading) posting.List {
 	return posting.List{Partner: int64(p.Code)<<8 | int64(reading.Code), Env: listOfProduct}
 }
 
-// ListOfEnv is the list of a product's contracts in a reading and one environment. It
-// is among those of people, and nobody's: what its number is the hash of has no id.
+// ListOfEnv returns the list of a product's contracts in a reading and one environment. Its number
+// is a hash, as those of persons' lists, but of other bytes, so it is no person's list.
 func ListOfEnv(p *contract.Product, reading *contract.Reading, env money.Env) posting.List {
 	return hashed([]byte{p.Code, reading.Code, byte(env)})
 }
 
-// ListOfPerson is the list of a product's contracts in a reading in which somebody has
-// a part. Others may be in it too: its number is a hash.
+// ListOfPerson returns the list of a product's contracts in a reading in which a person takes part.
+// Its number is a hash, so the list may contain other persons' contracts too.
 func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID) posting.List {
 	return hashed(append([]byte{p.Code, reading.Code}, who[:]...))
 }

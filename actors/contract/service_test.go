@@ -54,7 +54,7 @@ func openOffice(t *testing.T) *office {
 	return o
 }
 
-// quietly opens the journal only: nothing is done of what is due.
+// quietly opens only the journal, so due items are not handled.
 func quietly(t *testing.T, o *office) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -88,7 +88,7 @@ func given(t *testing.T, body string) (g schema.Input) {
 
 const saved = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`
 
-// keep is a safekeeping deposit that is active.
+// keep makes an active safekeeping deposit.
 func (o *office) keep() ledger.ID {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given(o.t, saved)})
@@ -99,7 +99,7 @@ func (o *office) keep() ledger.ID {
 	return made.Record.ID
 }
 
-// ask is an action, with a key unless that is empty.
+// ask requests an action, with a key unless the key is empty.
 func (o *office) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
 	o.t.Helper()
 	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: given(o.t, body)}
@@ -129,8 +129,8 @@ func (o *office) balance(r Result) string {
 	return ""
 }
 
-// late is a registry whose actor has the contract in mind as it is at this moment,
-// whatever is written past it.
+// late returns a registry whose actor has loaded the contract's current state, so that later writes
+// make it stale.
 func (o *office) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *live) {
 	o.t.Helper()
 	key := actors.RecordKey{Org: o.org, ID: id}
@@ -141,8 +141,8 @@ func (o *office) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.
 	return actors.NewRegistry(o.runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return knows }), key, knows
 }
 
-// Invariant 1: a Change that the writer refuses for its version is decided again on
-// what is stored.
+// Invariant 1: if the writer refuses a Change for its version, the decision is made again on the
+// stored state.
 func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 	o := openOffice(t)
 	id := o.keep()
@@ -166,8 +166,8 @@ func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 	}
 }
 
-// Invariant 4: what time does is done once, also by an actor that does not know yet
-// that it was done.
+// Invariant 4: a due date is handled once, also by an actor that does not know yet that it was
+// handled.
 func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 	o := openOffice(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: given(t,
@@ -196,7 +196,7 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 	registry.Tell(key, actors.Due{Key: key, At: due})
 	m := &act{done: make(chan answer, 1), Act: a}
 	m.Action, m.Input = contract.PayRent, given(t, `{"amount":"30"}`)
-	if err := registry.Command(key, m); err != nil { // behind it
+	if err := registry.Command(key, m); err != nil { // queued behind it
 		t.Fatal(err)
 	}
 	r := <-m.done
@@ -205,8 +205,8 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 	}
 }
 
-// Invariant 2: a key's repetition is given what the request was answered with,
-// whatever has happened since; another request with it is refused.
+// Invariant 2: a repeated request gets the first request's reply, whatever has happened since;
+// another request with the key is refused.
 func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
 	o := openOffice(t)
 	id := o.keep()
@@ -226,7 +226,7 @@ func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
 	}
 }
 
-// Invariant 3: elsewhere it is unknown.
+// Invariant 3: in another reading or product it is unknown.
 func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
 	o := openOffice(t)
 	id := o.keep()
@@ -247,7 +247,7 @@ func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
 	}
 }
 
-// Invariant 6: numbers are counted for each organization, and a refusal takes none.
+// Invariant 6: each organization has its own numbers, and a refusal uses none.
 func TestNumbersAreCountedForEachOrganization(t *testing.T) {
 	o := openOffice(t)
 	for _, org := range []ledger.ID{o.org, uuid.New()} {

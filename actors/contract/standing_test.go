@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// column is what a record's column says.
+// column returns the value of a record's column.
 func column(t *testing.T, r *contract.Record, name string) any {
 	t.Helper()
 	for _, c := range r.Product.Columns.Columns {
@@ -41,7 +41,7 @@ func (o *office) acquired() Act {
 	return a
 }
 
-// owed waits for what is under way, and checks what a lease's rows due have left.
+// owed waits until nothing is in progress, and checks what remains of a lease's due rows.
 func (o *office) owed(id ledger.ID, want string) {
 	o.t.Helper()
 	o.runtime.Quiesce()
@@ -54,7 +54,7 @@ func (o *office) owed(id ledger.ID, want string) {
 	}
 }
 
-// What is overdue falls due at once, though the clock stands still.
+// What is overdue is handled at once even if the clock stands still.
 func TestWhatIsOverdueFallsDueUnderAStandingClock(t *testing.T) {
 	o := openOffice(t)
 	a := o.acquired()
@@ -68,7 +68,7 @@ func TestWhatIsOverdueFallsDueUnderAStandingClock(t *testing.T) {
 	o.owed(a.ID, "300")
 }
 
-// activated makes an activation durable past its actor.
+// activated makes an activation durable without the actor.
 func (o *office) activated(a Act) {
 	o.t.Helper()
 	view := o.journal.View()
@@ -92,7 +92,7 @@ func (o *office) activated(a Act) {
 	}
 }
 
-// A step of the clock to where it stands, or a start, finds it too.
+// A step of the clock to its current time, or a start, finds overdue items too.
 func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
 	o := openOffice(t)
 	a, b := o.acquired(), o.acquired()
@@ -107,8 +107,8 @@ func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
 	o.owed(b.ID, "300")
 }
 
-// No instant that is decided on is before one that was booked, and days are the
-// clock's: events are booked some microseconds after what a standing clock shows.
+// A decision's time is never before a booked event's, and days follow the clock: events are booked
+// some microseconds after the time that a standing clock shows.
 func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 	o := openOffice(t)
 	if err := o.clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
@@ -143,8 +143,8 @@ func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 	}
 }
 
-// A review is signed no earlier than what was booked before it, where the clock stands
-// still and events run ahead of it.
+// A review is signed no earlier than what was booked before it, if the clock stands still and
+// events are booked ahead of it.
 func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
 	o := openOffice(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: given(t,
@@ -169,8 +169,7 @@ func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
 	}
 }
 
-// bookedOn checks that a contract's last event was booked behind the day that its
-// entry is of.
+// bookedOn checks that a contract's last event was booked after the day of its entry.
 func (o *office) bookedOn(r Result, day string) {
 	o.t.Helper()
 	view := o.journal.View()
@@ -184,7 +183,7 @@ func (o *office) bookedOn(r Result, day string) {
 	}
 }
 
-// restart opens everything again on what was stored, with the clock where it stood.
+// restart opens everything again on the stored state, with the clock unchanged.
 func (o *office) restart() {
 	o.t.Helper()
 	o.runtime.Stop()

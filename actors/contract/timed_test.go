@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// venture is a partnership that is funded, with a rent of one that takes room for 120: it
-// names no term.
+// venture is a funded partnership with a rent of one that reserves room for 120, because it names
+// no term.
 func (o *office) venture(org ledger.ID, currency string, env money.Env) Act {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: given(o.t,
@@ -31,8 +31,8 @@ func (o *office) venture(org ledger.ID, currency string, env money.Env) Act {
 	return a
 }
 
-// Invariant 7: what time books is never refused, so no total may leave its range by
-// it: whoever starts a timer is refused where no room is left for what it may book.
+// Invariant 7: due dates are never refused, so no total may leave its range because of one. A
+// command that starts a due date is refused if there is no room for what it may book.
 func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	o := openOffice(t)
 	first := o.venture(o.org, "AED", money.Prod)
@@ -46,7 +46,7 @@ func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as many would have taken
+	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all the rest
 		t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)
@@ -65,7 +65,7 @@ func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	if r, err := o.service.Read(o.org, contract.Partnership, contract.Secular, last.ID); err != nil || r.Record.Status != contract.Funded {
 		t.Errorf("the refusal has left %v, %v", r.Record, err)
 	}
-	// Each asset and each organization has room of its own.
+	// Each asset and each organization has its own room.
 	for _, a := range []Act{o.venture(o.org, "USD", money.Prod), o.venture(o.org, "AED", money.Test), o.venture(uuid.New(), "AED", money.Prod)} {
 		if _, err := o.service.Act(a); err != nil {
 			t.Errorf("another's: %v", err)

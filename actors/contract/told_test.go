@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// What follows from the day is worked out for the day on which somebody looks; what a
-// key's request was answered with stays what it was.
+// Values that depend on the day are computed for the day of the request; a cached reply stays as it
+// was.
 func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	o := openOffice(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: given(t,
@@ -69,13 +69,13 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	if err := o.runtime.Advance(began.AddDate(0, 0, 40)); err != nil {
 		t.Fatal(err)
 	}
-	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the answer from before
+	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the cached reply
 	late(read(), "10")
 	late(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // the first row
 }
 
-// A contract that is full says so, and is closed all the same, with a key too: nothing
-// about it is more than the writer takes.
+// A full contract is refused with a clear message and can still be closed, also with a key: its
+// records never exceed the writer's limit.
 func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
 	if room := posting.MaxRecord - contract.MaxStored; room < posting.MaxRecord/4 {
 		t.Fatalf("a full contract leaves room for %d bytes", room)

@@ -93,9 +93,9 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 }
 
-// All that is refused takes the same steps, and so the same time: each step is
-// spoiled in turn, and every refusal has to stumble over it. Clocks are not
-// asked, which show other machines, other ratios and whatever else is running.
+// Every refusal takes the same steps, and so the same time. The test breaks each step in turn, and
+// every refusal must run into it. It does not measure time, which differs between machines and
+// depends on what else runs.
 func TestRefusalsTakeTheSameSteps(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -130,8 +130,8 @@ func TestRefusalsTakeTheSameSteps(t *testing.T) {
 	}
 }
 
-// steps are the things that a key is looked for in; each is spoiled by its
-// function, and mended by what that returns.
+// steps returns the places where a key is looked up; each has a function that breaks the place and
+// returns a function that repairs it.
 func (h *house) steps(id ledger.ID, key []byte) map[string]func() (mend func()) {
 	o, known := h.org(id)
 	if !known {
@@ -147,7 +147,7 @@ func (h *house) steps(id ledger.ID, key []byte) map[string]func() (mend func()) 
 	return map[string]func() func(){
 		"the key": func() func() {
 			o.everyone = new(everyone)
-			o.everyone.keys.put(keyPlace{o.id, hash}, new(cell[directory.APIKey])) // a cell of nothing cannot be read
+			o.everyone.keys.put(keyPlace{o.id, hash}, new(cell[directory.APIKey])) // reading an empty cell panics
 			return mend
 		},
 		"its partner": func() func() {

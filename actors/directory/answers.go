@@ -11,31 +11,31 @@ import (
 	"mizan/posting"
 )
 
-// Sealer keeps answers, which may hold a key's value; *secret.Keyring is one.
-// The context ties a sealed answer to its place.
+// Sealer seals cached replies, which may contain a key's value; *secret.Keyring implements it. The
+// context argument binds a ciphertext to its record.
 type Sealer = actors.Sealer
 
 var _ Sealer = (*secret.Keyring)(nil)
 
-// Answer is what a write that came with a key was answered with.
+// Answer is the reply to a write that came with an idempotency key.
 type Answer struct {
 	Status int
-	Body   []byte // as the function that Once was given has made it
+	Body   []byte // as the function given to Once has made it
 
-	// Booked and Seq are the booked time of the write's event and its place in the
-	// journal. They are late, so that only Answered knows them: who makes the body
-	// leaves room for them.
+	// Booked and Seq are the booked time of the write's event and its place in the journal. Only
+	// the writer knows them, so Answered fills them; the function that makes the body leaves room
+	// for them.
 	Booked ledger.Micros
 	Seq    uint64
 }
 
-// IssuedKey is a key together with its value.
+// IssuedKey is an API key together with its value.
 type IssuedKey struct {
 	*directory.APIKey
 	Value secret.Text
 }
 
-// once is a key, and what makes the answer that is kept with it.
+// once is an idempotency key and the function that makes the reply that is stored with it.
 type once struct {
 	key    actors.Key
 	answer func(made any) Answer
@@ -43,22 +43,22 @@ type once struct {
 
 type onceInContext struct{}
 
-// Once has the write that the context is given to claim the key, and keep its
-// answer, in its own Change. Answer is called with what the write returns
-// (IssuedKey for CreateAPIKey) before that is durable: the times that the writer
-// fills are zero. It runs on another goroutine, maybe after the write has timed
-// out.
+// Once returns a context with which a write claims the idempotency key and stores its reply, both
+// in the write's own Change. The write calls answer with its own result (IssuedKey for
+// CreateAPIKey) before the Change is durable, so the times that the writer fills are zero. answer
+// runs on another goroutine, possibly after the write has timed out.
 //
-// A write that changes nothing claims nothing. One whose key is taken is refused,
-// with whatever it meets first: after any error, ask Answered again.
+// A write that changes nothing claims nothing. If the key is already claimed, the write is refused,
+// with the claim's error or with the first other refusal that applies: after any error, call
+// Answered again.
 func Once(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
 	return context.WithValue(ctx, onceInContext{}, &once{key, answer})
 }
 
-// Answered is what the key's write was answered with; false if there was none.
-// The error is a Conflict if that was another request, or if nobody can vouch for what is
-// stored of the answer: it may have held a value that is nowhere else (an API key's), so
-// nothing else can stand for it. Other errors are the store's.
+// Answered returns the reply of the write that claimed the key; false if no write claimed it. The
+// error is a Conflict if the key was used for another request, or if the stored reply is damaged:
+// it may have contained a value that is stored in no other place (an API key's), so no other reply
+// can replace it. Other errors are the store's.
 func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -101,8 +101,8 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	return a, nil
 }
 
-// OpenAnswer reads the payload of a ledger.Answer, with the keys that it was sealed with;
-// Booked and Seq are not in it. An error says that it is none, or was changed.
+// OpenAnswer reads the payload of a ledger.Answer record with the keys that it was sealed with. The
+// payload has no Booked and Seq. The error says that the payload is malformed or was changed.
 func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) {
 	sealed, err := decodeSealed(payload)
 	if err != nil {
@@ -115,14 +115,14 @@ func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) 
 	return decodeAnswer(plaintext)
 }
 
-// unreadable raises the alarm, and is what whoever repeats the request is told.
+// unreadable raises an alarm and returns the refusal for a repeated request whose reply is damaged.
 func (s *Service) unreadable(org, id ledger.ID, why error) error {
 	s.rt.ReplyUnreadable(org, id, why)
 	return actors.ReplyLost("directory.Answered")
 }
 
-// write is run for what may come with a key. Decide also says what is made,
-// which is what the caller is going to return. A rehearsal ends there.
+// write is run for writes that may have an idempotency key. decide also returns the result of the
+// write, from which the reply is made. A dry run ends after decide.
 func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
 	o, keyed := ctx.Value(onceInContext{}).(*once)
 	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
@@ -140,8 +140,8 @@ func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide fu
 	}, publish)
 }
 
-// fresh refuses a write that changes nothing, where the key was used for one
-// that did: the two were asked for at once, and the other came first.
+// fresh refuses a write that changes nothing if its key is already claimed: two concurrent requests
+// used the same key, and the other one changed the record first.
 func (s *Service) fresh(op string, key *actors.Key) error {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -152,22 +152,22 @@ func (s *Service) fresh(op string, key *actors.Key) error {
 	return err
 }
 
-// KeepAnswer has another actor's Change in an organization claim the key of a context
-// that Once has made, and keep the answer to what was made; without a key it does
-// nothing. An error says that the Change must not be submitted. One that the writer
-// refuses has met the key: ask Answered again.
+// KeepAnswer makes another actor's Change in an organization claim the key of a context that Once
+// returned, and store the reply to made. Without a key it does nothing. If KeepAnswer returns an
+// error, the Change must not be submitted. If the writer refuses the Change, the key may have been
+// claimed before: call Answered again.
 func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error {
 	o, keyed := ctx.Value(onceInContext{}).(*once)
 	if !keyed {
 		return nil
 	}
-	answer := ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(o.key.ClaimKey())} // the key is used for nothing else that is a record
+	answer := ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(o.key.ClaimKey())} // no other record is stored under the key's id
 	return s.keep("directory.KeepAnswer", o, change, org, answer, made)
 }
 
-// keep adds the key's claim to a change and the answer, directly behind the event that
-// the change is about, if it is about one: so the event before an answer's is the one
-// whose booked time it shows.
+// keep adds the key's claim and the sealed reply to a change. The reply comes directly behind the
+// event that the change is about, if there is one: Answered takes the booked time from the event
+// before the reply.
 func (s *Service) keep(op string, o *once, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
 	id := directory.AnswerID(o.key.ClaimKey())
 	answer := o.answer(made)
@@ -186,7 +186,7 @@ func (s *Service) keep(op string, o *once, change *posting.Change, org ledger.ID
 	return nil
 }
 
-// sealedFor ties a sealed answer to its record.
+// sealedFor binds a sealed reply to its record.
 func sealedFor(org, id ledger.ID) []byte {
 	return append(append(make([]byte, 0, 2*len(id)), org[:]...), id[:]...)
 }

@@ -16,7 +16,7 @@ import (
 
 func adminKey(text string) actors.Key { return actors.Key{Scope: actors.KeyOfAdmin, Text: text} }
 
-// renaming changes a partner's name with a key; the answer is the body.
+// renaming changes a partner's name with an idempotency key; the reply's text is body.
 func (h *house) renaming(p *directory.Partner, key actors.Key, name, body string) error {
 	h.t.Helper()
 	ctx := Once(h.t.Context(), key, func(any) Answer { return Answer{Status: 200, Body: []byte(body)} })
@@ -52,7 +52,7 @@ func TestAnAnswerShowsTheTimeOfItsOwnEvent(t *testing.T) {
 	wantCode(t, "another request", err, ledger.Conflict, "")
 }
 
-// The thing is as it will be, but for the times that the writer fills.
+// The reply is made from the record as it will be, except for the times that the writer fills.
 func TestWhatAnAnswerIsMadeOf(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -83,7 +83,7 @@ func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
 	p := h.partnerOf(h.organization("One").ID, "one")
 	before := len(h.events(p.Org))
 	wantCode(t, "too long an answer", h.renaming(p, adminKey("k"), "two", strings.Repeat("x", posting.MaxRecord)), ledger.Invalid, "")
-	if err := h.renaming(p, adminKey("k"), "one", ""); err != nil { // it is called so already
+	if err := h.renaming(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
 		t.Fatal(err)
 	}
 	if err := h.renaming(p, actors.Key{Scope: actors.KeyOfAdmin}, " ", ""); err == nil {
@@ -105,7 +105,7 @@ func TestAKeyIsClaimedWithItsChangeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A partner number that a repetition has reserved goes to the next partner.
+// The partner number that a repeated request has reserved goes to the next partner.
 func TestARepetitionSpendsNoPartnerNumber(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")

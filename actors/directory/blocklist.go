@@ -10,25 +10,25 @@ import (
 	"mizan/ledger/directory"
 )
 
-// blocklist is what an organization's list keeps in memory: the values, because
-// every create is held against them, and the order in which they are shown. Its
-// records stay in the store, for there may be a million. Readers take no lock, but for
-// BINs: sync.Map would have each copied to memory that nobody wipes.
+// blocklist is the part of an organization's blocklist that stays in memory: the values, because
+// every create is checked against them, and the order in which they are listed. The records stay in
+// the store, for there may be a million. Readers take no lock, except for BINs: a sync.Map would
+// copy each looked-up BIN to memory that is never wiped.
 type blocklist struct {
-	all    atomic.Int64                            // entries in force
-	counts [len(directory.BlockKinds)]atomic.Int64 // of each kind, in the order of BlockKinds
-	values sync.Map                                // blockValue → *listing: those in force
+	all    atomic.Int64                            // number of active entries
+	counts [len(directory.BlockKinds)]atomic.Int64 // per kind, in the order of BlockKinds
+	values sync.Map                                // blockValue → *listing, active entries only
 	bins   struct {
 		sync.RWMutex
-		listed map[bin]bool // guarded by RWMutex: those in force
+		listed map[bin]bool // guarded by RWMutex: active entries only
 	}
 
-	prefixes atomic.Pointer[[]netip.Prefix] // of more than one address
-	order    atomic.Pointer[[]*listing]     // by creation; some of them may be off
-	off      int                            // how many of them are; only the organization's actor looks
+	prefixes atomic.Pointer[[]netip.Prefix] // the ranges of more than one address
+	order    atomic.Pointer[[]*listing]     // by creation; may include inactive entries
+	off      int                            // number of inactive entries in order; only the organization's actor uses it
 }
 
-// bin is the beginning of a card's number, with zeros after it.
+// bin is the beginning of a card number, padded with zeros.
 type bin [directory.MaxBIN]byte
 
 type blockValue struct {
@@ -36,26 +36,26 @@ type blockValue struct {
 	value string
 }
 
-// listing is an entry that is in force, or was.
+// listing is an entry that is or was active.
 type listing struct {
 	slot
 	blockValue
 	off atomic.Bool
 }
 
-// maxOff is how many listings that are off a short order may hold: a longer one
-// is made anew when they are half of it.
+// maxOff is how many inactive listings the order may always hold; beyond it, order is rebuilt when
+// more than half of its entries are inactive.
 const maxOff = 64
 
-// HasBlocks tells whether anything is on the organization's blocklist.
+// HasBlocks tells whether the organization's blocklist has any active entry.
 func (s *Service) HasBlocks(id ledger.ID) bool {
 	o, ok := s.org(id)
 	return ok && o.blocks.all.Load() > 0
 }
 
-// Blocked tells whether the organization's blocklist has anything of the payer,
-// and the first kind, in the order of directory.BlockKinds, that it has. It is as
-// the last answer to a change left it and costs no read of the store.
+// Blocked tells whether the organization's blocklist has an entry that matches the payer, and
+// returns the first matching kind in the order of directory.BlockKinds. It sees every answered
+// change and reads no store.
 func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocked bool) {
 	o, ok := s.org(id)
 	if !ok || o.blocks.all.Load() == 0 {
@@ -69,7 +69,7 @@ func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocke
 	return "", false
 }
 
-// has tells whether an entry of the kind is of the payer.
+// has tells whether an active entry of the kind matches the payer.
 func (l *blocklist) has(kind directory.BlockKind, p *directory.Payer) bool {
 	switch kind {
 	case directory.BlockBIN:
@@ -88,8 +88,8 @@ func (l *blocklist) has(kind directory.BlockKind, p *directory.Payer) bool {
 	return false
 }
 
-// hasBIN tells whether digits that a card's number begins with are listed, or the first of
-// them.
+// hasBIN tells whether a prefix of the card number's first digits is listed, at least MinBIN digits
+// long.
 func (l *blocklist) hasBIN(digits []byte) bool {
 	var b bin
 	defer clear(b[:])
@@ -104,7 +104,7 @@ func (l *blocklist) hasBIN(digits []byte) bool {
 	return false
 }
 
-// listBIN has a BIN be in force, or no more.
+// listBIN adds a BIN to the active ones or removes it.
 func (l *blocklist) listBIN(value blockValue, listed bool) {
 	if value.kind != directory.BlockBIN {
 		return
@@ -151,7 +151,8 @@ func (l *blocklist) listings() []*listing {
 	return nil
 }
 
-// publish has a durable entry be in force, or no more. One goroutine at a time.
+// publish makes a durable entry active or inactive in memory. Only one goroutine at a time may call
+// it.
 func (l *blocklist) publish(b *directory.Block) {
 	value := blockValue{b.Kind, b.Value}
 	held, listed := l.values.Load(value)
@@ -179,7 +180,8 @@ func (l *blocklist) count(kind directory.BlockKind, n int64) {
 	l.all.Add(n)
 }
 
-// widen and narrow keep the ranges. A single address is a value like others.
+// widen adds the entry's address range and narrow removes it. A single address is an ordinary value
+// and has no range.
 func (l *blocklist) widen(b *directory.Block) {
 	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
 		wider := append(slices.Clone(l.ranges()), prefix)
@@ -194,7 +196,7 @@ func (l *blocklist) narrow(b *directory.Block) {
 	}
 }
 
-// place adds a listing to the order, as an index does.
+// place inserts a listing into the order, as index.place does.
 func (l *blocklist) place(p *listing) {
 	order := l.listings()
 	if n := len(order); n == 0 || compareSlots(order[n-1].slot, p.slot) < 0 {
@@ -208,7 +210,8 @@ func (l *blocklist) place(p *listing) {
 
 func compareListing(p *listing, s slot) int { return compareSlots(p.slot, s) }
 
-// tidy forgets what is off before it takes more room than what is in force.
+// tidy removes inactive listings from the order when they are more than maxOff and more than half
+// of it.
 func (l *blocklist) tidy() {
 	order := l.listings()
 	if l.off <= max(maxOff, len(order)/2) {
@@ -220,8 +223,8 @@ func (l *blocklist) tidy() {
 	l.off = 0
 }
 
-// before are ids of entries in force that follow the cursor, newest first, at
-// most limit of them, and whether there are more. An empty kind is any.
+// before returns up to limit active entries that follow the cursor, newest first, and whether there
+// are more. An empty kind matches every kind.
 func (l *blocklist) before(after Cursor, kind directory.BlockKind, limit int) (found []slot, more bool) {
 	order := l.listings()
 	end := len(order)

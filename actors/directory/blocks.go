@@ -9,16 +9,16 @@ import (
 	"mizan/posting"
 )
 
-// BlockPage asks for a part of a blocklist.
+// BlockPage selects a page of a blocklist.
 type BlockPage struct {
 	Kind  directory.BlockKind // empty: every kind
 	Limit int                 // 1 to MaxPage; 0: DefaultPage
-	After Cursor              // the last row of the page before; zero: from the newest
+	After Cursor              // the last row of the previous page; zero: start from the newest
 }
 
-// CreateBlock puts a value on the organization's blocklist, on which it is in
-// force from before it returns. A value that is listed is a Conflict, and so is
-// one too many. Errors are *ledger.Refusal or the store's.
+// CreateBlock puts a value on the organization's blocklist; the entry applies from before
+// CreateBlock returns. A value that is already listed is a Conflict, and so is an entry beyond the
+// maximum. Errors are *ledger.Refusal or the store's.
 func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.BlockDraft) (*directory.Block, error) {
 	const op = "directory.CreateBlock"
 	if _, err := s.writable(op, org); err != nil {
@@ -47,7 +47,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 			}
 		}
 		next = b
-		next.Updated = 0 // it is the writer's to say
+		next.Updated = 0 // the writer sets it
 		return &posting.Change{Steps: []posting.Step{step(org, stamp.Version, encodeBlock(b), event)}}, b, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
@@ -59,8 +59,8 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 	return next, nil
 }
 
-// roomFor refuses what is listed already, and one entry in force more than an
-// organization may have.
+// roomFor refuses a value that is listed already, and an active entry beyond the organization's
+// maximum.
 func (l *blocklist) roomFor(op string, b *directory.Block) error {
 	prefix, ok := b.Prefix()
 	switch {
@@ -74,9 +74,9 @@ func (l *blocklist) roomFor(op string, b *directory.Block) error {
 	return nil
 }
 
-// DeleteBlock takes an entry off the list; it can be listed again. What is off
-// stays off. The error is a NotFound for one that the organization doesn't have,
-// another *ledger.Refusal, or the store's.
+// DeleteBlock makes an entry inactive; it can be listed again. An inactive entry stays as it is.
+// The error is a NotFound for an entry that the organization does not have, another
+// *ledger.Refusal, or the store's.
 func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 	const op = "directory.DeleteBlock"
 	if _, err := s.Block(org, id); err != nil {
@@ -95,7 +95,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 		if next = b; event.Name == "" {
 			return nil, nil, nil
 		}
-		next.Updated = 0 // it is the writer's to say
+		next.Updated = 0 // the writer sets it
 		return &posting.Change{Steps: []posting.Step{step(org, stamp.Version, encodeBlock(b), event)}}, b, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
@@ -107,8 +107,8 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 	return next, nil
 }
 
-// Block finds an entry of the organization's blocklist, in whatever state. The
-// error is a NotFound, or the store's.
+// Block finds an entry of the organization's blocklist, active or not. The error is a NotFound, or
+// the store's.
 func (s *Service) Block(org, id ledger.ID) (*directory.Block, error) {
 	const op = "directory.Block"
 	if _, ok := s.org(org); !ok {
@@ -121,8 +121,8 @@ func (s *Service) Block(org, id ledger.ID) (*directory.Block, error) {
 	return b, err
 }
 
-// ListBlocks is a page of what is on an organization's blocklist, by the time at
-// which a value was listed for the first time.
+// ListBlocks returns a page of the active entries of an organization's blocklist, ordered by when
+// each value was first listed.
 func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Block, next Cursor, err error) {
 	const op = "directory.ListBlocks"
 	o, ok := s.org(org)
@@ -143,7 +143,7 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 		if err != nil {
 			return nil, Cursor{}, err
 		}
-		if b != nil && b.Active { // it may have been taken off meanwhile
+		if b != nil && b.Active { // the entry may have been deleted since
 			rows = append(rows, b)
 		}
 	}
@@ -154,7 +154,7 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 	return rows, next, nil
 }
 
-// storedBlock reads an entry from the store; nil if there is none.
+// storedBlock reads an entry from the store; nil if it does not exist.
 func (s *Service) storedBlock(org, id ledger.ID) (*directory.Block, posting.Stamp, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -180,8 +180,8 @@ func (o *org) putBlock(b *directory.Block, stamp posting.Stamp) {
 	o.blocks.publish(b)
 }
 
-// loadBlocks reads the blocklist. Of a million entries only what the view keeps
-// is held meanwhile.
+// loadBlocks reads the blocklist. While it reads up to a million entries it holds only what the
+// view keeps of them.
 func (o *org) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
@@ -197,7 +197,7 @@ func (o *org) loadBlocks(v *posting.View) error {
 	if err != nil {
 		return err
 	}
-	// In the order of creation each one goes to the end.
+	// In the order of creation, each entry is appended at the end.
 	slices.SortFunc(order, func(a, b *listing) int { return compareSlots(a.slot, b.slot) })
 	for _, p := range order {
 		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, Created: p.at})

@@ -22,7 +22,7 @@ func (h *house) block(org ledger.ID, kind directory.BlockKind, value string) *di
 	return must(h.CreateBlock(h.t.Context(), org, directory.BlockDraft{Kind: kind, Value: value, Masked: "424242******4242"}))
 }
 
-// wantBlocked checks what kind a payer is blocked by; empty: by none.
+// wantBlocked checks the kind of entry that blocks a payer; empty: none.
 func (h *house) wantBlocked(org ledger.ID, p directory.Payer, want string) {
 	h.t.Helper()
 	kind, blocked := h.Blocked(org, &p)
@@ -31,7 +31,7 @@ func (h *house) wantBlocked(org ledger.ID, p directory.Payer, want string) {
 	}
 }
 
-// whole is a payer of whom everything is known.
+// whole returns a payer with every field set.
 func whole() directory.Payer {
 	return directory.Payer{
 		BIN: []byte("42424242"), Card: aPrint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
@@ -139,7 +139,7 @@ func TestAValueIsListedOnceAndListedAgain(t *testing.T) {
 	}
 }
 
-// Many list the same value at once: one does, the others are told.
+// Of many concurrent creates of the same value one succeeds and the others get a Conflict.
 func TestOneEntryUnderManyCreates(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -192,7 +192,7 @@ func TestBlocksThatAreRefused(t *testing.T) {
 	}
 }
 
-// fill commits that many entries past the service, in few Changes.
+// fill commits count entries without the service, in few Changes.
 func (h *house) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
 	h.t.Helper()
 	var change posting.Change
@@ -220,7 +220,7 @@ func TestAnOrganizationHasAThousandPrefixes(t *testing.T) {
 	last := h.block(o.ID, directory.BlockIP, prefix(999))
 	_, err := h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
 	wantCode(t, "one prefix too many", err, ledger.Conflict, "")
-	h.block(o.ID, directory.BlockIP, "192.0.2.7") // a single address is none
+	h.block(o.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
 	h.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
 	h.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
 	must(h.DeleteBlock(ctx, o.ID, last.ID))
@@ -228,8 +228,7 @@ func TestAnOrganizationHasAThousandPrefixes(t *testing.T) {
 	h.block(o.ID, directory.BlockIP, prefix(1000))
 }
 
-// A million entries would take minutes to write; what counts them can be told
-// that there are.
+// Writing a million entries would take minutes, so the test sets the counter of entries directly.
 func TestAnOrganizationHasAMillionEntries(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -252,7 +251,7 @@ func TestTheBlocklistShowsWhatIsInForce(t *testing.T) {
 	}
 	must(h.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "BB")))
 	must(h.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "DE")))
-	h.block(o.ID, directory.BlockCountry, "DE") // in its old place
+	h.block(o.ID, directory.BlockCountry, "DE") // at its old place in the list
 	want := map[directory.BlockKind]string{
 		directory.BlockCountry: "EE DE CC AD ", directory.BlockBIN: "424246 424245 424244 424243 424242 ", directory.BlockCard: "",
 		"": "424246 EE 424245 DE 424244 CC 424243 424242 AD ",
@@ -277,7 +276,7 @@ func TestTheBlocklistShowsWhatIsInForce(t *testing.T) {
 	check()
 }
 
-// What comes and goes for years takes no more room than what is in force.
+// Entries that are created and deleted repeatedly take no more room than the active ones.
 func TestWhatWasTakenOffIsForgotten(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -296,7 +295,7 @@ func TestWhatWasTakenOffIsForgotten(t *testing.T) {
 	}
 }
 
-// The list changes while payers are held against it.
+// The blocklist changes while payers are checked against it.
 func TestTheBlocklistChangesWhileItIsAsked(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")

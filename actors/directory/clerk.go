@@ -9,19 +9,19 @@ import (
 	"mizan/posting"
 )
 
-// command is one decision on its way to an organization's actor.
+// command is a decision that is sent to an organization's actor.
 type command struct {
 	op      string
 	decide  func(now ledger.Micros) (*posting.Change, error)
 	publish func([]posting.Stamp)
 	reply   chan error  // of capacity 1
-	done    func(error) // in place of reply, where nobody waits; may be called twice
+	done    func(error) // replaces reply if no caller waits; may be called twice
 }
 
 // Refuse implements actors.Refusable.
 func (m *command) Refuse(err error) { m.answer(err) }
 
-// answer never blocks: who asked may be gone, or may have been answered.
+// answer never blocks: the caller may have gone or may already have its answer.
 func (m *command) answer(err error) {
 	if m.done != nil {
 		m.done(err)
@@ -36,15 +36,15 @@ func (m *command) answer(err error) {
 // LogValue implements slog.LogValuer.
 func (m *command) LogValue() slog.Value { return slog.StringValue(m.op) }
 
-// reload has the organization's part of the view read from the store again.
+// reload makes the actor read the organization's part of the view from the store again.
 type reload struct{}
 
-// clerk is the actor of one organization, or of the platform. What it knows is
-// the view, which it alone writes.
+// clerk is the actor of one organization, or of the platform. Its state is the view, whose part
+// only this actor writes.
 type clerk struct {
 	service *Service
 	org     ledger.ID
-	pending *command // its Change is being made durable
+	pending *command // the command whose Change is being made durable
 }
 
 // Receive implements actors.Behaviour.
@@ -62,7 +62,7 @@ func (a *clerk) Receive(c *actors.Context, message any) {
 	case *note:
 		a.decide(c, m.command)
 	case reload:
-		// repair has done it.
+		// repair has already reloaded the view.
 	default:
 		a.service.rt.Log.Error("unexpected message", "actor", "directory", "type", fmt.Sprintf("%T", m))
 	}
@@ -85,7 +85,7 @@ func (a *clerk) Committed(_ *actors.Context, _ *posting.Change, receipt posting.
 	case receipt.Err == nil:
 		m.publish(receipt.Stamps)
 	case codeOf(receipt.Err) == ledger.StaleVersion:
-		// The view and the store disagree; the next decision looks at the store's.
+		// The view and the store disagree; reload before the next decision.
 		a.service.broken.Store(a.org, true)
 	}
 	a.pending = nil
@@ -95,8 +95,8 @@ func (a *clerk) Committed(_ *actors.Context, _ *posting.Change, receipt posting.
 // Idle implements actors.Behaviour.
 func (a *clerk) Idle() bool { return a.pending == nil }
 
-// Failed implements actors.Behaviour. What was committed may be durable without
-// being published, so the view is read again even if nobody asks for anything.
+// Failed implements actors.Behaviour. A committed Change may be durable without being published, so
+// the actor reloads the view even if no further command arrives.
 func (a *clerk) Failed(*actors.Context) {
 	a.service.broken.Store(a.org, true)
 	if a.pending != nil {
@@ -105,8 +105,8 @@ func (a *clerk) Failed(*actors.Context) {
 	a.service.clerks.Tell(a.org, reload{})
 }
 
-// repair reads the organization's part of the view again after a failure. No
-// Change is under way then: messages wait for it.
+// repair reads the organization's part of the view again after a failure. No Change is being
+// committed then, because messages wait for the commit.
 func (a *clerk) repair() error {
 	if _, broken := a.service.broken.Load(a.org); !broken {
 		return nil

@@ -16,10 +16,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// The stored forms: one version byte, then a msgpack map with the names below. A
-// name is never used again for something else. Ids are in the record's key and
-// times of creation in its envelope. What is read is checked: msgpack narrows
-// and fills up in silence.
+// The stored forms: one version byte, then a msgpack map with the names below. A name is never
+// reused with another meaning. The record's key holds the id and its envelope the time of creation.
+// Decoders check every value, because msgpack narrows and zero-fills silently.
 
 const codecVersion = 1
 
@@ -52,7 +51,7 @@ type partnerRow struct {
 	Sealed    []byte     `msgpack:"sealed_secret,omitempty"`
 }
 
-// moneyRow is an amount of an asset in package money's binary forms.
+// moneyRow is an asset and an amount in package money's binary forms.
 type moneyRow struct {
 	Asset  []byte `msgpack:"asset"`
 	Amount []byte `msgpack:"amount"`
@@ -100,7 +99,7 @@ type rateRow struct {
 	Rate string `msgpack:"rate"` // as money.Rate writes it
 }
 
-// sealedRow is an answer as it is stored; what is sealed is an answerRow.
+// sealedRow is a stored reply; the ciphertext contains an answerRow.
 type sealedRow struct {
 	Sealed []byte `msgpack:"sealed"`
 }
@@ -211,7 +210,7 @@ func terminalRowOf(t *directory.Terminal) *terminalRow {
 	}
 }
 
-// terminalOf is the terminal of a row; its parameters are yet to be parsed.
+// terminalOf converts a row to a terminal; it leaves the parameters unparsed.
 func terminalOf(org, id ledger.ID, row *terminalRow) (*directory.Terminal, error) {
 	env, ok := money.ParseEnv(row.Env)
 	t := &directory.Terminal{
@@ -327,7 +326,7 @@ func decodeAnswer(plaintext []byte) (Answer, error) {
 	if err := decode(plaintext, &row); err != nil {
 		return Answer{}, err
 	}
-	if row.Status < 200 || row.Status > 299 { // only what changed something is kept
+	if row.Status < 200 || row.Status > 299 { // only replies to successful writes are stored
 		return Answer{}, errForm
 	}
 	return Answer{Status: row.Status, Body: row.Body}, nil

@@ -8,9 +8,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// The stored forms of limits and of the blocklist, by codec.go's rules.
+// The stored forms of limits and of the blocklist, by the rules of codec.go.
 
-// limitRow has its asset in parts: a velocity limit may have no currency.
+// limitRow stores the parts of the asset separately, because a velocity limit may have no currency.
 type limitRow struct {
 	Partner   int64  `msgpack:"partner"`
 	Terminal  []byte `msgpack:"terminal,omitempty"`
@@ -75,7 +75,7 @@ func decodeLimit(org, id ledger.ID, payload []byte) (*directory.Limit, error) {
 	return l, nil
 }
 
-// wellMade tells whether the limit could have been decided.
+// wellMade tells whether directory.NewLimit could have made the limit.
 func wellMade(l *directory.Limit) bool {
 	switch {
 	case l.Partner < 1 || !l.Kind.Valid() || !l.Scope.Valid() || !l.Asset.Env.Valid():

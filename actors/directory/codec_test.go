@@ -21,7 +21,7 @@ var aRate = must(money.ParseRate("92.5"))
 
 var keyless = &Service{sealer: NoKeys}
 
-// stored is a payload of each kind and how it is read.
+// stored returns a payload of each kind and the function that reads it.
 func stored() map[string]struct {
 	payload []byte
 	read    func([]byte) error
@@ -98,7 +98,7 @@ func TestDamagedPayloadsAreErrors(t *testing.T) {
 			for bit := range 8 {
 				flipped := append([]byte{}, row.payload...)
 				flipped[n] ^= 1 << bit
-				_ = row.read(flipped) // the store's checksum tells; here it must not panic
+				_ = row.read(flipped) // the store's checksum detects damage; decoding must only not panic
 			}
 		}
 		if row.read(append(row.payload[:len(row.payload):len(row.payload)], 0)) == nil {

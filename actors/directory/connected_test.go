@@ -20,7 +20,7 @@ const (
 	farParams  = `{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"` + keyCanary + `","webhook_secret":"` + hookCanary + `","priority":4}`
 )
 
-// connectedOf is a terminal of the partner that is connected to another platform.
+// connectedOf returns a terminal of the partner that is connected to another platform.
 func (h *house) connectedOf(p *directory.Partner) *directory.Terminal {
 	h.t.Helper()
 	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
@@ -63,7 +63,7 @@ func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
 	}
 }
 
-// payload is a terminal's record as it is stored.
+// payload returns a terminal's stored record.
 func (h *house) payload(t *directory.Terminal) []byte {
 	h.t.Helper()
 	return h.stored(t.Org, ledger.Source{Kind: ledger.Terminal, ID: t.ID})
@@ -86,7 +86,7 @@ func TestTheKeysToAnotherPlatformAreSealed(t *testing.T) {
 	}
 }
 
-// A row that is moved to another terminal is as good as damaged.
+// A row that was moved to another terminal does not open, as if it were damaged.
 func TestSealedParametersAreOfOneTerminal(t *testing.T) {
 	h := open(t)
 	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
@@ -102,7 +102,7 @@ func TestSealedParametersAreOfOneTerminal(t *testing.T) {
 	}
 }
 
-// A keyring that was lost costs the keys, and nothing else.
+// A lost keyring makes the terminal's keys unreadable, and nothing else.
 func TestATerminalWhoseParametersDoNotOpenCanBeSetAgain(t *testing.T) {
 	h := open(t)
 	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))

@@ -7,9 +7,9 @@ import (
 	"mizan/ledger"
 )
 
-// gate lets a bounded number in at once and has a bounded number wait.
+// gate admits a bounded number of callers at once and lets a bounded number wait.
 type gate struct {
-	admitted chan struct{} // inside or waiting
+	admitted chan struct{} // one element per caller that is inside or waits
 	inside   chan struct{}
 }
 
@@ -17,8 +17,8 @@ func newGate(inside, waiting int) gate {
 	return gate{admitted: make(chan struct{}, inside+waiting), inside: make(chan struct{}, inside)}
 }
 
-// enter waits for a place; actors.ErrBusy when too many wait already, and
-// Unavailable when ctx ends first.
+// enter waits for a place. The error is actors.ErrBusy if too many callers wait already, or
+// Unavailable if ctx ends first.
 func (g gate) enter(ctx context.Context, op string) (leave func(), err error) {
 	select {
 	case g.admitted <- struct{}{}:

@@ -21,7 +21,7 @@ import (
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
-// house is a Service on a store of its own, which can be closed and opened again.
+// house is a Service on its own store, which a test can close and open again.
 type house struct {
 	*Service
 	t       *testing.T
@@ -43,8 +43,8 @@ func open(t *testing.T) *house {
 	return h
 }
 
-// start opens the store and reads the directory; the journal stays open if the
-// directory can't be read.
+// start opens the store and reads the directory; the journal stays open if the directory cannot be
+// read.
 func (h *house) start() (err error) {
 	h.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -56,7 +56,7 @@ func (h *house) start() (err error) {
 	if h.Service, err = Start(h.runtime, h.sealer); err != nil {
 		return err
 	}
-	h.passwords.memory = 8 // the least that the algorithm takes
+	h.passwords.memory = 8 // the least that the algorithm accepts
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (h *house) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
 	return k, []byte(value)
 }
 
-// commit writes a change past the service.
+// commit writes a change without the service.
 func (h *house) commit(c *posting.Change) error {
 	done := make(chan posting.Receipt, 1)
 	h.journal.Submit(c, func(r posting.Receipt) { done <- r })
@@ -132,7 +132,7 @@ func (h *house) events(org ledger.ID) (names []string) {
 	return names
 }
 
-// wantCode checks that the error is a refusal of that code and field.
+// wantCode checks that the error is a refusal with the code and field.
 func wantCode(t *testing.T, what string, err error, code ledger.Code, field string) {
 	t.Helper()
 	var r *ledger.Refusal

@@ -12,20 +12,19 @@ import (
 	"mizan/posting"
 )
 
-// The prefixes by which people and scanners recognise what they have found.
+// Prefixes of key, token and session values, by which people and secret scanners recognise them.
 const (
 	keyPrefix     = "mzk_"
 	adminPrefix   = "mza_"
 	sessionPrefix = "mzs_"
 )
 
-// shownOfKey is how much of a key's value its record keeps, to tell keys apart:
-// the prefix and 8 of 43 characters.
+// shownOfKey is how many bytes of a key's value its record keeps, to tell keys apart: the prefix
+// and 8 of the 43 characters.
 const shownOfKey = len(keyPrefix) + 8
 
-// CreateAPIKey adds a key to a partner of the organization and returns its
-// value, which is kept nowhere but in the sealed answer of a request with a key.
-// Errors are *ledger.Refusal.
+// CreateAPIKey adds a key to a partner of the organization and returns its value, which is stored
+// nowhere but in the sealed reply of a request with an idempotency key. Errors are *ledger.Refusal.
 func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, d directory.APIKeyDraft) (*directory.APIKey, secret.Text, error) {
 	const op = "directory.CreateAPIKey"
 	if _, err := s.writable(op, org); err != nil {
@@ -66,8 +65,8 @@ func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
 	return ledger.Claim{Org: org, Kind: ledger.ClaimKeyHash, Key: hex.EncodeToString(hash[:]), Owner: owner[:]}
 }
 
-// RevokeAPIKey has the key taken no more, from before it returns. A key that
-// was revoked before stays as it is. The error is a *ledger.Refusal.
+// RevokeAPIKey revokes a key; the key is refused from before RevokeAPIKey returns. A key that was
+// revoked before stays as it is. The error is a *ledger.Refusal.
 func (s *Service) RevokeAPIKey(ctx context.Context, org, id ledger.ID) (ListedKey, error) {
 	const op = "directory.RevokeAPIKey"
 	if _, ok := s.APIKey(org, id); !ok {

@@ -11,10 +11,9 @@ import (
 	"mizan/posting"
 )
 
-// Limits are the limits of a partner that are in force, oldest first; nil where
-// there are none. The slice is shared and never changes: another one takes its
-// place. It is as the last answer to a change left it and costs no read of the
-// store: each create looks at it.
+// Limits returns a partner's active limits, oldest first; nil if there are none. The slice is
+// shared and never changes: a change replaces it. Limits sees every answered change and reads no
+// store, because each create calls it.
 func (s *Service) Limits(id ledger.ID, partner int64) []*directory.Limit {
 	o, ok := s.org(id)
 	if !ok {
@@ -23,7 +22,7 @@ func (s *Service) Limits(id ledger.ID, partner int64) []*directory.Limit {
 	return o.limitsOf(partner)
 }
 
-// Limit finds a limit of the organization, in whatever state.
+// Limit finds a limit of the organization, active or not.
 func (s *Service) Limit(id, limit ledger.ID) (*directory.Limit, bool) {
 	if o, ok := s.org(id); ok {
 		if l, ok := o.limits.get(limit); ok {
@@ -33,8 +32,7 @@ func (s *Service) Limit(id, limit ledger.ID) (*directory.Limit, bool) {
 	return nil, false
 }
 
-// ListLimits is a page of an organization's limits, those that are switched off
-// included.
+// ListLimits returns a page of an organization's limits, inactive ones included.
 func (s *Service) ListLimits(org ledger.ID, p Page) ([]*directory.Limit, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
@@ -46,7 +44,7 @@ func (s *Service) ListLimits(org ledger.ID, p Page) ([]*directory.Limit, Cursor,
 	})
 }
 
-// CreateLimit bounds a partner of the organization. Errors are *ledger.Refusal.
+// CreateLimit adds a limit for a partner of the organization. Errors are *ledger.Refusal.
 func (s *Service) CreateLimit(ctx context.Context, org ledger.ID, d directory.LimitDraft) (*directory.Limit, error) {
 	const op = "directory.CreateLimit"
 	if _, err := s.writable(op, org); err != nil {
@@ -79,8 +77,8 @@ func (s *Service) CreateLimit(ctx context.Context, org ledger.ID, d directory.Li
 	return created, nil
 }
 
-// PatchLimit changes a limit. Errors are *ledger.Refusal, NotFound for one that
-// the organization doesn't have.
+// PatchLimit changes a limit. Errors are *ledger.Refusal, NotFound for a limit that the
+// organization does not have.
 func (s *Service) PatchLimit(ctx context.Context, org, id ledger.ID, p directory.LimitPatch) (*directory.Limit, error) {
 	const op = "directory.PatchLimit"
 	if _, ok := s.Limit(org, id); !ok {
@@ -114,7 +112,7 @@ func (s *Service) PatchLimit(ctx context.Context, org, id ledger.ID, p directory
 	return next, nil
 }
 
-// roomFor refuses one limit in force more than a partner may have.
+// roomFor refuses an active limit beyond directory.MaxLimits per partner.
 func (o *org) roomFor(op string, l *directory.Limit) error {
 	if l.Active && len(o.limitsOf(l.Partner)) >= directory.MaxLimits {
 		return ledger.Refuse(op, ledger.Conflict, "the partner has %d active limits", directory.MaxLimits)
@@ -122,7 +120,7 @@ func (o *org) roomFor(op string, l *directory.Limit) error {
 	return nil
 }
 
-// terminalNamed is the terminal, nil where none is named or there is none.
+// terminalNamed finds the terminal; nil if id is nil or the terminal does not exist.
 func (o *org) terminalNamed(id *ledger.ID) *directory.Terminal {
 	if id == nil {
 		return nil

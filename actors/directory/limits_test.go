@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// daily is a draft of a daily limit of the partner in that many cents.
+// daily returns a draft of a daily limit of the partner, in cents.
 func daily(partner int64, cents uint64) directory.LimitDraft {
 	amount := money.FromUint64(cents)
 	return directory.LimitDraft{Partner: partner, Kind: directory.DailyVolume, Currency: "USD", MaxAmount: &amount}
@@ -24,8 +24,7 @@ func (h *house) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
 	return must(h.CreateLimit(h.t.Context(), p.Org, daily(p.Number, cents)))
 }
 
-// wantLimits checks the amounts of the limits that are in force for a partner,
-// in their order.
+// wantLimits checks the amounts of a partner's active limits, in their order.
 func (h *house) wantLimits(p *directory.Partner, want ...uint64) {
 	h.t.Helper()
 	var got []uint64
@@ -86,7 +85,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	}
 }
 
-// Each create looks at its partner's limits: that must cost next to nothing.
+// Every create looks up its partner's limits, so the lookup must cost next to nothing.
 func TestLookingForLimitsAllocatesNothing(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")

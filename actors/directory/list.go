@@ -11,32 +11,32 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Bounds of a page.
+// Bounds of a page, in rows.
 const (
 	DefaultPage = 50
 	MaxPage     = 500
 )
 
-// Page asks for a part of a list. Lists are newest first by the time of creation.
+// Page selects a page of a list. Lists are newest first by the time of creation.
 type Page struct {
 	Limit   int    // 1 to MaxPage; 0: DefaultPage
-	After   Cursor // the last row of the page before; zero: from the newest
-	Partner int64  // only what belongs to the partner; 0: everything
+	After   Cursor // the last row of the previous page; zero: start from the newest
+	Partner int64  // only records of this partner; 0: all
 }
 
-// Cursor names a row of a list.
+// Cursor identifies a row of a list.
 type Cursor struct {
 	At ledger.Micros
 	ID ledger.ID
 }
 
-// IsZero tells that there is no further page.
+// IsZero tells whether there is no further page.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
 const cursorTime = "2006-01-02T15:04:05.000000-07:00"
 
-// String is the row's time of creation, ISO 8601 in full precision, a slash
-// and its id: organizations can be created in the same microsecond.
+// String returns the row's time of creation, ISO 8601 with microseconds, a slash and the row's id.
+// The id is needed because organizations can be created in the same microsecond.
 func (c Cursor) String() string {
 	if c.IsZero() {
 		return ""
@@ -44,8 +44,8 @@ func (c Cursor) String() string {
 	return c.At.Time().Format(cursorTime) + "/" + c.ID.String()
 }
 
-// ParseCursor reads what String wrote; the id may be missing. The error is a
-// *ledger.Refusal of the field "cursor".
+// ParseCursor reads what String wrote; the id may be missing. The error is a *ledger.Refusal of the
+// field "cursor".
 func ParseCursor(text string) (Cursor, error) {
 	bad := ledger.RefuseField("directory.ParseCursor", "cursor", "is not a cursor of this list")
 	instant, id, named := strings.Cut(text, "/")
@@ -68,16 +68,16 @@ func ParseCursor(text string) (Cursor, error) {
 // ListedKey is a row of the list of keys.
 type ListedKey struct {
 	*directory.APIKey
-	LastUsed ledger.Micros // 0: never; after a kill up to an hour behind
+	LastUsed ledger.Micros // 0: never; after a kill up to an hour too early
 }
 
-// ListOrganizations is a page of all organizations and where the next one
-// begins; a zero cursor: this is the last. Errors are *ledger.Refusal.
+// ListOrganizations returns a page of all organizations and the cursor of the next page; a zero
+// cursor means that this is the last page. Errors are *ledger.Refusal.
 func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
 	return page(&s.organizations, p, func(c *cell[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
 }
 
-// ListPartners is a page of an organization's partners.
+// ListPartners returns a page of an organization's partners.
 func (s *Service) ListPartners(org ledger.ID, p Page) ([]*directory.Partner, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
@@ -89,7 +89,7 @@ func (s *Service) ListPartners(org ledger.ID, p Page) ([]*directory.Partner, Cur
 	})
 }
 
-// ListTerminals is a page of an organization's terminals.
+// ListTerminals returns a page of an organization's terminals.
 func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
@@ -101,7 +101,7 @@ func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, C
 	})
 }
 
-// ListAPIKeys is a page of an organization's keys, revoked ones included.
+// ListAPIKeys returns a page of an organization's keys, revoked ones included.
 func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]ListedKey, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
@@ -113,12 +113,12 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]ListedKey, Cursor, error
 	})
 }
 
-// listed is the key of the cell as it is shown, its latest use included.
+// listed returns a key as a row of the list, with its latest use.
 func listed(k *directory.APIKey, place *cell[directory.APIKey]) ListedKey {
 	return ListedKey{APIKey: k, LastUsed: max(k.Used, ledger.Micros(place.used.Load()))}
 }
 
-// ListRates is a page of an organization's rates.
+// ListRates returns a page of an organization's rates.
 func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
@@ -127,8 +127,8 @@ func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, e
 	return page(&o.rates, p, func(c *cell[directory.Rate]) (*directory.Rate, bool) { return c.record(), true })
 }
 
-// page walks an index backwards from the cursor. It looks one row further than
-// the page, so that the last page says that it is.
+// page walks an index backwards from the cursor. It looks one row beyond the page to find out
+// whether the page is the last.
 func page[T, R any](x *index[T], p Page, row func(*cell[T]) (R, bool)) (rows []R, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage

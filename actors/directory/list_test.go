@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// pages reads a whole list and returns how many pages it had. Cursors go
-// through their text, as they do on the wire.
+// pages reads a whole list and returns how many pages it had. Cursors are converted to text and
+// back, as on the wire.
 func pages[R any](t *testing.T, limit int, list func(Page) ([]R, Cursor, error)) (all []R, count int) {
 	t.Helper()
 	p := Page{Limit: limit}
@@ -69,7 +69,7 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 	h := open(t)
 	const n = 9
 	for i := range n {
-		h.organization(fmt.Sprint("Org ", i)) // the clock stands still
+		h.organization(fmt.Sprint("Org ", i)) // the clock stands still, so both have the same time of creation
 	}
 	seen := make(map[ledger.ID]bool)
 	all, _ := pages(t, 2, h.ListOrganizations)
@@ -121,7 +121,7 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// A reader's order is that of a moment: it stays as it was while records come.
+// A reader's order is a snapshot: it does not change while records are added.
 func TestReadersSeeAnOrderedMomentWhileRecordsCome(t *testing.T) {
 	var x index[directory.Organization]
 	const n = 2000

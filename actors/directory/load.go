@@ -17,8 +17,7 @@ func (s *Service) load() error {
 	return s.loadFrom(v)
 }
 
-// loadFrom reads the platform's record and every organization that the view
-// doesn't have.
+// loadFrom reads the platform's record and every organization that is not yet in the view.
 func (s *Service) loadFrom(v *posting.View) error {
 	r, found, err := v.Record(directory.PlatformOrg, ledger.Source{Kind: ledger.Platform, ID: directory.PlatformID})
 	if err != nil {
@@ -49,8 +48,8 @@ func (s *Service) reload(id ledger.ID) error {
 	return s.loadOrg(v, id)
 }
 
-// loadOrg reads one organization and publishes it as a whole. Records without
-// an organization's record are a ledger of their own and none of the directory's.
+// loadOrg reads one organization and publishes it as a whole. Records without an organization
+// record belong to a ledger that the directory does not manage; loadOrg ignores them.
 func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	r, found, err := v.Record(id, ledger.Source{Kind: ledger.Organization, ID: id})
 	if err != nil || !found {
@@ -104,15 +103,15 @@ func loadKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode fu
 	return nil
 }
 
-// read is a record as a walk over the store has found it.
+// read is a record and its stamp, as read from the store.
 type read[T any] struct {
 	record *T
 	stamp  posting.Stamp
 }
 
-// readKind is what the store has of a kind and keep wants, nil: all of it, in the
-// order of creation, so that each one goes to the end of its index. What is not
-// wanted costs no memory, however much of it there is.
+// readKind reads the records of one kind that satisfy keep (nil: all), in the order of creation, so
+// that each record is appended at the end of its index. Records that keep rejects use no memory,
+// however many the store has.
 func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(org, id ledger.ID, payload []byte) (*T, error), keep func(*T) bool) ([]read[T], error) {
 	var all []read[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {

@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// sessionsOf commits so many sessions of a user past the service.
+// sessionsOf commits many sessions of a user without the service.
 func (h *house) sessionsOf(u *directory.User, many int) {
 	h.t.Helper()
 	const each = 500
@@ -32,14 +32,14 @@ func (h *house) sessionsOf(u *directory.User, many int) {
 	}
 }
 
-// There are more sessions that are over every day: a start, and a reload after a
-// panic, drop them while they read, whyever they are over.
+// The number of finished sessions grows every day, so a start, and a reload after a panic, must
+// drop them while reading, for whatever reason they are over.
 func TestSessionsThatAreOverAreNotCollectedAtAStart(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
 	anna, boris := h.userOf(o.ID, "anna", "client"), h.userOf(o.ID, "boris", "client")
 	h.sessionsOf(anna, 2_000)
-	h.passes(31 * time.Minute) // they have rested for too long
+	h.passes(31 * time.Minute) // they expire by inactivity
 	h.sessionsOf(boris, 20)
 	off := false
 	must(h.PatchUser(t.Context(), o.ID, boris.ID, directory.UserPatch{Active: &off}, nil))

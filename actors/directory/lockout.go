@@ -12,60 +12,59 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of guessing: so many failures of a login in so long, and then nothing is
-// tried until the oldest of them has aged out.
+// Bounds of guessing: after maxFailures failures of a login within failureLife, further attempts
+// are refused until the oldest failure is older than failureLife.
 const (
 	maxFailures = 5
 	failureLife = ledger.Micros(15 * 60 * 1_000_000)
 )
 
-// Bounds of memory: logins whose failures are remembered, of which the least
-// recently failed go first, and attempts that wait for others of their login.
-// To push one out takes as many failures as there is room for, each of which
-// costs the hash of a password: longer than a failure lives.
+// Bounds of memory: how many logins keep their failures, and how many attempts may wait for other
+// attempts of their login. Beyond maxLockouts the least recently failed login is dropped. To push a
+// login out, an attacker needs maxLockouts failures, and each costs a password hash: that takes
+// longer than a failure is kept.
 const (
 	maxLockouts      = 131_072
 	maxLoginsWaiting = 256
 )
 
-// LockedOut refuses an attempt to log in: there were too many failures.
+// LockedOut refuses a login attempt after too many failures.
 type LockedOut struct {
-	Wait time.Duration // until there may be another attempt, by the clock
+	Wait time.Duration // time until the next attempt is allowed
 }
 
 // Error implements error.
 func (*LockedOut) Error() string { return "directory.Login: too many failures" }
 
-// lockout counts the failures of logins, whether or not they exist. It knows a
-// login by a hash and lives in memory only: a restart forgives.
+// lockout counts the failures of logins, whether or not the logins exist. It identifies a login by
+// a hash. It is in memory only, so a restart clears all failures.
 type lockout struct {
 	mu      sync.Mutex
 	doors   map[[32]byte]*door // guarded by mu
-	failed  list.List          // guarded by mu: doors with failures, the least recent first
+	failed  list.List          // guarded by mu: doors with failures, the least recently failed first
 	waiting int                // guarded by mu
 }
 
-// door is what is known of a login. All fields are guarded by the lockout's mutex.
+// door is the state of one login. All fields are guarded by the lockout's mutex.
 type door struct {
 	key      [32]byte
 	failures []ledger.Micros // oldest first, at most maxFailures
-	trying   int             // attempts under way, each a failure until it is known
-	changed  chan struct{}   // closed when one of them ends; nil: nobody waits
-	place    *list.Element   // in lockout.failed; nil: none failed
+	trying   int             // attempts in progress; each counts as a failure until it ends
+	changed  chan struct{}   // closed when one of them ends; nil if no attempt waits
+	place    *list.Element   // in lockout.failed; nil if there are no failures
 }
 
 func newLockout() *lockout { return &lockout{doors: make(map[[32]byte]*door)} }
 
-// loginKey is a login of an organization; of none, or an unknown one, too.
+// loginKey returns the key of a login in an organization; either may not exist.
 func loginKey(org ledger.ID, login string) [32]byte {
 	return sha256.Sum256(append(append(make([]byte, 0, len(org)+len(login)), org[:]...), login...))
 }
 
-// enter lets an attempt begin; it has to end by calling ended. Attempts count as
-// failures while they are under way, so that however many come at once no more
-// than maxFailures of them guess wrongly: those that are too many wait for what
-// becomes of the others. The error is a *LockedOut, actors.ErrBusy where too
-// many wait, or Unavailable where ctx ends first.
+// enter begins an attempt; the caller must end it by calling ended. Attempts in progress count as
+// failures, so that concurrent attempts cannot make more than maxFailures wrong guesses: attempts
+// beyond that wait until others end. The error is a *LockedOut, actors.ErrBusy if too many attempts
+// wait, or Unavailable if ctx ends first.
 func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (ended func(failed bool), err error) {
 	for {
 		d, wait, err := l.try(c, key)
@@ -89,7 +88,7 @@ func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (ended
 	}
 }
 
-// check refuses a login that is locked out, with a *LockedOut. It begins nothing.
+// check refuses a login that is locked out, with a *LockedOut. It does not begin an attempt.
 func (l *lockout) check(c clock.Clock, key [32]byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,12 +107,12 @@ func (l *lockout) check(c clock.Clock, key [32]byte) error {
 	return d.lockedOut(now)
 }
 
-// lockedOut is the refusal of a login with as many failures as there may be.
+// lockedOut returns the refusal of a login that has maxFailures failures.
 func (d *door) lockedOut(now ledger.Micros) error {
 	return &LockedOut{Wait: time.Duration(d.failures[0]+failureLife-now) * time.Microsecond}
 }
 
-// try begins an attempt, or returns what to wait for before the next try.
+// try begins an attempt, or returns the channel to wait for before the next try.
 func (l *lockout) try(c clock.Clock, key [32]byte) (d *door, wait <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,7 +162,7 @@ func (l *lockout) leave(c clock.Clock, d *door, failed bool) {
 	}
 }
 
-// forgive drops a door's failures that have aged out.
+// forgive drops a door's failures that are older than failureLife.
 func (l *lockout) forgive(d *door, now ledger.Micros) {
 	for len(d.failures) > 0 && now-d.failures[0] >= failureLife {
 		d.failures = d.failures[1:]
@@ -174,8 +173,8 @@ func (l *lockout) forgive(d *door, now ledger.Micros) {
 	}
 }
 
-// forget drops doors whose failures have all aged out, and others beyond the
-// bound; the least recently failed first.
+// forget drops doors whose failures are all older than failureLife, and those beyond maxLockouts,
+// the least recently failed first.
 func (l *lockout) forget(now ledger.Micros) {
 	for front := l.failed.Front(); front != nil; front = l.failed.Front() {
 		d := front.Value.(*door)

@@ -17,7 +17,7 @@ func key(n uint32) (k [32]byte) {
 	return k
 }
 
-// guess makes an attempt and says whether it was let in.
+// guess makes an attempt and returns whether it was admitted.
 func guess(t *testing.T, l *lockout, c clock.Clock, k [32]byte, wrong bool) error {
 	t.Helper()
 	ended, err := l.enter(t.Context(), c, k)
@@ -56,7 +56,7 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	at(15*time.Minute - time.Microsecond)
 	wantLocked(t, "the last microsecond", guess(t, l, c, key(1), false), time.Microsecond)
 	at(15 * time.Minute)
-	if err := guess(t, l, c, key(1), true); err != nil { // one has aged out, and is taken at once
+	if err := guess(t, l, c, key(1), true); err != nil { // one failure has expired, so an attempt is admitted at once
 		t.Errorf("after a quarter of an hour: %v", err)
 	}
 	wantLocked(t, "one more", guess(t, l, c, key(1), false), time.Minute)
@@ -168,7 +168,7 @@ func TestOfTooManyLoginsTheLeastRecentlyFailedIsForgotten(t *testing.T) {
 	if err := guess(t, l, c, key(0), true); err != nil {
 		t.Errorf("the first of them: %v", err)
 	}
-	if err := guess(t, l, c, key(1), true); err != nil { // pushed out by the first one's return
+	if err := guess(t, l, c, key(1), true); err != nil { // the first login's return has pushed it out
 		t.Errorf("the second of them: %v", err)
 	}
 }

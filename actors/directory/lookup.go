@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// What is looked at where there is nothing, so that nothing takes as long as something.
+// Placeholders that lookups compare with if nothing is found, so that both cases take equally long.
 var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}
@@ -17,14 +17,13 @@ var (
 	noSession = &directory.Session{Expires: 1, Epoch: 1}
 )
 
-// usedEvery is how exactly a key's last use is known: one second.
+// usedEvery is the precision of a key's last use: one second, in µs.
 const usedEvery = 1_000_000
 
-// Authenticate finds the API key and its partner inside the organization. It is
-// false for an unknown organization and one that isn't active, for an unknown,
-// an expired and a revoked key alike, after the same work. Whether the request
-// may come from its address and whether the partner is active is for the
-// caller to see.
+// Authenticate finds the API key and its partner inside the organization. It returns false, after
+// the same work, for an unknown organization, one that is not active, and an unknown, expired or
+// revoked key. The caller checks whether the request may come from its address and whether the
+// partner is active.
 func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	now := ledger.MicrosOf(s.rt.Clock.Now())
 	place, k, p, ok := s.keyInForce(id, key, now)
@@ -36,8 +35,8 @@ func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *di
 	return k, p, true
 }
 
-// APIKeyInForce tells whose key the value is, as Authenticate does, but does not
-// count as a use of it.
+// APIKeyInForce finds the partner of a key as Authenticate does, but does not count as a use of the
+// key.
 func (s *Service) APIKeyInForce(id ledger.ID, key []byte) (*directory.Partner, bool) {
 	_, _, p, ok := s.keyInForce(id, key, ledger.MicrosOf(s.rt.Clock.Now()))
 	return p, ok
@@ -66,15 +65,15 @@ func (s *Service) keyInForce(id ledger.ID, key []byte, now ledger.Micros) (*cell
 	return place, k, p, true
 }
 
-// touch remembers the use without having every request write to the same line
-// of memory.
+// touch records a use at most once per second, so that concurrent requests do not all write to the
+// same cache line.
 func (c *cell[T]) touch(now ledger.Micros) {
 	if last := c.used.Load(); int64(now)-last >= usedEvery {
 		c.used.CompareAndSwap(last, int64(now))
 	}
 }
 
-// AdminToken tells whether the token administers the platform.
+// AdminToken tells whether the token is an administration token that is in force.
 func (s *Service) AdminToken(token []byte) bool {
 	hash := secret.HashToken(token)
 	found := 0
@@ -84,10 +83,10 @@ func (s *Service) AdminToken(token []byte) bool {
 	return found == 1
 }
 
-// AdminTokens is how many administration tokens are in force.
+// AdminTokens returns how many administration tokens are in force.
 func (s *Service) AdminTokens() int { return len(s.platform.Load().record.AdminTokens) }
 
-// Organization finds an organization, in whatever status.
+// Organization finds an organization, in any status.
 func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {
 	o, ok := s.org(id)
 	if !ok {
@@ -96,7 +95,7 @@ func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {
 	return o.self.record(), true
 }
 
-// SoleOrganization is the one organization, if there is exactly one.
+// SoleOrganization returns the id of the only organization; false unless there is exactly one.
 func (s *Service) SoleOrganization() (ledger.ID, bool) {
 	order := s.organizations.slots()
 	if len(order) != 1 {
@@ -115,8 +114,8 @@ func (s *Service) Partner(id ledger.ID, number int64) (*directory.Partner, bool)
 	return nil, false
 }
 
-// Terminals are all terminals of a partner by priority, then by id; also those
-// that are switched off.
+// Terminals returns all terminals of a partner, by priority and then by id, including those that
+// are switched off.
 func (s *Service) Terminals(id ledger.ID, partner int64) []*directory.Terminal {
 	o, ok := s.org(id)
 	if !ok {
@@ -135,7 +134,7 @@ func (s *Service) Terminal(id, terminal ledger.ID) (*directory.Terminal, bool) {
 	return nil, false
 }
 
-// APIKey finds a key of the organization by its id, in whatever state.
+// APIKey finds a key of the organization by its id, in any state.
 func (s *Service) APIKey(id, key ledger.ID) (*directory.APIKey, bool) {
 	if o, ok := s.org(id); ok {
 		if k, ok := o.keys.get(key); ok {

@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of AddMerchants. A Change takes no more records than the second, so the
-// first keeps one merchant within one Change.
+// Bounds of AddMerchants. A Change takes at most merchantRecords records, so MaxMerchantRecords
+// keeps one merchant within one Change.
 const (
 	MaxMerchantRecords = 500 // terminals and keys of one merchant together
 	merchantRecords    = 512 // records of a Change that adds merchants
@@ -23,13 +23,13 @@ const (
 // Merchant is a partner that AddMerchants made.
 type Merchant struct {
 	Number int64         // the protocol's partner id
-	Keys   []secret.Text // values of its API keys: they are in no other place
+	Keys   []secret.Text // values of its API keys; they are stored nowhere
 }
 
-// MerchantsDraft says how many of what AddMerchants makes.
+// MerchantsDraft says how many partners, terminals and keys AddMerchants makes.
 type MerchantsDraft struct {
 	Partners  int
-	Terminals int // of each partner: payment and payout in prod, then in test, then again
+	Terminals int // per partner, in turn: payment and payout in prod, payment and payout in test
 	Keys      int // of all partners together, spread evenly
 }
 
@@ -47,7 +47,7 @@ func (d *MerchantsDraft) check(op string) error {
 	return nil
 }
 
-// keysOf is how many keys the partner at the index gets.
+// keysOf returns how many keys the partner at the index gets.
 func (d *MerchantsDraft) keysOf(index int) int {
 	n := d.Keys / d.Partners
 	if index < d.Keys%d.Partners {
@@ -56,12 +56,11 @@ func (d *MerchantsDraft) keysOf(index int) int {
 	return n
 }
 
-// AddMerchants gives an organization many partners with simulator terminals and
-// keys: what a load generator needs before it starts a server. The records and
-// events are those of CreatePartner, CreateTerminal and CreateAPIKey, many in a
-// Change, but the partners have no password: hashing one each would take longer
-// than all the rest. What was made before an error stays. Errors are
-// *ledger.Refusal.
+// AddMerchants gives an organization many partners with simulator terminals and keys, for a load
+// generator that prepares a store before it starts a server. The records and events are those of
+// CreatePartner, CreateTerminal and CreateAPIKey, many in one Change, but the partners have no
+// password, because hashing one for each would take longer than everything else. Merchants made
+// before an error stay. Errors are *ledger.Refusal.
 func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, d MerchantsDraft) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	if err := d.check(op); err != nil {
@@ -84,7 +83,7 @@ func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, d MerchantsDr
 	return made, nil
 }
 
-// reserveAll gives out partner numbers that are durably taken, in one Change.
+// reserveAll reserves n partner numbers durably, in one Change.
 func (s *Service) reserveAll(ctx context.Context, n int) ([]int64, error) {
 	var numbers []int64
 	err := s.changePlatform(ctx, "directory.reserve", func(p *directory.Platform) (*directory.Platform, error) {
@@ -101,8 +100,8 @@ func (s *Service) reserveAll(ctx context.Context, n int) ([]int64, error) {
 	return numbers, nil
 }
 
-// addMerchants makes the merchants of the numbers durable in one Change; first
-// is the index of the first among all that are asked for.
+// addMerchants makes the merchants with these numbers durable in one Change; first is the index of
+// the first of them among all merchants of the draft.
 func (s *Service) addMerchants(ctx context.Context, org ledger.ID, d *MerchantsDraft, first int, numbers []int64) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	var added []Merchant

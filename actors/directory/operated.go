@@ -9,14 +9,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// operated tells whether somebody runs the terminal who wants to be told.
+// operated tells whether the terminal has contacts for operator messages.
 func operated(t *directory.Terminal) bool {
 	return len(t.Notification.Telegram) > 0 || len(t.Notification.Emails) > 0
 }
 
-// Operated is the terminal whose operators are told of a transaction there; of one
-// that has none (the zero value) it is the partner's notification-only terminal of the
-// environment. false: nobody wants to be told.
+// Operated returns the terminal whose operators are notified of a transaction at the given
+// terminal. For a transaction without a terminal (the zero id) that is the partner's active
+// notification-only terminal of the environment. It returns false if the terminal has no contacts.
 func (s *Service) Operated(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool) {
 	o, ok := s.org(id)
 	if !ok {
@@ -38,9 +38,9 @@ func (s *Service) Operated(id ledger.ID, partner int64, env money.Env, terminal 
 	return t, operated(t)
 }
 
-// AllOperated calls fn with the terminals of each organization whose operators want to
-// be told, a partner's together, also with those that are switched off. Organizations
-// without any are left out.
+// AllOperated calls fn, for each organization, with the terminals that have contacts for operator
+// messages, grouped by partner and including those that are switched off. It skips organizations
+// without such terminals.
 func (s *Service) AllOperated(fn func(org ledger.ID, terminals []*directory.Terminal) error) error {
 	for _, place := range s.organizations.slots() {
 		o, ok := s.org(place.id)

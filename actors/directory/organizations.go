@@ -30,8 +30,8 @@ func (s *Service) CreateOrganization(ctx context.Context, d directory.Organizati
 	return created, nil
 }
 
-// PatchOrganization changes an organization; IllegalTransition where it can't
-// go to the status asked for.
+// PatchOrganization changes an organization. Errors are *ledger.Refusal, IllegalTransition if the
+// requested status cannot follow the current one.
 func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, p directory.OrganizationPatch) (*directory.Organization, error) {
 	const op = "directory.PatchOrganization"
 	if _, ok := s.org(id); !ok {

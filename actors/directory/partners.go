@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// CreatePartner adds a partner, whose password must not be easy to guess. A login that
-// the organization has already is a Conflict. Errors are *ledger.Refusal.
+// CreatePartner adds a partner, whose password must not be easy to guess. A login that the
+// organization already has is a Conflict. Errors are *ledger.Refusal.
 func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, d directory.PartnerDraft, pass []byte) (*directory.Partner, error) {
 	const op = "directory.CreatePartner"
 	o, err := s.writable(op, org)
@@ -66,7 +66,7 @@ func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64
 		o.putPartner(created, stamps[0])
 	})
 	if codeOf(err) == ledger.ClaimTaken {
-		// The number is fresh, so it is the login.
+		// The number is fresh, so the taken claim is the login's.
 		err = loginTaken(op)
 	}
 	if err != nil {
@@ -75,8 +75,9 @@ func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64
 	return created, nil
 }
 
-// owner is the partner that a new record is to belong to. Where there is none, the
-// error says so, and one that owns nothing stands for it: the rest is checked too.
+// owner returns the partner that a new record is to belong to. If the partner does not exist, it
+// returns an error and a placeholder partner, so that the caller can check the rest of the record
+// too.
 func (o *org) owner(op string, number int64) (*directory.Partner, error) {
 	if place, ok := o.partner(number); ok {
 		return place.record(), nil
@@ -84,8 +85,7 @@ func (o *org) owner(op string, number int64) (*directory.Partner, error) {
 	return &directory.Partner{Org: o.id, Number: number}, ledger.RefuseField(op, "partner_id", "no such partner")
 }
 
-// partnerClaims make the login unique in its organization and the number unique
-// on the platform.
+// partnerClaims makes the login unique in its organization and the number unique on the platform.
 func partnerClaims(p *directory.Partner) []ledger.Claim {
 	return []ledger.Claim{
 		{Org: p.Org, Kind: ledger.ClaimLogin, Key: p.Login, Owner: p.ID[:]},
@@ -104,15 +104,15 @@ func loginTaken(op string) error {
 	return refusal
 }
 
-// PatchPartner changes a partner. Errors are *ledger.Refusal, NotFound for one
-// that the organization doesn't have.
+// PatchPartner changes a partner. Errors are *ledger.Refusal, NotFound for a partner that the
+// organization does not have.
 func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch) (*directory.Partner, error) {
 	p.PrivateHooks = s.privateHooks.Load()
 	return s.changePartner(ctx, org, number, func(old *directory.Partner) (*directory.Partner, ledger.Event, error) { return old.Patch(p) })
 }
 
-// PatchPartnerPass is PatchPartner with another password besides, which ends the
-// partner's sessions.
+// PatchPartnerPass does what PatchPartner does and sets a new password, which ends the partner's
+// sessions.
 func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch, pass []byte) (*directory.Partner, error) {
 	current, ok := s.Partner(org, number)
 	if !ok {

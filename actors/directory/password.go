@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Argon2id's cost: the OWASP password storage cheat sheet's second set, whose
-// 19 MiB keep a burst of logins within a small machine's memory.
+// Cost of Argon2id: the second parameter set of the OWASP password storage cheat sheet, whose 19
+// MiB per hash keep a burst of logins within a small machine's memory.
 const (
 	argonTime    = 2
 	argonMemory  = 19 * 1024 // KiB
@@ -21,25 +21,25 @@ const (
 	argonKey     = 32 // bytes
 )
 
-// Bounds of hashing, of passwords that are set and of those that are compared: how
-// many at once, and how many may wait.
+// Bounds of hashing: how many hashes run at once and how many may wait. They apply to setting
+// passwords and to checking passwords, each on its own.
 const (
 	maxHashing     = 2
 	maxHashWaiting = 256
 )
 
-// passwords hashes passwords, a bounded number at a time. Those that are set have a gate
-// of their own, so that no flood of logins (attempts) keeps the administration out.
+// passwords hashes passwords, a bounded number at a time. Setting passwords has its own gate, so a
+// flood of logins (attempts) does not lock the administration out.
 type passwords struct {
 	set    gate
-	memory uint32 // KiB a hash
+	memory uint32 // KiB per hash
 }
 
 func newPasswords() *passwords {
 	return &passwords{set: newGate(maxHashing, maxHashWaiting), memory: argonMemory}
 }
 
-// hash is the password's PHC string; actors.ErrBusy when too many wait.
+// hash returns the password's PHC string; actors.ErrBusy if too many callers wait.
 func (p *passwords) hash(ctx context.Context, random io.Reader, pass []byte) (string, error) {
 	leave, err := p.set.enter(ctx, "directory.hash")
 	if err != nil {
@@ -56,9 +56,9 @@ func (p *passwords) hash(ctx context.Context, random io.Reader, pass []byte) (st
 		text.EncodeToString(salt[:]), text.EncodeToString(key)), nil
 }
 
-// verify tells whether the password is the one of the PHC string. Without a
-// string, or with one that can't be read, it does the same work and says no. The
-// caller bounds how many are compared at once.
+// verify tells whether the PHC string was made from the password. Without a string, or with one
+// that cannot be parsed, it does the same work and returns false. The caller bounds how many run at
+// once.
 func (p *passwords) verify(phc string, pass []byte) bool {
 	kept, known := parsePHC(phc)
 	if !known {
@@ -69,7 +69,7 @@ func (p *passwords) verify(phc string, pass []byte) bool {
 	return known && same
 }
 
-// hashed is what a PHC string says.
+// hashed is a parsed PHC string.
 type hashed struct {
 	memory    uint32 // KiB
 	time      uint32
@@ -77,7 +77,7 @@ type hashed struct {
 	salt, key []byte
 }
 
-// parsePHC reads what hash has written.
+// parsePHC parses what hash has written.
 func parsePHC(phc string) (h hashed, ok bool) {
 	parts := strings.Split(phc, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

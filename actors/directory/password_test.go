@@ -16,7 +16,7 @@ import (
 	"mizan/ledger"
 )
 
-// matches is a second reading of a PHC string, after its specification.
+// matches is an independent implementation of the PHC string's specification.
 func matches(t *testing.T, hash, pass string) bool {
 	t.Helper()
 	parts := strings.Split(hash, "$")
@@ -52,7 +52,7 @@ func TestPasswordHashingIsBounded(t *testing.T) {
 		return err
 	}
 	for range maxHashing {
-		p.set.inside <- struct{}{} // all at work
+		p.set.inside <- struct{}{} // all places are taken
 		p.set.admitted <- struct{}{}
 	}
 	wantCode(t, "no answer in time", set(canceled(t)), ledger.Unavailable, "")
@@ -80,7 +80,7 @@ func TestPasswordIsVerified(t *testing.T) {
 	p := newPasswords()
 	p.memory = 8
 	kept := must(p.hash(t.Context(), rand.Reader, []byte("pass")))
-	p.memory = 16 // what a string says counts, not what new ones are made with
+	p.memory = 16 // the string's own cost applies, not the cost of new strings
 	for what, c := range map[string]struct {
 		phc, pass string
 		want      bool

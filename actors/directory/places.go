@@ -5,8 +5,9 @@ import (
 	"mizan/ledger/directory"
 )
 
-// place notes where a terminal is, which is elsewhere when its organization was
-// read from the store again. Notifications of other platforms name only a terminal.
+// place records which cell holds a terminal. The cell is a new one after the organization was
+// reloaded. Notifications from other platforms name only a terminal, so this table spans all
+// organizations.
 func (e *everyone) place(where *cell[directory.Terminal]) {
 	t := where.record()
 	e.terminals.put(t.ID, where)
@@ -15,8 +16,7 @@ func (e *everyone) place(where *cell[directory.Terminal]) {
 	}
 }
 
-// FindTerminal finds a terminal of whatever organization, in one look, whether it
-// is there or not.
+// FindTerminal finds a terminal of any organization with one lookup, whether it exists or not.
 func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 	where, found := s.everyone.terminals.get(id)
 	if !found {
@@ -25,9 +25,9 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 	return where.record(), true
 }
 
-// Connected are the terminals that are connected to another platform
-// (directory.UTP), of all organizations and in no order; also those that are
-// switched off, whose charges may still be taken back.
+// Connected returns the terminals of all organizations that are connected to another platform
+// (directory.UTP), in no order. It includes those that are switched off, because their charges may
+// still be reversed.
 func (s *Service) Connected() (terminals []*directory.Terminal) {
 	s.everyone.connected.Range(func(_, where any) bool {
 		terminals = append(terminals, where.(*cell[directory.Terminal]).record())
@@ -36,7 +36,7 @@ func (s *Service) Connected() (terminals []*directory.Terminal) {
 	return terminals
 }
 
-// checkPlain refuses an address without TLS where this is no sandbox.
+// checkPlain refuses an address without TLS unless this store is a sandbox.
 func (s *Service) checkPlain(t *directory.Terminal) error {
 	if t.Connection == nil || !t.Connection.Plain() {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// MinAdminToken is the shortest administration token that an operator may
-// bring along, in bytes.
+// MinAdminToken is the least length in bytes of an administration token that an operator supplies.
 const MinAdminToken = 16
 
 // MintAdminToken makes another administration token. Errors are *ledger.Refusal.
@@ -23,8 +22,8 @@ func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// AdmitAdminToken takes the operator's own administration token. One that is in
-// force already changes nothing. Errors are *ledger.Refusal.
+// AdmitAdminToken adds the operator's own administration token. A token that is already in force
+// changes nothing. Errors are *ledger.Refusal.
 func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	const op = "directory.AdmitAdminToken"
 	if len(token) < MinAdminToken {
@@ -34,9 +33,8 @@ func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.Admit(hash) })
 }
 
-// RotateAdminToken retires the administration token and makes another in its
-// place, in one Change. Unauthorized: it is not in force. Errors are
-// *ledger.Refusal.
+// RotateAdminToken retires the administration token and makes another in its place, in one Change.
+// Errors are *ledger.Refusal, Unauthorized if the token is not in force.
 func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error) {
 	hash, retired := secret.HashToken(token), secret.Text(token)
 	return s.rotate(ctx, retired, func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
@@ -44,9 +42,8 @@ func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Te
 	})
 }
 
-// RotateAllAdminTokens retires all administration tokens and makes another. A
-// store that nobody has served yet has none: Conflict. Errors are
-// *ledger.Refusal.
+// RotateAllAdminTokens retires all administration tokens and makes another. Errors are
+// *ledger.Refusal, Conflict for a store that has no token yet because no server has run on it.
 func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error) {
 	return s.rotate(ctx, "", func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
 		if len(p.AdminTokens) == 0 {
@@ -56,9 +53,9 @@ func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error)
 	})
 }
 
-// OnRotation has fn called with an administration token and the one that has
-// taken its place, once that is durable and before RotateAdminToken returns. It
-// has to be set before the first command.
+// OnRotation registers a function that is called with a retired administration token and its
+// successor, once the rotation is durable and before RotateAdminToken returns. It must be called
+// before the first command.
 func (s *Service) OnRotation(fn func(retired, successor secret.Text)) { s.rotated = fn }
 
 func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p *directory.Platform, successor [32]byte) (*directory.Platform, error)) (secret.Text, error) {
@@ -85,8 +82,7 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 	return successor, nil
 }
 
-// AdminTokenRetired tells whether the token was in force and another has taken
-// its place.
+// AdminTokenRetired tells whether the token was in force once and has been replaced.
 func (s *Service) AdminTokenRetired(token []byte) bool {
 	return slices.Contains(s.platform.Load().record.Retired, secret.HashToken(token))
 }
@@ -110,11 +106,11 @@ func platformStep(expect uint64, p *directory.Platform) posting.Step {
 	return step(directory.PlatformOrg, expect, encodePlatform(p), p.Event(expect == 0))
 }
 
-// maxSpare bounds the partner numbers that are kept for the next partner; more
+// maxSpare bounds the reserved partner numbers that are kept for the next partners; further ones
 // are lost.
 const maxSpare = 1024
 
-// reserve gives out a partner number that is durably taken.
+// reserve returns a partner number that is durably reserved.
 func (s *Service) reserve(ctx context.Context) (int64, error) {
 	if number, ok := s.takeSpare(); ok {
 		return number, nil
@@ -142,7 +138,7 @@ func (s *Service) takeSpare() (int64, bool) {
 	return number, true
 }
 
-// giveBack keeps a reserved number that nobody got.
+// giveBack keeps a reserved number that was not used.
 func (s *Service) giveBack(number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +147,8 @@ func (s *Service) giveBack(number int64) {
 	}
 }
 
-// unused tells whether a creation was surely refused, so that its number can go
-// to another. After a time-out or a fault it may be in use.
+// unused tells whether a creation was certainly refused, so that its number can be used again.
+// After a time-out or a fault the number may be in use.
 func unused(err error) bool {
 	switch codeOf(err) {
 	case ledger.Conflict, ledger.Invalid, ledger.NotFound:

@@ -9,9 +9,9 @@ import (
 	"mizan/posting"
 )
 
-// Rate is what one major unit of from is worth in major units of to in the
-// organization; false where no rate was set. It is as the last answer to a PutRate
-// left it, and costs no read of the store: payments ask for it while they are routed.
+// Rate returns what one major unit of from is worth in major units of to in the organization; false
+// if no rate is set. It sees every answered PutRate and reads no store, because payments call it
+// while they are routed.
 func (s *Service) Rate(id ledger.ID, from, to money.Currency) (money.Rate, bool) {
 	o, ok := s.org(id)
 	if !ok {
@@ -32,8 +32,8 @@ func (o *org) rateOf(from, to money.Currency) (*cell[directory.Rate], bool) {
 	return c.(*cell[directory.Rate]), true
 }
 
-// PutRate sets a pair's rate in the organization, whether it has one or not. The
-// rate that it has already is not written again. Errors are *ledger.Refusal.
+// PutRate sets the rate of a currency pair in the organization, new or existing. An unchanged rate
+// is not written again. Errors are *ledger.Refusal.
 func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.RateDraft) (*directory.Rate, error) {
 	const op = "directory.PutRate"
 	if _, err := s.writable(op, org); err != nil {
@@ -57,7 +57,7 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.RateDr
 		if err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		next.Updated = 0 // it is the writer's to say
+		next.Updated = 0 // the writer sets it
 		return &posting.Change{Steps: []posting.Step{step(org, version, encodeRate(next), event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)

@@ -19,7 +19,7 @@ func (h *house) put(org ledger.ID, from, to money.Currency, value string) *direc
 	return must(h.PutRate(h.t.Context(), org, directory.RateDraft{From: from, To: to, Value: must(money.ParseRate(value))}))
 }
 
-// wantRate checks what a pair is worth; empty: that it has no rate.
+// wantRate checks the rate of a pair; empty: no rate.
 func (h *house) wantRate(org ledger.ID, from, to money.Currency, want string) {
 	h.t.Helper()
 	got, ok := h.Rate(org, from, to)
@@ -102,8 +102,8 @@ func TestRatesThatAreRefused(t *testing.T) {
 	h.wantRate(o.ID, "USD", "RUB", "92.5")
 }
 
-// Many set the same new pair at once: one creates it, the others change it, and
-// the view ends where the journal does.
+// Of many concurrent puts of the same new pair one creates it and the others change it, and the
+// view ends in the journal's state.
 func TestOneRecordUnderManyPuts(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -137,7 +137,7 @@ func TestRatesAreListedByTheirFirstSetting(t *testing.T) {
 	for _, to := range []money.Currency{"RUB", "EUR", "GBP"} {
 		h.put(o.ID, "USD", to, "2")
 	}
-	h.put(o.ID, "USD", "RUB", "3") // it moves no row while somebody turns pages
+	h.put(o.ID, "USD", "RUB", "3") // it moves no row while a client reads page by page
 	rates, count := pages(t, 2, func(p Page) ([]*directory.Rate, Cursor, error) { return h.ListRates(o.ID, p) })
 	var got string
 	for _, r := range rates {

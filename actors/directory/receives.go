@@ -2,8 +2,8 @@ package directory
 
 import "mizan/ledger"
 
-// Receives tells whether an organization has a terminal with the id, or a partner,
-// so that something may have been told to it: Told names no others.
+// Receives tells whether the organization has a terminal or a partner with the id. Only those can
+// have received notifications, because Told returns no others.
 func (s *Service) Receives(id, to ledger.ID) bool {
 	o, ok := s.org(id)
 	if !ok {

@@ -4,15 +4,15 @@ import "context"
 
 type rehearsalInContext struct{}
 
-// Rehearse has a write that the context is given to check everything and to
-// change nothing: its error is what the write would be refused with, and what it
-// returns besides means nothing. It is for a request that is wrong already, of
-// which all that is wrong is to be told at once.
+// Rehearse returns a context with which a write is a dry run: it checks everything and changes
+// nothing. Its error is the refusal that the write would get; its other results are meaningless. It
+// serves a request that is already known to be wrong, so that the answer can name all faults at
+// once.
 func Rehearse(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rehearsalInContext{}, true)
 }
 
-// rehearsed tells whether nothing is to be changed.
+// rehearsed tells whether the write is a dry run.
 func rehearsed(ctx context.Context) bool {
 	rehearsal, _ := ctx.Value(rehearsalInContext{}).(bool)
 	return rehearsal

@@ -10,7 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// Value names a secret of sandbox.json by its place there.
+// Value names a secret of sandbox.json by its path in that file.
 type Value string
 
 // The secrets of sandbox.json.
@@ -24,8 +24,8 @@ const (
 	SecondSessionToken Value = "second.session_token"
 )
 
-// Sandbox is what is known of the sandbox without its secrets; false if this
-// store was never one.
+// Sandbox returns the sandbox's organizations and partners without secrets; false if this store is
+// not a sandbox.
 func (s *Service) Sandbox() (*Sandbox, bool) {
 	demos := s.platform.Load().record.Sandbox
 	if len(demos) != 2 {
@@ -37,9 +37,8 @@ func (s *Service) Sandbox() (*Sandbox, bool) {
 	}, true
 }
 
-// Reissue makes a value anew that was lost from sandbox.json. Nothing else is
-// revoked; only the password, of which there is one, replaces the old one.
-// Errors are *ledger.Refusal.
+// Reissue makes a new value for a secret that was lost from sandbox.json. It revokes nothing; only
+// the password replaces the old one, because there is only one. Errors are *ledger.Refusal.
 func (s *Service) Reissue(ctx context.Context, which Value) (secret.Text, error) {
 	const op = "directory.Reissue"
 	box, ok := s.Sandbox()
@@ -65,9 +64,8 @@ func (s *Service) Reissue(ctx context.Context, which Value) (secret.Text, error)
 	return "", notFound(op, "value")
 }
 
-// PassInForce tells whether the password is the sandbox's partner's. It costs the
-// hash of a password, but for an empty one, which nobody has. Errors are
-// *ledger.Refusal.
+// PassInForce tells whether the password is that of the sandbox's partner. It costs one password
+// hash, except for an empty password, which is never right. Errors are *ledger.Refusal.
 func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool, error) {
 	p, found := s.Partner(demo.Org, demo.Partner)
 	if !found || len(pass) == 0 {

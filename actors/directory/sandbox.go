@@ -12,21 +12,21 @@ import (
 	"mizan/posting"
 )
 
-// SeedInput is what a sandbox begins with.
+// SeedInput is the input of Seed.
 type SeedInput struct {
-	AdminToken secret.Text // the operator's own; empty: one is made
+	AdminToken secret.Text // the operator's own token; empty: Seed makes one
 }
 
-// Sandbox is what sandbox.json says of the first start. The values are in no
+// Sandbox is the content of sandbox.json after the first start. The secret values are stored in no
 // other place.
 type Sandbox struct {
-	AdminToken secret.Text // empty where the operator brought it along
+	AdminToken secret.Text // empty if the operator supplied the token
 	First      Demo
 	Second     Demo
 }
 
-// Demo is one organization of the sandbox. A field that its place in
-// sandbox.json doesn't have is empty.
+// Demo is one organization of the sandbox. Fields that sandbox.json does not list for this
+// organization are empty.
 type Demo struct {
 	Org          ledger.ID
 	Partner      int64
@@ -37,13 +37,12 @@ type Demo struct {
 	AuditorToken secret.Text
 }
 
-// demoLogin is the first partner's login; the second partner has it in the
-// second organization, without a password.
+// demoLogin is the first partner's login. The second organization's partner has the same login,
+// without a password.
 const demoLogin = "demo"
 
-// Seed fills an empty store with the sandbox's two organizations, in one Change:
-// all of it is there after a crash, or nothing. A store that isn't empty is a
-// Conflict. Errors are *ledger.Refusal.
+// Seed fills an empty store with the sandbox's two organizations, in one Change: after a crash all
+// of it is there, or nothing. A store that is not empty is a Conflict. Errors are *ledger.Refusal.
 func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 	const op = "directory.Seed"
 	if in.AdminToken != "" && len(in.AdminToken) < MinAdminToken {
@@ -72,7 +71,7 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 	return &seed.sandbox, nil
 }
 
-// seeding gathers the one Change and, for each of its steps, how to publish it.
+// seeding collects the steps of one Change and, for each step, the function that publishes it.
 type seeding struct {
 	service  *Service
 	now      ledger.Micros
@@ -118,7 +117,7 @@ func (n *seeding) all(in SeedInput, passHash string) (err error) {
 	return nil
 }
 
-// organization adds one organization with its partner and what belongs to it.
+// organization adds one organization with its partner, terminals, key, sessions and balances.
 func (n *seeding) organization(d directory.OrganizationDraft, partner, passHash string, demo *Demo, roles ...directory.Role) error {
 	record, event, err := directory.NewOrganization(uuid.New(), d)
 	if err != nil {
@@ -164,7 +163,7 @@ func (n *seeding) terminals(o *org, owner *directory.Partner) error {
 	return nil
 }
 
-// terminal adds one of the simulator's terminals.
+// terminal adds a terminal of the simulator.
 func (n *seeding) terminal(o *org, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
 	t, event, err := directory.NewTerminal(uuid.New(), owner, directory.TerminalDraft{
 		Name: "Simulator " + string(kind) + " " + env.String(), Provider: directory.Simulator, Type: kind, Env: env.String(),
@@ -210,8 +209,8 @@ func (n *seeding) session(o *org, role directory.Role, demo *Demo) {
 	demo.SessionToken = secret.Text(token)
 }
 
-// opening adds the partner's opening balances. Like every other movement they
-// count towards what an asset's totals can hold.
+// opening adds the partner's opening balances. Like every other movement they count towards the
+// maximum of an asset's totals.
 func (n *seeding) opening(owner *directory.Partner) error {
 	record, events, err := directory.NewOpening(uuid.New(), owner)
 	if err != nil {

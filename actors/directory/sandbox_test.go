@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// checkSandbox checks that what Seed returned lets in whom it should.
+// checkSandbox checks that the secrets that Seed returned are accepted.
 func checkSandbox(t *testing.T, h *house, box *Sandbox) {
 	t.Helper()
 	now := ledger.MicrosOf(began)

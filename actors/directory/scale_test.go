@@ -11,17 +11,16 @@ import (
 	"mizan/ledger/directory"
 )
 
-// heap is what is alive, and how much was ever allocated.
+// heap returns the live heap and the total ever allocated.
 func heap() (m runtime.MemStats) {
 	runtime.GC()
-	runtime.GC() // what the first one's sweep has freed
+	runtime.GC() // frees what the first collection's sweep has found
 	runtime.ReadMemStats(&m)
 	return m
 }
 
-// The start of a server with a hundred thousand keys has to fit into seconds and
-// a few hundred MiB. That is a bound of each record's share, which takes no clock
-// to see.
+// A server with a hundred thousand keys must start within seconds and a few hundred MiB. The test
+// bounds the objects and bytes per record, which needs no clock.
 func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector, which the short run is for, has objects of its own")
@@ -60,12 +59,12 @@ func TestMerchantsAreWhatTheApiMakes(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
 	h.partnerOf(o.ID, "before")
-	began := len(h.events(o.ID)) // of the organization and the partner
+	began := len(h.events(o.ID)) // events of the organization and the partner
 	made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
 	if len(made) != 150 {
 		t.Fatalf("%d merchants", len(made))
 	}
-	if events := h.events(o.ID); len(events) != began+150*6+301 { // events also checks each against its machine
+	if events := h.events(o.ID); len(events) != began+150*6+301 { // events also checks each event against its state machine
 		t.Errorf("%d events", len(events)-began)
 	}
 	check := func() {
@@ -77,7 +76,7 @@ func TestMerchantsAreWhatTheApiMakes(t *testing.T) {
 			}
 			want := 2
 			if i == 0 {
-				want = 3 // the one that is left over
+				want = 3 // the remainder of the division goes to the first partner
 			}
 			if len(m.Keys) != want {
 				t.Errorf("partner %d has %d keys, want %d", m.Number, len(m.Keys), want)
@@ -122,8 +121,8 @@ func TestMerchantsAreRefusedWhereTheyDoNotFit(t *testing.T) {
 	wantCode(t, "an unknown organization", err, ledger.NotFound, "")
 }
 
-// Once its last use is written down, a key is found with the store closed: a look
-// into it would end the process.
+// Once its last use is stored, a key is found with the store closed: reading the store would end
+// the process.
 func TestAKeyIsFoundWithoutTheStore(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -152,7 +151,7 @@ func TestAKeyIsFoundWithoutTheStore(t *testing.T) {
 	}
 }
 
-// What is allocated for a refusal tells of the steps that were taken.
+// The bytes that a refusal allocates show the steps that it took.
 func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
 	h := open(t)
 	o, other, resting := h.organization("One"), h.organization("Two"), h.organization("Three")

@@ -8,16 +8,16 @@ import (
 	"mizan/ledger/directory"
 )
 
-// What the two objects of a terminal's parameters, and a partner's secret, are
-// sealed as.
+// The names under which a terminal's two parameter objects and a partner's secret are sealed;
+// sealedContext includes them.
 const (
 	sealedProvider = "provider_params"
 	sealedMerchant = "merchant_params"
 	sealedSecret   = "secret"
 )
 
-// sealTerminal is a terminal's record as it is stored. An object of parameters with
-// what is never shown is sealed as a whole: in the clear it has masks.
+// sealTerminal encodes a terminal's record for the store. An object of parameters that contains
+// secret values is sealed as a whole; the copy in the clear shows masks in place of the secrets.
 func (s *Service) sealTerminal(t *directory.Terminal) ([]byte, error) {
 	row := terminalRowOf(t)
 	var err error
@@ -36,10 +36,10 @@ func (s *Service) sealTerminal(t *directory.Terminal) ([]byte, error) {
 	return encode(row), nil
 }
 
-// openTerminal reads a terminal's record. One whose parameters don't open, as
-// their sealing key is gone, is there without its keys and secrets: another platform
-// refuses it and what it sends is not signed until they are set again, and everything
-// else goes on.
+// openTerminal decodes a terminal's record. If the parameters do not open because their sealing key
+// is gone, the terminal is loaded without its keys and secrets: another platform refuses its
+// requests and its notifications are not signed until they are set again, but everything else
+// works.
 func (s *Service) openTerminal(org, id ledger.ID, payload []byte) (*directory.Terminal, error) {
 	var row terminalRow
 	if err := decode(payload, &row); err != nil {
@@ -70,7 +70,7 @@ func (s *Service) openTerminal(org, id ledger.ID, payload []byte) (*directory.Te
 	return t, nil
 }
 
-// sealPartner is a partner's record as it is stored: its secret is sealed.
+// sealPartner encodes a partner's record for the store, with its secret sealed.
 func (s *Service) sealPartner(p *directory.Partner) ([]byte, error) {
 	row := partnerRowOf(p)
 	if p.Secret != "" {
@@ -83,8 +83,8 @@ func (s *Service) sealPartner(p *directory.Partner) ([]byte, error) {
 	return encode(row), nil
 }
 
-// openPartner reads a partner's record. One whose secret doesn't open is there
-// without it, as openTerminal has it.
+// openPartner decodes a partner's record. If its secret does not open, the partner is loaded
+// without it, as openTerminal does.
 func (s *Service) openPartner(org, id ledger.ID, payload []byte) (*directory.Partner, error) {
 	var row partnerRow
 	if err := decode(payload, &row); err != nil {
@@ -111,16 +111,15 @@ func (s *Service) seal(plaintext []byte, what string, org, id ledger.ID) ([]byte
 	return sealed, nil
 }
 
-// shut reports what does not open. To who has no keys that is nothing to report.
+// shut logs a secret that does not open. With NoKeys it logs nothing, because no secret opens then.
 func (s *Service) shut(text, kind string, id ledger.ID, err error) {
 	if s.sealer != NoKeys {
 		s.rt.Log.Error(text, kind, id.String(), "error", err)
 	}
 }
 
-// NoKeys is a Sealer without keys: it opens and seals nothing. It is for who
-// changes nothing that is sealed and may have no keyring at hand; records of which
-// something doesn't open by it are nothing to report.
+// NoKeys is a Sealer without keys: it opens and seals nothing. It is for callers that change
+// nothing sealed and may have no keyring; secrets that do not open under it are not logged.
 var NoKeys Sealer = noKeys{}
 
 type noKeys struct{}
@@ -133,7 +132,7 @@ func (noKeys) Seal([]byte, []byte) ([]byte, error) { return nil, errNoKeys }
 // Open implements Sealer.
 func (noKeys) Open([]byte, []byte) ([]byte, error) { return nil, errNoKeys }
 
-// sealedContext ties what is sealed to its record, and to what it is of it.
+// sealedContext binds a ciphertext to its record and field.
 func sealedContext(what string, org, id ledger.ID) []byte {
 	return append(append(append(make([]byte, 0, len(what)+2*len(id)), what...), org[:]...), id[:]...)
 }

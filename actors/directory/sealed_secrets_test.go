@@ -26,7 +26,7 @@ const (
 	partnerAddress = "https://shop.example/partner"
 )
 
-// signing are a terminal and its partner, each with an address and a secret.
+// signing returns a terminal and its partner, each with an address and a secret.
 func (h *house) signing() (*directory.Partner, *directory.Terminal) {
 	h.t.Helper()
 	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.PartnerDraft{
@@ -38,7 +38,7 @@ func (h *house) signing() (*directory.Partner, *directory.Terminal) {
 	}))
 }
 
-// wantAddresses checks what signs the notifications of both.
+// wantAddresses checks the secrets that sign the notifications of both.
 func (h *house) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
 	h.t.Helper()
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func (h *house) wantAddresses(p *directory.Partner, t *directory.Terminal, signs
 	}
 }
 
-// stored is a record as it is stored.
+// stored returns a record as it is stored.
 func (h *house) stored(org ledger.ID, of ledger.Source) []byte {
 	h.t.Helper()
 	v := h.journal.View()
@@ -66,7 +66,7 @@ func (h *house) stored(org ledger.ID, of ledger.Source) []byte {
 	return bytes.Clone(r.Payload)
 }
 
-// openly are the rows of an organization that hold a text.
+// openly counts the rows of an organization that contain a text in the clear.
 func (h *house) openly(org ledger.ID, text string) (n int) {
 	h.t.Helper()
 	v := h.journal.View()
@@ -109,7 +109,7 @@ func TestWhatSignsNotificationsIsSealed(t *testing.T) {
 	}
 }
 
-// The answers of writes with a key have masks, and are sealed besides.
+// The cached replies of writes with a key contain masks, and are sealed too.
 func TestAKeptAnswerHasNoSecretInTheClear(t *testing.T) {
 	h := open(t)
 	p, _ := h.signing()
@@ -128,7 +128,7 @@ func TestAKeptAnswerHasNoSecretInTheClear(t *testing.T) {
 	}
 }
 
-// A row that is moved to another record is as good as damaged.
+// A row that was moved to another record does not open, as if it were damaged.
 func TestSealedSecretsAreOfOneRecord(t *testing.T) {
 	h := open(t)
 	p, term := h.signing()
@@ -146,7 +146,7 @@ func TestSealedSecretsAreOfOneRecord(t *testing.T) {
 	}
 }
 
-// A keyring that was lost costs the secrets, and nothing else.
+// A lost keyring makes the secrets unreadable, and nothing else.
 func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	h := open(t)
 	p, term := h.signing()

@@ -16,17 +16,17 @@ import (
 	"mizan/posting"
 )
 
-// keep is how long an organization's actor stays without work.
+// keep is how long an organization's actor stays in memory without work.
 const keep = 10 * time.Minute
 
-// Bounds of commands: how many at once, which is what one actor takes in while
-// its Change is made durable, and how many may wait.
+// Bounds of commands: how many run at once, which is as many as one actor accepts while it makes a
+// Change durable, and how many may wait.
 const (
 	maxCommands = actors.MaxWaiting
 	maxWaiting  = 1024
 )
 
-// Service answers who is who and changes it.
+// Service holds the directory: it answers lookups from memory and commits changes.
 type Service struct {
 	rt     *actors.Runtime
 	sealer Sealer
@@ -36,26 +36,26 @@ type Service struct {
 	organizations index[directory.Organization]
 	orgs          table[ledger.ID, org]
 	platform      atomic.Pointer[version[directory.Platform]]
-	broken        sync.Map // ledger.ID → true: its part of the view must be read again
+	broken        sync.Map // ledger.ID → true: this organization's part of the view must be read again
 	everyone      everyone
-	decoy         *org // looked into where there is nothing
+	decoy         *org // the organization that lookups search when the requested one does not exist
 
 	passwords *passwords
 	lockout   *lockout
 	attempts  attempts
 	notes     *notes
-	rotated   func(retired, successor secret.Text) // nil: nobody wants to hear
+	rotated   func(retired, successor secret.Text) // nil: no callback is set
 	commands  gate
 
 	privateHooks atomic.Bool
 
 	mu    sync.Mutex
-	spare []int64 // guarded by mu: reserved partner numbers that nobody got
+	spare []int64 // guarded by mu: reserved partner numbers that are not in use
 }
 
-// Start reads the directory of every organization into the view. The sealer keeps
-// the answers of writes with a key. The error is the store's, or says which
-// record can't be read.
+// Start reads the directory of every organization into the view. The sealer seals the cached
+// replies of writes with an idempotency key, and the secrets of terminals and partners. The error
+// is the store's, or names the record that cannot be read.
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
@@ -73,19 +73,19 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	return s, nil
 }
 
-// AllowPrivateHooks says whether notifications may be sent to addresses that are
-// not on the internet. Until it is called they may not.
+// AllowPrivateHooks sets whether notifications may be sent to addresses that are not on the
+// internet. The default is that they may not.
 func (s *Service) AllowPrivateHooks(allowed bool) { s.privateHooks.Store(allowed) }
 
-// Empty tells whether nothing has ever been decided: the store is new.
+// Empty tells whether the store is new: it has neither a platform record nor an organization.
 func (s *Service) Empty() bool {
 	return s.platform.Load().stamp.Version == 0 && s.organizations.size() == 0
 }
 
-// run has an organization's actor decide, make durable and publish. Decide may
-// return no change: nothing is to be written. Publish sees the writer's stamps.
-// Both run on the actor's goroutine, before run returns; after a time-out what
-// they do is unknown, so the caller must not look at what they set.
+// run sends a command to an organization's actor, which calls decide, makes the change durable and
+// calls publish with the writer's stamps. decide may return no change; then nothing is written.
+// Both functions run on the actor's goroutine, before run returns. After a time-out the caller does
+// not know whether they run, so it must not read what they set.
 func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.Stamp)) error {
 	leave, err := s.commands.enter(ctx, op)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func
 	}
 }
 
-// writable finds an organization that may be added to.
+// writable finds an organization that accepts new records and changes.
 func (s *Service) writable(op string, id ledger.ID) (*org, error) {
 	o, ok := s.org(id)
 	if !ok {
@@ -128,7 +128,7 @@ func codeOf(err error) ledger.Code {
 	return ""
 }
 
-// step is a Step of one record with one event.
+// step returns a Step of one record with its events.
 func step(org ledger.ID, expect uint64, record []byte, events ...ledger.Event) posting.Step {
 	return posting.Step{Org: org, Source: events[0].Source, Expect: expect, Record: record, Events: events}
 }

@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 	_, err = h.RevokeAPIKey(ctx, o.ID, nobody)
 	wantCode(t, "revocation of no key", err, ledger.NotFound, "")
 
-	// What belongs to another organization is as unknown as what is nowhere.
+	// A key of another organization gets the same refusal as a key that does not exist.
 	foreign := h.organization("Two")
 	_, err = h.RevokeAPIKey(ctx, foreign.ID, k.ID)
 	wantCode(t, "revocation of a foreign key", err, ledger.NotFound, "")
@@ -187,11 +187,11 @@ func TestOneLoginUnderManyCreates(t *testing.T) {
 	if events := h.events(o.ID); len(events) != 2 {
 		t.Errorf("journal: %v", events)
 	}
-	// What the losers had reserved goes to those who come next.
+	// The numbers that the refused creates had reserved go to the next partners.
 	if next := h.partnerOf(o.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
 		t.Errorf("the next partner got %d", next.Number)
 	}
-	// The claim says the same without the view: another kind of record took it.
+	// The claim refuses the login too when the view does not: a record of another kind took it.
 	id := uuid.New()
 	claim := ledger.Claim{Org: o.ID, Kind: ledger.ClaimLogin, Key: "user", Owner: id[:]}
 	user := posting.Step{Org: o.ID, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Source: ledger.Source{Kind: ledger.User, ID: id}, Name: "create", To: "active"}}}
@@ -303,7 +303,7 @@ func TestRestartFindsEverything(t *testing.T) {
 		t.Error("an administration token is lost")
 	}
 	checkSandbox(t, h, box)
-	// And it goes on from there: versions, numbers and logins.
+	// Versions, numbers and logins continue after the restart.
 	name := "Renamed"
 	must(h.PatchPartner(ctx, o.ID, full.Number, directory.PartnerPatch{Name: &name}))
 	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x", Login: "full"}, []byte("nine-Lions-paint"))
@@ -334,7 +334,7 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 	}
 }
 
-// More commands at once than an actor takes in wait for their turn.
+// Commands beyond what an actor takes at once wait for their turn.
 func TestManyCommandsAtOnce(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -366,7 +366,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	err := h.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) { panic("in the decision") }, nil)
 	wantCode(t, "a panic in the decision", err, ledger.Internal, "")
 
-	// A panic between the disk and the view: the change is durable and must show.
+	// A panic after the commit and before the view is updated: the change is durable and must show.
 	id := uuid.New()
 	k, event, err := newKey(id, p, "mzk_0123456789abcdef", directory.APIKeyDraft{Partner: p.Number, Name: "k"}, 1)
 	if err != nil {
@@ -380,7 +380,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	if got, _, ok := h.Authenticate(o.ID, []byte("mzk_0123456789abcdef")); !ok || got.ID != id {
 		t.Error("a durable key isn't in the view")
 	}
-	// The platform's part is read again likewise, with what it had created.
+	// The platform's part is reloaded too, with the organization that it had created.
 	err = h.run(ctx, directory.PlatformOrg, "test", func(ledger.Micros) (*posting.Change, error) {
 		other, event, err := directory.NewOrganization(id, directory.OrganizationDraft{Name: "Two"})
 		if err != nil {

@@ -15,15 +15,15 @@ import (
 	"mizan/posting"
 )
 
-// MaxSessions bounds the live sessions of one user or partner: a login beyond it
-// ends the oldest of them.
+// MaxSessions bounds the live sessions of one user or partner: a login beyond it ends the oldest of
+// them.
 const MaxSessions = 100
 
-// begun are the sessions that somebody has logged in to, by who did, oldest
-// first. It is the organization's actor's own.
+// begun holds the sessions that were begun by a login, by owner, oldest first. Only the
+// organization's actor uses it.
 type begun map[owner][]*cell[directory.Session]
 
-// owner is who began a session: a user or, without one, a partner.
+// owner identifies who began a session: a user or, if there is no user, a partner.
 type owner struct {
 	user    ledger.ID
 	partner int64
@@ -38,22 +38,21 @@ func ownerOf(n *directory.Session) owner {
 
 // Login is an attempt to log in.
 type Login struct {
-	Org    ledger.ID // also one that nobody has
+	Org    ledger.ID // the organization may not exist
 	Login  string
 	Pass   []byte     // not kept
-	Source netip.Addr // where the request comes from
+	Source netip.Addr // the address that the request comes from
 }
 
-// LogIn begins a session of the user or the partner whose login and password are
-// right, and returns its token, which is kept nowhere. Everything that is wrong
-// is Unauthorized, after the same work, but for a partner that is switched off
-// and whose password is right: Forbidden. From an address that is not the partner's
-// every password is wrong: a right one costs, counts and is answered as others are.
-// The error is a *ledger.Refusal, a *LockedOut or ErrCrowded.
+// LogIn checks the login and password of a user or partner, begins a session and returns its token,
+// which is stored nowhere. Every failure is Unauthorized, after the same work, with one exception:
+// the right password of a partner that is switched off is Forbidden. From an address that is not
+// the partner's every password counts as wrong: a right one costs the same work, counts as a
+// failure and gets the same answer. The error is a *ledger.Refusal, a *LockedOut or ErrCrowded.
 func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secret.Text, error) {
 	key := loginKey(l.Org, l.Login)
 	if err := s.lockout.check(s.rt.Clock, key); err != nil {
-		return nil, "", err // at once: it needs no place
+		return nil, "", err // at once: a refused login takes no place
 	}
 	place, err := s.attempts.enter(ctx, l.Source)
 	if err != nil {
@@ -86,16 +85,16 @@ func unauthorized() error {
 	return ledger.Refuse("directory.LogIn", ledger.Unauthorized, "unauthorized")
 }
 
-// person is whoever a login belongs to: a user, a partner, or a user who is
-// nothing but a partner's.
+// person is the account that a login belongs to: a user, a partner, or a user whose only role is to
+// act for a partner.
 type person struct {
 	org     *org
 	user    *directory.User
-	partner *directory.Partner // that it acts as, and as nothing else; nil: none
+	partner *directory.Partner // the partner, if the account acts for that partner only; else nil
 }
 
-// person finds whom a login belongs to, and the hash of the password; nobody and
-// no hash where there is no one.
+// person finds the account that a login belongs to, and the hash of its password. For an unknown
+// login both are empty.
 func (s *Service) person(id ledger.ID, login string) (person, string) {
 	o, ok := s.org(id)
 	if !ok {
@@ -119,8 +118,8 @@ func (s *Service) person(id ledger.ID, login string) (person, string) {
 	return person{}, ""
 }
 
-// mayEnter tells whether a person with the right password gets a session, as far
-// as others may not learn why.
+// mayEnter tells whether a right password begins a session, as far as the reason for a refusal must
+// stay secret.
 func (w *person) mayEnter() bool {
 	return w.org != nil && w.org.self.record().Active() && (w.user == nil || w.user.Active)
 }
@@ -130,11 +129,11 @@ func (w *person) comesFrom(source netip.Addr) bool {
 	return w.partner == nil || w.partner.Admits(source)
 }
 
-// dismissed tells that all the person may be is a partner that is switched off.
+// dismissed tells whether the account acts for a partner only, and that partner is switched off.
 func (w *person) dismissed() bool { return w.partner != nil && !w.partner.Active }
 
-// session decides the session's beginning, by the person's record as it stands:
-// false if that is not any more what the password was right for.
+// session makes the session from the person's current record. It returns false if the record has
+// changed so that the checked password no longer applies.
 func (w *person) session(hash [32]byte, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
 	id := uuid.New()
 	if w.user != nil {
@@ -189,8 +188,8 @@ func (s *Service) beginSession(ctx context.Context, who *person) (*directory.Ses
 	return created, secret.Text(token), nil
 }
 
-// LogOut ends the session, from before it returns. One that is over already
-// stays so. The error is a *ledger.Refusal.
+// LogOut ends the session; the session is refused from before LogOut returns. A session that is
+// already over stays so. The error is a *ledger.Refusal.
 func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	var ended *directory.Session
 	return s.run(ctx, n.Org, "directory.LogOut", func(now ledger.Micros) (*posting.Change, error) {
@@ -209,8 +208,8 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	})
 }
 
-// Session finds a session by its token inside the organization, with
-// Authenticate's care, and counts as a use of it.
+// Session finds a session by its token inside the organization, in the same constant work as
+// Authenticate, and counts as a use of the session.
 func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
 	place, n, ok := s.sessionInForce(id, token, now)
 	if !ok {
@@ -247,7 +246,8 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 	return place, n, true
 }
 
-// begunAs tells whether who began the session still is who it was then.
+// begunAs tells whether the session's user or partner still has the epoch that the session was
+// begun with: a new password, for example, starts a new epoch.
 func (o *org) begunAs(n *directory.Session) bool {
 	u, p := noUser, noPartner
 	if c, ok := o.users.get(n.User); ok {
@@ -259,8 +259,8 @@ func (o *org) begunAs(n *directory.Session) bool {
 	return n.Epoch == 0 || u.Begun(n) || p.Begun(n)
 }
 
-// over tells whether a session can never be taken again. The last use that only
-// memory knows of has to be in its cell.
+// over tells whether a session can never be used again. The caller must make sure that the cell has
+// the latest use, which may be in memory only.
 func (o *org) over(c *cell[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.begunAs(n) || n.Rested(ledger.Micros(c.used.Load()), now)
@@ -274,8 +274,8 @@ func (o *org) session(hash [32]byte) (*cell[directory.Session], bool) {
 	return c.(*cell[directory.Session]), true
 }
 
-// putSession publishes a durable session. Sessions are in no list: those that are
-// over are dropped from the view, and stay in the store.
+// putSession publishes a durable session. Sessions are in no list: sessions that are over are
+// dropped from the view and stay in the store.
 func (o *org) putSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	if c, ok := o.session(n.Hash); ok {
@@ -293,8 +293,8 @@ func (o *org) putSession(n *directory.Session, stamp posting.Stamp) {
 	o.sessionHashes.Store(n.Hash, c)
 }
 
-// endSession publishes a session that was revoked: whoever has found it sees it,
-// and nobody finds it any more.
+// endSession publishes a revoked session: a request that has already found the session sees the
+// revocation, and later requests do not find the session.
 func (o *org) endSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	c, ok := o.session(n.Hash)
@@ -314,16 +314,16 @@ func (o *org) endSession(n *directory.Session, stamp posting.Stamp) {
 
 func (o *org) drop(c *cell[directory.Session]) { o.sessionHashes.Delete(c.record().Hash) }
 
-// readSessions is what the store has of the sessions that are not over. The users
-// and partners have to be in the view.
+// readSessions reads the sessions that are not over from the store. Users and partners must be in
+// the view before.
 func (o *org) readSessions(v *posting.View, now ledger.Micros) ([]read[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, decodeSession, func(n *directory.Session) bool {
 		return n.Valid(now) && o.begunAs(n) && !n.Rested(0, now)
 	})
 }
 
-// loadSessions publishes what a start finds. What is over is left out as it is
-// read: there will be more of it every day.
+// loadSessions publishes the live sessions at start. It does not load sessions that are over,
+// because their number grows every day.
 func (o *org) loadSessions(v *posting.View, now ledger.Micros) error {
 	live, err := o.readSessions(v, now)
 	if err != nil {
@@ -335,8 +335,8 @@ func (o *org) loadSessions(v *posting.View, now ledger.Micros) error {
 	return nil
 }
 
-// makeRoom drops what is over of the sessions of who begins another; the oldest
-// of the others has to end if there are too many, else nil.
+// makeRoom drops the owner's sessions that are over. If the owner still has MaxSessions live ones,
+// it returns the oldest, which must end; else nil.
 func (o *org) makeRoom(n *directory.Session, now ledger.Micros) *cell[directory.Session] {
 	whose := ownerOf(n)
 	live := slices.DeleteFunc(o.begun[whose], func(c *cell[directory.Session]) bool {
@@ -357,8 +357,8 @@ func (o *org) makeRoom(n *directory.Session, now ledger.Micros) *cell[directory.
 	return live[0]
 }
 
-// newSession makes a session that is nobody's and whose token never expires, and
-// the token.
+// newSession makes a session that belongs to no user or partner, with a token that never expires,
+// and returns both.
 func (s *Service) newSession(org ledger.ID, role directory.Role) (*directory.Session, ledger.Event, string) {
 	token := secret.NewToken(sessionPrefix, s.random)
 	n, event := directory.NewSession(uuid.New(), org, secret.HashToken([]byte(token)), role)

@@ -9,7 +9,7 @@ import (
 
 type sessionRow struct {
 	Hash    []byte   `msgpack:"hash"`
-	Role    string   `msgpack:"role,omitempty"` // of a session that had one only; else roles
+	Role    string   `msgpack:"role,omitempty"` // older sessions have one role here; newer ones have roles
 	Roles   []string `msgpack:"roles,omitempty"`
 	User    []byte   `msgpack:"user,omitempty"`
 	Partner int64    `msgpack:"partner,omitempty"`

@@ -30,7 +30,7 @@ func (h *house) logIn(org ledger.ID, login, pass string) (*directory.Session, []
 	return n, []byte(token), err
 }
 
-// However many passwords are being set, logins go on.
+// Logins go on however many passwords are being set.
 func TestAFloodOfNewPasswordsKeepsNobodyOut(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -57,7 +57,7 @@ func (h *house) in(org ledger.ID, login, pass string) []byte {
 	return token
 }
 
-// wantLive checks whether the token is taken, without using it.
+// wantLive checks whether the token is accepted, without using it.
 func (h *house) wantLive(what string, org ledger.ID, token []byte, want bool) {
 	h.t.Helper()
 	if _, live := h.SessionInForce(org, token); live != want {
@@ -130,7 +130,7 @@ func TestWhoLogsIn(t *testing.T) {
 	} {
 		_, _, err := h.logIn(c.org, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
-		// It has not been answered without a password's hash.
+		// The login is not answered before a password has been hashed.
 		leave := h.takePlaces()
 		h.lockout = newLockout()
 		_, _, err = h.LogIn(canceled(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
@@ -198,7 +198,7 @@ func TestRestSurvivesARestart(t *testing.T) {
 	if !h.use(o.ID, used) {
 		t.Fatal("over before its time")
 	}
-	h.runtime.Quiesce() // the note of the use
+	h.runtime.Quiesce() // waits for the note of the use
 	h.restart()
 	h.passes(10 * time.Minute)
 	h.wantLive("not used for 30 minutes", o.ID, resting, false)
@@ -305,7 +305,7 @@ func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	h.restart()
 	h.wantLive("the first of one more after a restart", o.ID, hers[0], false)
 	h.wantLive("the second of one more after a restart", o.ID, hers[1], true)
-	// What is over takes no place, in the bound or in memory.
+	// Sessions that are over count neither towards the bound nor stay in memory.
 	h.passes(31 * time.Minute)
 	h.in(o.ID, "anna", goodPass)
 	part, _ := h.org(o.ID)
@@ -341,7 +341,7 @@ func (h *house) userNamed(org ledger.ID, login string) (*directory.User, bool) {
 	return nil, false
 }
 
-// The sandbox's sessions have no end, and no use of them is worth a note.
+// The sandbox's sessions never end, so their uses are not noted.
 func TestSandboxSessionsHaveNoEnd(t *testing.T) {
 	h := open(t)
 	box := must(h.Seed(t.Context(), SeedInput{}))
@@ -369,13 +369,13 @@ func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 		_, _, err := h.logIn(o.ID, login, goodPass)
 		wantLocked(t, login, err, 15*time.Minute)
 	}
-	h.in(other.ID, "anna", goodPass) // it is of one organization
+	h.in(other.ID, "anna", goodPass) // a failure counts in one organization only
 	h.passes(15 * time.Minute)
 	h.in(o.ID, "anna", goodPass)
 }
 
-// A guess is what was answered by a comparison: what found no place to hash, or
-// no answer in time, gives its attempt back.
+// Only an attempt whose password was compared is a failure: an attempt that found no place to hash,
+// or got no answer in time, is not counted.
 func TestAnAttemptThatWasNotTriedIsNoFailure(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -392,8 +392,8 @@ func TestAnAttemptThatWasNotTriedIsNoFailure(t *testing.T) {
 	h.in(o.ID, "anna", goodPass)
 }
 
-// A session is begun by who the password was right for: one that was changed
-// meanwhile is wrong.
+// A session is begun only for the account whose password was checked: if the password was changed
+// meanwhile, the login is refused.
 func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -404,8 +404,8 @@ func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
 	wantCode(t, "a session of an old password", err, ledger.Unauthorized, "")
 }
 
-// A right password from an address that is not the partner's is a wrong one: it is
-// answered and counted as one.
+// A right password from an address that is not the partner's is answered and counted like a wrong
+// one.
 func TestARightPasswordFromElsewhereIsAFailure(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")

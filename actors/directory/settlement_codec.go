@@ -8,11 +8,11 @@ import (
 
 type settlementRow struct {
 	Partner   int64      `msgpack:"partner"`
-	Terminal  []byte     `msgpack:"terminal,omitempty"` // with whose provider; none: with the partner's bank
+	Terminal  []byte     `msgpack:"terminal,omitempty"` // the terminal whose provider settled; none: a settlement with the partner's bank
 	Reference string     `msgpack:"reference"`
 	Out       bool       `msgpack:"out,omitempty"`
 	Lines     []moneyRow `msgpack:"lines"`
-	Fee       []byte     `msgpack:"fee,omitempty"` // of the one line; none: zero
+	Fee       []byte     `msgpack:"fee,omitempty"` // the fee on the single line; none: zero
 }
 
 func encodeSettlement(s *directory.Settlement) []byte {

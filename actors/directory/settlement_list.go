@@ -7,21 +7,20 @@ import (
 	"mizan/posting"
 )
 
-// maxSettlements bounds the settlements that are read for one page. A page that
-// finds fewer of its terminal's among them is short and says where it stopped.
+// maxSettlements bounds how many settlements one page reads. A terminal's page that has read that
+// many is returned short, with a cursor to where it stopped.
 const maxSettlements = MaxPage + 1
 
-// SettlementPage asks for a part of a list of settlements, which is newest first.
+// SettlementPage selects a page of a list of settlements, newest first.
 type SettlementPage struct {
 	Env   money.Env
 	Limit int    // 1 to MaxPage; 0: DefaultPage
-	After Cursor // the last row of the page before; zero: from the newest
+	After Cursor // the last row of the previous page; zero: start from the newest
 }
 
-// PartnerSettlements is a page of a partner's settlements with the partner's bank
-// and where the next one begins; a zero cursor: this is the last. Errors are
-// *ledger.Refusal, NotFound for a partner that the organization doesn't have, or
-// the store's.
+// PartnerSettlements returns a page of a partner's settlements with the partner's bank, and the
+// cursor of the next page; a zero cursor means that this is the last page. Errors are
+// *ledger.Refusal, NotFound for a partner that the organization does not have, or the store's.
 func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPage) ([]*directory.Settlement, Cursor, error) {
 	if _, ok := s.Partner(org, number); !ok {
 		return nil, Cursor{}, notFound("directory.PartnerSettlements", "partner")
@@ -29,9 +28,9 @@ func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPa
 	return s.listSettlements(org, posting.List{Partner: number, Env: listWithBank | uint8(p.Env)}, ledger.ID{}, p)
 }
 
-// ProviderSettlements is a page of a terminal's settlements with its provider, as
-// PartnerSettlements. One before the last may be short, even empty, where the
-// terminal's partner has others that settle more often.
+// ProviderSettlements returns a page of a terminal's settlements with its provider, as
+// PartnerSettlements does. A page before the last may be short or even empty if other terminals of
+// the same partner settle more often.
 func (s *Service) ProviderSettlements(org, terminal ledger.ID, p SettlementPage) ([]*directory.Settlement, Cursor, error) {
 	at, ok := s.Terminal(org, terminal)
 	if !ok {
@@ -40,8 +39,8 @@ func (s *Service) ProviderSettlements(org, terminal ledger.ID, p SettlementPage)
 	return s.listSettlements(org, posting.List{Partner: at.Partner, Env: listWithProvider | uint8(p.Env)}, terminal, p)
 }
 
-// listSettlements walks a list backwards from the cursor. It looks one row further
-// than the page, so that the last page says that it is.
+// listSettlements walks a list backwards from the cursor. It looks one row beyond the page to find
+// out whether the page is the last.
 func (s *Service) listSettlements(org ledger.ID, l posting.List, terminal ledger.ID, p SettlementPage) (rows []*directory.Settlement, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage
@@ -52,7 +51,7 @@ func (s *Service) listSettlements(org ledger.ID, l posting.List, terminal ledger
 	v := s.rt.Journal.View()
 	defer v.Close()
 	read := 0
-	var last Cursor // of what was looked at
+	var last Cursor // the last row that the walk has looked at
 	err = v.List(org, l, posting.Walk{Before: p.After.At}, func(row posting.Listed) (bool, error) {
 		if read++; read > maxSettlements {
 			next = last

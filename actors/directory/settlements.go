@@ -12,15 +12,16 @@ import (
 	"mizan/posting"
 )
 
-// A partner's settlements lie in lists beside those of its transactions: a bit
-// above the environment's tells with whom it was. What moved money in several
-// environments, as the sandbox's opening balance did, is in none.
+// A partner's settlements lie in lists beside those of its transactions: a bit above the
+// environment's bits tells whether the counterparty is the partner's bank or a provider. A
+// settlement that moved money in several environments, as the sandbox's opening balance does, is in
+// neither list.
 const (
 	listWithBank     uint8 = 0x80
 	listWithProvider uint8 = 0x40
 )
 
-// settlementList is the list that shows the settlement.
+// settlementList returns the list that the settlement appears in.
 func settlementList(s *directory.Settlement) posting.List {
 	with := listWithBank
 	if s.WithProvider() {
@@ -29,11 +30,11 @@ func settlementList(s *directory.Settlement) posting.List {
 	return posting.List{Partner: s.Partner, Env: with | uint8(s.Lines[0].Asset.Env)}
 }
 
-// SettlePartner books money that moved between the institution's bank account
-// and the partner's bank: out, or in. A reference that the partner has used for
-// the same settlement gives that one, and again is true; used for another one, it
-// is a Conflict. Errors are *ledger.Refusal, NotFound for a partner that the
-// organization doesn't have.
+// SettlePartner books money that moved between the institution's bank account and the partner's
+// bank, out or in. If the partner has used the reference for the same settlement, SettlePartner
+// returns that settlement with again set; if it used the reference for a different one, the error
+// is a Conflict. Errors are *ledger.Refusal, NotFound for a partner that the organization does not
+// have.
 func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error) {
 	const op = "directory.SettlePartner"
 	if _, ok := s.Partner(org, number); !ok {
@@ -46,9 +47,9 @@ func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64
 	})
 }
 
-// SettleProvider books what a terminal's provider has paid, less the fee that it
-// kept. References are the terminal's, and work as in SettlePartner. Errors are
-// *ledger.Refusal, NotFound for a terminal that the organization doesn't have.
+// SettleProvider books what a terminal's provider has paid, less the fee that the provider kept.
+// References belong to the terminal and work as in SettlePartner. Errors are *ledger.Refusal,
+// NotFound for a terminal that the organization does not have.
 func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error) {
 	const op = "directory.SettleProvider"
 	if _, ok := s.Terminal(org, terminal); !ok {
@@ -61,8 +62,8 @@ func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, f
 	})
 }
 
-// settle decides and books. The organization's actor is the only one that takes
-// references of settlements, so what it finds free is free until it has booked.
+// settle decides and books a settlement. Only the organization's actor claims settlement
+// references, so a reference that the actor finds free stays free until the actor has booked.
 func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, decide func() (*directory.Settlement, ledger.Event, error)) (*directory.Settlement, bool, error) {
 	if _, err := s.writable(op, org); err != nil {
 		return nil, false, err
@@ -94,7 +95,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 	return made, again, nil
 }
 
-// settlementChange is all that a settlement writes: nothing of it is in the view.
+// settlementChange returns the Change that books a settlement. No part of it enters the view.
 func (s *Service) settlementChange(n *directory.Settlement, event ledger.Event) *posting.Change {
 	owner, _ := s.Partner(n.Org, n.Partner)
 	booked := step(n.Org, 0, encodeSettlement(n), event)
@@ -107,8 +108,8 @@ func (s *Service) settlementChange(n *directory.Settlement, event ledger.Event) 
 	}
 }
 
-// settledFor is the settlement that has the asked one's reference already, if it
-// is the same; nil if the reference is free. Else the error is a Conflict.
+// settledFor returns the settlement that already has the reference, if it equals the requested one;
+// nil if the reference is free. Otherwise the error is a Conflict.
 func (s *Service) settledFor(op string, asked *directory.Settlement) (*directory.Settlement, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -130,7 +131,7 @@ func (s *Service) settledFor(op string, asked *directory.Settlement) (*directory
 	return earlier, nil
 }
 
-// short names the field for which the writer had no room or no funds.
+// short turns the writer's refusal for lack of funds or of range into one that names the field.
 func short(op, amount string, err error) error {
 	switch codeOf(err) {
 	case ledger.InsufficientFunds:
@@ -141,8 +142,8 @@ func short(op, amount string, err error) error {
 	return err
 }
 
-// Settlement finds a settlement of the organization, with a bank or a provider.
-// The error is the store's.
+// Settlement finds a settlement of the organization, with a bank or with a provider. The error is
+// the store's.
 func (s *Service) Settlement(org, id ledger.ID) (*directory.Settlement, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()

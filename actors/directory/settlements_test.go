@@ -134,7 +134,7 @@ func TestSettlementsThatAreRefused(t *testing.T) {
 	}
 }
 
-// What no total could hold is refused by the counter that all movements share.
+// The counter that all movements share refuses what no total can hold.
 func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	h := open(t)
 	o := h.organization("A")

@@ -10,30 +10,29 @@ import (
 	"mizan/ledger"
 )
 
-// maxFromSource bounds the attempts to log in from one source that are under way or
-// wait. Those that are too many are refused at once.
+// maxFromSource bounds the login attempts of one source that run or wait. Attempts beyond it are
+// refused at once.
 const maxFromSource = 64
 
-// ErrCrowded refuses an attempt to log in: too many from its address, or its network,
-// are under way. It is no failure of the login.
+// ErrCrowded refuses a login attempt because too many attempts from its address or network are
+// running or waiting. It does not count as a failure of the login.
 var ErrCrowded = errors.New("directory.Login: too many attempts from one address at once")
 
-// attempts are those to log in. Anybody may make them, and each costs the hash of a
-// password: the places to hash are shared fairly among networks, and among the sources
-// of each, so that who floods from however many addresses waits for himself.
+// attempts bounds login attempts, which anybody can make and each of which costs a password hash.
+// The places to hash are shared fairly among networks, and among the sources of each network, so a
+// flood slows down only its own networks.
 type attempts struct{ gate *fair.Gate[netip.Prefix] }
 
 func newAttempts() attempts {
 	return attempts{fair.New[netip.Prefix](fair.Bounds{Inside: maxHashing, Waiting: maxHashWaiting, Each: maxFromSource})}
 }
 
-// sourceOf is what counts as one source: an IPv4 address, or an IPv6 network of 64
-// bits, which is the least that one customer gets. Without an address it is that
-// of all who have none.
+// sourceOf returns what counts as one source: an IPv4 address, or an IPv6 network of 64 bits, the
+// smallest that a customer gets. All requests without an address count as one source.
 func sourceOf(a netip.Addr) netip.Prefix { return prefixOf(a, 32, 64) }
 
-// networkOf is what sources have in common that are likely one customer's: an IPv4
-// network of 24 bits, or an IPv6 one of 48, which is what a site is given.
+// networkOf returns the network that is likely one customer's: an IPv4 network of 24 bits, or an
+// IPv6 network of 48 bits, the size that a site is given.
 func networkOf(a netip.Addr) netip.Prefix { return prefixOf(a, 24, 48) }
 
 func prefixOf(a netip.Addr, bits4, bits6 int) netip.Prefix {
@@ -49,8 +48,8 @@ func prefixOf(a netip.Addr, bits4, bits6 int) netip.Prefix {
 	return p
 }
 
-// enter waits for a place to hash. The error is ErrCrowded, actors.ErrBusy where too
-// many sources wait, or Unavailable where ctx ends first.
+// enter waits for a place to hash. The error is ErrCrowded, actors.ErrBusy if too many sources
+// wait, or Unavailable if ctx ends first.
 func (t attempts) enter(ctx context.Context, from netip.Addr) (*fair.Place[netip.Prefix], error) {
 	place, err := t.gate.Enter(ctx, networkOf(from), sourceOf(from))
 	switch {

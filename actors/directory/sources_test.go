@@ -46,8 +46,8 @@ func TestASourceIsAnAddressOrANetwork(t *testing.T) {
 	}
 }
 
-// flood has so many attempts wait from each of the addresses, and returns when they do.
-// The returned function ends those that wait no more, once places are free.
+// flood starts attempts from each of the addresses and returns when they wait. The returned
+// function waits until all of them have ended.
 func (h *house) flood(addresses []netip.Addr, each int) (ended func()) {
 	h.t.Helper()
 	var all sync.WaitGroup
@@ -64,8 +64,8 @@ func (h *house) flood(addresses []netip.Addr, each int) (ended func()) {
 	return all.Wait
 }
 
-// Sixty addresses of six networks fill the places to wait. Whoever comes from elsewhere
-// is let in all the same, instead of one of them.
+// Sixty addresses of six networks fill the waiting places. A login from another network is still
+// admitted, in place of one of theirs.
 func TestAFloodFromManyAddressesKeepsNoOtherOut(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -95,7 +95,7 @@ func TestAFloodFromManyAddressesKeepsNoOtherOut(t *testing.T) {
 	}
 }
 
-// waiting is how many attempts wait for a place to hash.
+// waiting returns how many attempts wait for a place to hash.
 func (h *house) waiting() int { return h.attempts.gate.Waiting() }
 
 func TestOneTooManyFromAnAddressIsNoFailureAndKeepsNobodyElseOut(t *testing.T) {
@@ -125,7 +125,7 @@ func TestOneTooManyFromAnAddressIsNoFailureAndKeepsNobodyElseOut(t *testing.T) {
 	wantCode(t, "a wrong password", err, ledger.Unauthorized, "")
 }
 
-// A login that is locked out is told so while all places are taken.
+// A login that is locked out is refused at once even while all places are taken.
 func TestWhoIsLockedOutWaitsForNobody(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")

@@ -6,20 +6,21 @@ import (
 	"sync/atomic"
 )
 
-// table is a map that only grows: what is in it may change its value and is never
-// removed. Readers take no lock and look at one place, mostly. An entry costs its
-// key and a pointer, and no object of its own: with a hundred thousand keys a
-// sync.Map would have the collector follow four for each.
+// table is a map that only grows: an entry's value may change, but entries are never removed.
+// Readers take no lock and mostly look at one slot. An entry costs its key and a pointer, and no
+// object of its own: with a hundred thousand keys, a sync.Map would make the garbage collector
+// follow four objects per entry.
 //
-// The zero value is empty. A reader that came before a write may miss it.
+// The zero value is empty. A reader that runs concurrently with a write may miss the new entry.
 type table[K comparable, V any] struct {
-	slots atomic.Pointer[[]entry[K, V]] // a power of two of them, a quarter or more of them empty
+	slots atomic.Pointer[[]entry[K, V]] // the length is a power of two; at least a quarter is empty
 
-	mu   sync.Mutex // of writers
+	mu   sync.Mutex // held by writers
 	used int        // guarded by mu
 }
 
-// entry is empty while it has no value: the key is written first and stays.
+// An entry is empty while its value is nil. put writes the key before the value, and the key never
+// changes.
 type entry[K comparable, V any] struct {
 	key   K
 	value atomic.Pointer[V]
@@ -29,7 +30,7 @@ const leastSlots = 8
 
 var tableSeed = maphash.MakeSeed()
 
-// place is where the key is in the slots, or where it would be.
+// place returns the slot that has the key, or the empty slot where it would be.
 func place[K comparable, V any](slots []entry[K, V], key K) (e *entry[K, V], value *V) {
 	last := uint64(len(slots) - 1)
 	for i := maphash.Comparable(tableSeed, key) & last; ; i = (i + 1) & last {
@@ -40,7 +41,7 @@ func place[K comparable, V any](slots []entry[K, V], key K) (e *entry[K, V], val
 	}
 }
 
-// get is the key's value.
+// get returns the key's value.
 func (t *table[K, V]) get(key K) (*V, bool) {
 	slots := t.slots.Load()
 	if slots == nil {
@@ -70,8 +71,8 @@ func (t *table[K, V]) put(key K, value *V) {
 	e.value.Store(value)
 }
 
-// grow publishes more slots with the same entries. Readers of the old ones find
-// what was there when they came.
+// grow publishes a larger slice with the same entries. A reader of the old slice finds the entries
+// as of the time when it loaded the slice.
 func (t *table[K, V]) grow(old []entry[K, V], size int) *[]entry[K, V] {
 	slots := make([]entry[K, V], size)
 	for i := range old {

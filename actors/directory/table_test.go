@@ -25,7 +25,7 @@ func TestATableIsAMapThatOnlyGrows(t *testing.T) {
 	})
 }
 
-// Whoever comes after a write sees it, also while the table grows under others.
+// A reader that starts after a write sees it, also while other writes grow the table.
 func TestReadersOfATableSeeWhatWasWrittenBeforeTheyCame(t *testing.T) {
 	const n = 20_000
 	var numbers table[[32]byte, int]

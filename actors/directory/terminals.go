@@ -11,8 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// CreateTerminal adds a terminal to a partner of the organization. Errors are
-// *ledger.Refusal.
+// CreateTerminal adds a terminal to a partner of the organization. Errors are *ledger.Refusal.
 func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory.TerminalDraft) (*directory.Terminal, error) {
 	const op = "directory.CreateTerminal"
 	if _, err := s.writable(op, org); err != nil {
@@ -53,8 +52,8 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory
 	return created, nil
 }
 
-// PatchTerminal changes a terminal. Errors are *ledger.Refusal, NotFound for
-// one that the organization doesn't have.
+// PatchTerminal changes a terminal. Errors are *ledger.Refusal, NotFound for a terminal that the
+// organization does not have.
 func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p directory.TerminalPatch) (*directory.Terminal, error) {
 	const op = "directory.PatchTerminal"
 	if _, ok := s.Terminal(org, id); !ok {
@@ -98,7 +97,7 @@ func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p direct
 	return next, nil
 }
 
-// checkStatuses refuses to notify a merchant of a status that transactions don't have.
+// checkStatuses refuses a terminal that notifies of a status that transactions do not have.
 func checkStatuses(op string, t *directory.Terminal) error {
 	for _, status := range t.Notification.Statuses {
 		if _, known := payment.NotifiedNumber(payment.Status(status)); !known {

@@ -11,15 +11,15 @@ import (
 	"mizan/posting"
 )
 
-// A password has to be hard to guess: zxcvbn's score, from 0 to 4. Its
-// work grows much faster than its input, so that only the beginning is looked at.
+// Bounds of zxcvbn, which scores from 0 to 4 how hard a password is to guess. Its running time
+// grows much faster than its input, so only the beginning of a password is scored.
 const (
 	minPassScore  = 2
 	maxScoredPass = 40 // bytes
 )
 
-// checkPass refuses a password that is easy to guess, for who has the login and the
-// names. Users and partners log in at the same route, by the same rule.
+// checkPass refuses a password that is easy to guess, also from the login and the names in known.
+// Users and partners log in at the same route, so the same rule applies to both.
 func checkPass(pass []byte, known ...string) error {
 	if err := directory.CheckPass(pass); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *Service) User(id, user ledger.ID) (*directory.User, bool) {
 	return nil, false
 }
 
-// ListUsers is a page of an organization's users.
+// ListUsers returns a page of an organization's users.
 func (s *Service) ListUsers(org ledger.ID, p Page) ([]*directory.User, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
@@ -53,9 +53,8 @@ func (s *Service) ListUsers(org ledger.ID, p Page) ([]*directory.User, Cursor, e
 	})
 }
 
-// CreateUser adds a user, whose password must not be easy to guess. A login that
-// a user or a partner of the organization has already is a Conflict. Errors are
-// *ledger.Refusal.
+// CreateUser adds a user, whose password must not be easy to guess. A login that a user or a
+// partner of the organization already has is a Conflict. Errors are *ledger.Refusal.
 func (s *Service) CreateUser(ctx context.Context, org ledger.ID, d directory.UserDraft, pass []byte) (*directory.User, error) {
 	const op = "directory.CreateUser"
 	o, err := s.writable(op, org)
@@ -99,10 +98,9 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, d directory.Use
 	return created, nil
 }
 
-// PatchUser changes a user; pass is another password, nil for the one there is.
-// What ends the user's sessions (directory.User.Patch) ends them before it
-// returns. Errors are *ledger.Refusal, NotFound for one that the organization
-// doesn't have.
+// PatchUser changes a user; pass is the new password, nil to keep the current one. A change that
+// ends the user's sessions (directory.User.Patch) ends them before PatchUser returns. Errors are
+// *ledger.Refusal, NotFound for a user that the organization does not have.
 func (s *Service) PatchUser(ctx context.Context, org, id ledger.ID, p directory.UserPatch, pass []byte) (*directory.User, error) {
 	const op = "directory.PatchUser"
 	u, ok := s.User(org, id)
@@ -146,7 +144,7 @@ func (s *Service) PatchUser(ctx context.Context, org, id ledger.ID, p directory.
 	return next, nil
 }
 
-// asked is the partner that a change of a user names; 0: none.
+// asked returns the partner that a change of a user names; 0 if it names none.
 func asked(partner *int64) int64 {
 	if partner == nil {
 		return 0
@@ -154,8 +152,8 @@ func asked(partner *int64) int64 {
 	return *partner
 }
 
-// actsAs checks that whom a user is to act as is a partner of the organization;
-// 0: nobody.
+// actsAs checks that the partner whom a user is to act for exists in the organization; 0 means no
+// partner.
 func (o *org) actsAs(op string, partner int64) error {
 	if partner == 0 {
 		return nil

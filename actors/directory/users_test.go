@@ -99,7 +99,7 @@ func TestRefusalsOfUsers(t *testing.T) {
 	}
 }
 
-// However many ask for one login at once, one of them gets it.
+// Of many concurrent creates with one login exactly one succeeds.
 func TestOneLoginForUsersAndPartnersAtOnce(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")

@@ -9,42 +9,42 @@ import (
 	"mizan/posting"
 )
 
-// How old what is written of a use may be before a use is noted again.
+// How old the stored last use must be before a new use is noted.
 const (
 	noteKeysEvery     = ledger.Micros(3600 * 1_000_000)
 	noteSessionsEvery = ledger.Micros(300 * 1_000_000)
 )
 
-// maxNotes bounds the notes that wait or are being made durable, in all
-// organizations. A use beyond it is not noted: the next one tries again.
+// maxNotes bounds the notes that wait or are being made durable, in all organizations together. A
+// use beyond it is not noted; the next use tries again.
 const maxNotes = 64
 
-// notes writes down when keys and sessions were last used, behind the requests'
-// backs: a request compares a few atomics and, where a note is due and there is
-// room, leaves it here. One Change an organization is under way at a time.
+// notes writes last uses of keys and sessions in the background: a request compares a few atomics
+// and, if a note is due and there is room, leaves a note here. Each organization has at most one
+// Change of notes in progress.
 type notes struct {
-	taken atomic.Int64 // of maxNotes
+	taken atomic.Int64 // places taken, at most maxNotes
 
 	mu      sync.Mutex
 	waiting map[ledger.ID][]use // guarded by mu: by organization
-	writing map[ledger.ID]bool  // guarded by mu: its actor has been told
+	writing map[ledger.ID]bool  // guarded by mu: the organization's actor has a message to write notes
 }
 
-// use is one note to be made. What says what to write is called on the
-// organization's actor; it is false where there is nothing left to write.
+// use is a note to write. The organization's actor calls what, which returns the step to write, or
+// false if nothing is left to write.
 type use struct {
 	noting *atomic.Bool
 	what   func(*org) (written, bool)
 }
 
-// written is a step of a Change and how to publish it.
+// written is a step of a Change and the function that publishes it.
 type written struct {
 	step posting.Step
 	put  func(posting.Stamp)
 }
 
-// note is a command that nobody waits for. As an observer it takes no place from
-// those that somebody waits for.
+// note is a command that has no waiting caller. As an actors.Observer it takes no place from
+// commands that have one.
 type note struct{ *command }
 
 // Observes implements actors.Observer.
@@ -54,8 +54,8 @@ func newNotes() *notes {
 	return &notes{waiting: make(map[ledger.ID][]use), writing: make(map[ledger.ID]bool)}
 }
 
-// begin takes a place for a note of what the flag belongs to; false if one is
-// under way already, or too many are.
+// begin reserves a place for a note and sets the flag; false if the flag is already set or all
+// places are taken.
 func (n *notes) begin(noting *atomic.Bool) bool {
 	if noting.Load() || n.taken.Load() >= maxNotes || !noting.CompareAndSwap(false, true) {
 		return false
@@ -68,7 +68,7 @@ func (n *notes) begin(noting *atomic.Bool) bool {
 	return true
 }
 
-// noteKey has a key's use written down if the last one written is old.
+// noteKey starts a note of a key's use if the stored one is old.
 func (s *Service) noteKey(place *cell[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
 	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&place.noting) {
 		return
@@ -91,8 +91,8 @@ func keyUse(place *cell[directory.APIKey], id ledger.ID) use {
 	}}
 }
 
-// noteSession has a session's use written down if the last one written is old.
-// Of one that never ends by rest nobody has to know when it was used.
+// noteSession starts a note of a session's use if the stored one is old. Sessions that never expire
+// by inactivity need no note.
 func (s *Service) noteSession(place *cell[directory.Session], n *directory.Session, now ledger.Micros) {
 	if n.Idle == 0 || now-n.Used < noteSessionsEvery || !s.notes.begin(&place.noting) {
 		return
@@ -115,8 +115,8 @@ func sessionUse(place *cell[directory.Session], hash [32]byte) use {
 	}}
 }
 
-// note leaves a note for the organization's actor, which is told unless it is at
-// work on others.
+// note queues a note for the organization's actor, and sends the actor a message unless it is
+// already writing notes.
 func (s *Service) note(org ledger.ID, u use) {
 	n := s.notes
 	n.mu.Lock()
@@ -129,7 +129,7 @@ func (s *Service) note(org ledger.ID, u use) {
 	}
 }
 
-// tellNotes has the organization's actor write down all that waits by then.
+// tellNotes makes the organization's actor write all notes that are queued when it runs.
 func (s *Service) tellNotes(org ledger.ID) {
 	var taken []use
 	var puts noted
@@ -151,7 +151,7 @@ func (s *Service) tellNotes(org ledger.ID) {
 	}})
 }
 
-// noted is how to publish the steps of a Change of notes, in their order.
+// noted publishes the steps of a Change of notes, in their order.
 type noted []func(posting.Stamp)
 
 func (p noted) publish(stamps []posting.Stamp) {
@@ -160,7 +160,7 @@ func (p noted) publish(stamps []posting.Stamp) {
 	}
 }
 
-// changeOf makes one Change of the notes; nil where nothing is left to write.
+// changeOf makes one Change of the notes; nil if nothing is left to write.
 func changeOf(o *org, uses []use) (*posting.Change, noted) {
 	change := new(posting.Change)
 	var puts noted
@@ -184,9 +184,9 @@ func (n *notes) take(org ledger.ID) []use {
 	return taken
 }
 
-// letGo lets go of notes, whatever became of them, and has those written that
-// came meanwhile. One that was refused is tried again at the next use, and so is
-// what waits where nothing could be taken: the actor would be told for ever.
+// letGo frees the places of notes, whether they were written or refused, and starts the notes that
+// were queued meanwhile. A refused note is tried again at the next use of its key or session. So is
+// a queued note that the actor could not take; otherwise the actor would get messages for ever.
 func (s *Service) letGo(org ledger.ID, taken []use) {
 	n := s.notes
 	if len(taken) == 0 {

@@ -12,12 +12,11 @@ import (
 // notesAtOnce bounds the notes of one Change of NoteUses.
 const notesAtOnce = 512
 
-// NoteUses writes down every use of a key or a session that memory alone knows
-// of, so that a clean stop loses none. It is for when requests have ended; where
-// there is nothing to note nothing is written. What ctx has no time for is as
-// after a kill: the next start knows the last note. What one organization's notes
-// are refused for does not keep another's from being made. Errors are
-// *ledger.Refusal, of the first organization that has one.
+// NoteUses stores every last use of a key or session that is in memory only, so that a clean stop
+// loses none. The caller calls it after requests have ended. Without new uses it writes nothing.
+// Uses that ctx leaves no time for are lost, as in a kill: the next start knows the last stored
+// use. If one organization's notes are refused, the other organizations' notes are still written.
+// The error is a *ledger.Refusal, that of the first organization that has one.
 func (s *Service) NoteUses(ctx context.Context) (first error) {
 	for _, slot := range s.organizations.slots() {
 		if o, ok := s.org(slot.id); ok {
@@ -48,8 +47,8 @@ func (s *Service) noteUsesOf(ctx context.Context, o *org) error {
 	return nil
 }
 
-// unnoted are the uses that are later than what is written of them. Sessions that
-// are over, or never end by rest, need no note.
+// unnoted returns the uses that are later than the stored ones. Sessions that are over, or that
+// never expire by inactivity, need no note.
 func (o *org) unnoted(now ledger.Micros) (uses []use) {
 	for _, slot := range o.keys.slots() {
 		if place, ok := o.keys.get(slot.id); ok && ledger.Micros(place.used.Load()) > place.record().Used {

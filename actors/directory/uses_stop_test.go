@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// changes counts the Changes that fn has the writer make.
+// changes counts the Changes that fn makes the writer commit.
 func (h *house) changes(fn func()) uint64 {
 	h.runtime.Quiesce()
 	before := h.journal.Stats.Changes.Load()
@@ -50,7 +50,7 @@ func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	p := h.partnerOf(o.ID, "one")
 	_, key := h.keyOf(p)
 	h.keyOf(p)                           // never used
-	h.userOf(o.ID, "anna", "client")     // logging in is noted by itself
+	h.userOf(o.ID, "anna", "client")     // a login is noted by itself
 	over := h.in(o.ID, "anna", goodPass) // used, and over
 	h.in(o.ID, "anna", goodPass)         // never used
 	must(0, h.LogOut(t.Context(), h.begun(o.ID, over)))
@@ -67,7 +67,7 @@ func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	}
 }
 
-// begun is the session of a token.
+// begun returns the session of a token.
 func (h *house) begun(org ledger.ID, token []byte) *directory.Session {
 	h.t.Helper()
 	n, ok := h.SessionInForce(org, token)
@@ -118,8 +118,7 @@ func TestWhatAStopHasNoTimeForIsNotNoted(t *testing.T) {
 	}
 }
 
-// What one organization's notes are refused for does not keep another's from
-// being made.
+// If one organization's notes are refused, another organization's are still written.
 func TestARefusedNoteOfOneOrganizationIsOnlyIts(t *testing.T) {
 	h := open(t)
 	stale, o := h.organization("One"), h.organization("Two")

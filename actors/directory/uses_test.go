@@ -75,12 +75,12 @@ func TestARefusedKeyIsNotNoted(t *testing.T) {
 	}
 }
 
-// A note that is refused is made at the next use.
+// A note that is refused is written at the next use.
 func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
 	k, value := h.keyOf(h.partnerOf(o.ID, "one"))
-	// The store's key moves past the view, so that the view's version is stale.
+	// The stored key moves past the view, so the view's version is stale.
 	noted, event := k.Note(1)
 	if err := h.commit(&posting.Change{Steps: []posting.Step{step(o.ID, 1, encodeKey(noted), event)}}); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
 	if n := h.notes.taken.Load(); n != 0 {
 		t.Fatalf("%d places are taken by nothing", n)
 	}
-	h.Authenticate(o.ID, value) // has the view read again
+	h.Authenticate(o.ID, value) // makes the actor reload the view
 	h.runtime.Quiesce()
 	h.Authenticate(o.ID, value)
 	if got := h.uses(o.ID); got != 2 {
@@ -120,8 +120,8 @@ func TestNotesUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// Many keys used for the first time at once: commands go on meanwhile, and every
-// key is noted sooner or later.
+// Many keys are used for the first time at once: commands go on meanwhile, and every key is noted
+// sooner or later.
 func TestManyFirstUsesHinderNobody(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -153,7 +153,7 @@ func TestManyFirstUsesHinderNobody(t *testing.T) {
 	}
 }
 
-// Where the directory can't be read, notes are let go: nobody is told for ever.
+// If the directory cannot be read, notes are dropped, so that no endless messages follow.
 func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
@@ -172,8 +172,7 @@ func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
 	}
 }
 
-// While the organization's actor is at work elsewhere, requests go on, and as many
-// notes wait for it as there may be.
+// While the organization's actor is busy, requests go on, and up to maxNotes notes wait for it.
 func TestNoRequestWaitsForANote(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")

@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// version is a record as it stands. It never changes.
+// version is one version of a record. It is immutable.
 type version[T any] struct {
 	record *T
 	stamp  posting.Stamp
@@ -22,9 +22,9 @@ type version[T any] struct {
 // cell is a record's place in the view. Only its organization's actor sets it.
 type cell[T any] struct {
 	now  atomic.Pointer[version[T]]
-	used atomic.Int64 // for keys and sessions: when it was last let in, in µs
+	used atomic.Int64 // for keys and sessions: time of the last accepted use, in µs
 
-	noting atomic.Bool // a note of its last use is under way
+	noting atomic.Bool // a note of the last use is being written
 }
 
 func (c *cell[T]) record() *T { return c.now.Load().record }
@@ -46,8 +46,7 @@ func compareSlots(a, b slot) int {
 	return bytes.Compare(a.id[:], b.id[:])
 }
 
-// index holds all records of one kind. Records are never deleted, so cells and
-// order only grow.
+// index holds all records of one kind. Records are never deleted, so cells and order only grow.
 type index[T any] struct {
 	cells table[ledger.ID, cell[T]]
 	order atomic.Pointer[[]slot]
@@ -66,13 +65,14 @@ func (x *index[T]) slots() []slot {
 
 func (x *index[T]) size() int { return len(x.slots()) }
 
-// put publishes a record and returns its cell. One goroutine at a time.
+// put publishes a record and returns its cell. Only one goroutine at a time may call put.
 func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *cell[T] {
 	if c, ok := x.get(id); ok {
 		c.set(record, stamp)
 		return c
 	}
-	// One object for both: there are very many, and the collector looks at each.
+	// The cell and its first version share one object: there are very many cells, and the garbage
+	// collector visits each object.
 	began := &struct {
 		cell cell[T]
 		now  version[T]
@@ -84,8 +84,8 @@ func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *cell[T] {
 	return c
 }
 
-// place adds a slot. Nearly always it is the last one: then readers go on with
-// their shorter slices of the same array.
+// place adds a slot. The new slot is nearly always the last one; then it is appended in place, and
+// readers keep their shorter slices of the same array.
 func (x *index[T]) place(s slot) {
 	order := x.slots()
 	if n := len(order); n == 0 || compareSlots(order[n-1], s) < 0 {
@@ -110,28 +110,28 @@ type org struct {
 	limits    index[directory.Limit]
 	blocks    blocklist
 
-	logins        sync.Map                            // string → ledger.ID
-	routes        table[int64, []*directory.Terminal] // by a partner's number; each by priority
-	bounds        sync.Map                            // int64, a partner's number → []*directory.Limit, those in force
+	logins        sync.Map                            // login string → ledger.ID of the user or partner
+	routes        table[int64, []*directory.Terminal] // by partner number; terminals in order of priority
+	bounds        sync.Map                            // partner number (int64) → []*directory.Limit, the limits in force
 	sessionHashes sync.Map                            // [32]byte → *cell[directory.Session]
 	pairs         sync.Map                            // pair → *cell[directory.Rate]
-	begun         begun                               // sessions by who began them; the actor's own
+	begun         begun                               // sessions by their owner; only the actor uses this field
 }
 
-// pair is the currencies of a rate, in their order.
+// pair is the two currencies of a rate: from and to.
 type pair struct{ from, to money.Currency }
 
 func newOrg(id ledger.ID, e *everyone) *org { return &org{id: id, everyone: e} }
 
-// everyone finds keys, partners and terminals of all organizations. They are in one table
-// each, and not in one of each organization, so that it takes as long to find
-// that an organization doesn't have a key as that there is no such organization.
+// everyone finds keys, partners and terminals of all organizations. One table per kind serves all
+// organizations, so that a lookup takes equally long whether the organization lacks the key or does
+// not exist.
 type everyone struct {
 	keys     table[keyPlace, cell[directory.APIKey]]
 	partners table[partnerPlace, cell[directory.Partner]]
 
 	terminals table[ledger.ID, cell[directory.Terminal]]
-	connected sync.Map // ledger.ID → *cell[directory.Terminal], of those connected to another platform
+	connected sync.Map // ledger.ID → *cell[directory.Terminal], the terminals that are connected to another platform
 }
 
 type keyPlace struct {
@@ -160,8 +160,8 @@ func (o *org) terminalsOf(partner int64) []*directory.Terminal {
 	return *routes
 }
 
-// The put functions publish a durable record. They fill Created, so the record
-// must not have been seen by anybody before.
+// The put functions publish a durable record. They set Created, so no other goroutine may have seen
+// the record before.
 
 func (o *org) putPartner(p *directory.Partner, stamp posting.Stamp) {
 	p.Created = stamp.Started
@@ -198,7 +198,7 @@ func (s *Service) org(id ledger.ID) (*org, bool) {
 	return s.orgs.get(id)
 }
 
-// putOrganization publishes a durable organization; o holds the rest of it.
+// putOrganization publishes a durable organization; o holds the other records of the organization.
 func (s *Service) putOrganization(o *org, record *directory.Organization, stamp posting.Stamp) {
 	record.Created = stamp.Started
 	o.self = s.organizations.put(record.ID, record, stamp)

@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// carry tries a batch, one after another, and brings back what it has not tried
-// when the receiver fails or takes its time.
+// carry attempts a batch of deliveries one after another and reports the results. It gives back the
+// rest of the batch untried when an attempt fails or is slow.
 func (s *Service) carry(k key, batch []parcel) {
 	m := carried{tries: make([]tried, 0, len(batch))}
 	next, trying := 0, false
@@ -22,7 +22,7 @@ func (s *Service) carry(k key, batch []parcel) {
 		s.waiting.Add(-1)
 		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, asks: p.asks, report: r})
 	}
-	defer func() { // also after a panic: the actor counts on it, and it has cost an attempt
+	defer func() { // also after a panic: the actor waits for the message, and the panic counts as an attempt
 		if trying {
 			heard(s.unwritten(batch[next].told))
 		}
@@ -45,23 +45,24 @@ func (s *Service) carry(k key, batch []parcel) {
 	}
 }
 
-// report is what became of an attempt.
+// report is the result of an attempt.
 type report struct {
 	Attempt
-	wait time.Duration // before the next one, at least
-	told []byte        // operators that were told so far
+	wait time.Duration // least time before the next attempt
+	told []byte        // operators that were reached so far
 
-	// interrupted says that it is no attempt, and that some operators were reached.
+	// interrupted marks a result that does not count as an attempt but has reached some operators.
 	interrupted bool
 }
 
-// unwritten is an attempt at a notice that we could not put into words. It has
-// reached nobody.
+// unwritten is the result of an attempt whose message could not be written. It has reached no
+// receiver.
 func (s *Service) unwritten(told []byte) report {
 	return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "could not be written"}, told: told}
 }
 
-// attempt makes one attempt to deliver; false: it was interrupted, which is none.
+// attempt makes one attempt to deliver. It returns false if the end of the process interrupted it,
+// so that it does not count.
 func (s *Service) attempt(k key, n *posting.Notice, told []byte) (r report, made bool) {
 	began := time.Now()
 	r, made = s.try(k, n, told)
@@ -71,14 +72,14 @@ func (s *Service) attempt(k key, n *posting.Notice, told []byte) (r report, made
 	return r, made
 }
 
-// observed tells who observes of an attempt. It is over, whatever becomes of that.
+// observed calls the observer of attempts. A panic of the observer does not affect the attempt.
 func (s *Service) observed(channel posting.Channel, failed bool, took time.Duration) {
 	defer func() { s.rt.Recovered("who observes deliveries", recover()) }()
 	s.observe(channel, failed, took)
 }
 
-// try is attempt unobserved. A notice on which we panic is a failed one: it holds up
-// no other.
+// try is attempt without the observer. A panic counts as a failed attempt, so that the notice does
+// not hold up others.
 func (s *Service) try(k key, n *posting.Notice, told []byte) (r report, made bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -116,8 +117,8 @@ func (s *Service) tellMerchant(k key, n *posting.Notice, letter *actors.Notifica
 	return report{Attempt: Attempt{ledger.MicrosOf(a.At), a.Status, a.Failure, a.Took.Milliseconds()}}, a.Failure != courier.Interrupted
 }
 
-// tellOperators has operators told. Where the end of the process has interrupted that
-// it is no attempt, but those who were told are not told again.
+// tellOperators sends a message to operators. If the end of the process interrupts it, it does not
+// count as an attempt, but operators that were reached do not get the message again.
 func (s *Service) tellOperators(k key, body, told []byte) (report, bool) {
 	if s.operators == nil {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "nothing is configured to tell operators by"}, told: told}, true
@@ -131,7 +132,7 @@ func (s *Service) tellOperators(k key, body, told []byte) (report, bool) {
 	return r, toldNow != nil && !bytes.Equal(toldNow, told)
 }
 
-// letter writes what a notice says into a buffer of the pool.
+// letter writes the body of a notification into a buffer of the pool.
 func (s *Service) letter(org ledger.ID, n *posting.Notice) (actors.NotificationBody, *[]byte, error) {
 	buffer := s.letters.Get().(*[]byte)
 	letter := actors.NotificationBody{Data: (*buffer)[:0]}

@@ -11,7 +11,7 @@ import (
 // RowKind is the purpose of a KV, the first byte of its key.
 type RowKind byte
 
-// The kinds of rows, for who reads all of them.
+// The kinds of rows, with the function that reads each.
 const (
 	MarksRows   RowKind = rowMarks   // ReadMarks
 	KeptRows    RowKind = rowKept    // ReadKept
@@ -19,17 +19,17 @@ const (
 	ParkedRows  RowKind = rowParked  // ReadWaiting
 	CursorRow   RowKind = rowCursor  // ReadInstant: every notice on an earlier page is marked or kept
 	PostedRows  RowKind = rowPosted  // ReadPosted
-	NoticesRows RowKind = rowNotices // the writer's: posting/store has their form
+	NoticesRows RowKind = rowNotices // written by the journal's writer; posting/store defines their form
 )
 
-// Mark is a first attempt that was acknowledged, as a row of marks has it.
+// Mark is an acknowledged first attempt, as a row of marks stores it.
 type Mark struct {
 	ID
 	Attempt
 }
 
-// PageOfMarks is the page that a row of marks is of: the booked time of its first
-// notice. An error says that the key has no known form.
+// PageOfMarks returns the page that a row of marks belongs to: the booked time of the page's first
+// notice. The error says that the key has no known form.
 func PageOfMarks(key []byte) (ledger.Micros, error) {
 	if len(key) != 1+8+idSize || key[0] != rowMarks {
 		return 0, fmt.Errorf("marks of deliveries with key %x", key)
@@ -37,8 +37,8 @@ func PageOfMarks(key []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(key[1:])), nil
 }
 
-// ReadMarks takes a row of marks apart: fn is called with each. An error says that
-// the row has no known form.
+// ReadMarks parses a row of marks and calls fn with each mark. The error says that the row has no
+// known form.
 func ReadMarks(key, value []byte, fn func(m Mark)) error {
 	page, err := PageOfMarks(key)
 	if err != nil {
@@ -56,17 +56,16 @@ func ReadMarks(key, value []byte, fn func(m Mark)) error {
 	return err
 }
 
-// Kept is a delivery that has a row of its own, with what nobody but a checker asks
-// for.
+// Kept is a delivery that has a row of its own, with the fields that only the checker needs.
 type Kept struct {
 	*Delivery
-	Page  ledger.Micros // that its notice is on; 0: a bulletin's
+	Page  ledger.Micros // page of its notice; 0: a bulletin has none
 	Body  []byte
-	Told  []byte // whom of its operators it has reached; nil: none of them
-	Round int    // attempts before somebody asked for it again
+	Told  []byte // the operators that were reached; nil: none
+	Round int    // number of attempts before the last request to deliver it again
 }
 
-// ReadKept takes the row of a delivery apart. An error says that it has no known form.
+// ReadKept parses the row of a delivery. The error says that it has no known form.
 func ReadKept(key, value []byte) (Kept, error) {
 	if len(key) != 1+idSize || key[0] != rowKept {
 		return Kept{}, fmt.Errorf("delivery with key %x", key)
@@ -78,11 +77,11 @@ func ReadKept(key, value []byte) (Kept, error) {
 	return Kept{d, d.page, d.body, d.told, d.round}, nil
 }
 
-// KeyOfKept is the key of the row of its own that a delivery may have.
+// KeyOfKept returns the key of a delivery's own row, if it has one.
 func KeyOfKept(id ID) []byte { return keyKept(id) }
 
-// KeyOfWaiting is the key of the one row that says of a delivery when it is tried
-// next, or that it is parked; nil: it is over, and has none.
+// KeyOfWaiting returns the key of the row that says when a delivery is tried next, or that it is
+// parked; nil for a delivery that is over, which has no such row.
 func (k *Kept) KeyOfWaiting(org ledger.ID) []byte {
 	switch k.State {
 	case Pending:
@@ -93,8 +92,8 @@ func (k *Kept) KeyOfWaiting(org ledger.ID) []byte {
 	return nil
 }
 
-// ReadWaiting is the delivery of which a row says when it is tried next, or that it
-// is parked. An error says that the row has no known form.
+// ReadWaiting returns the delivery that such a row names: one that waits or is parked. The error
+// says that the row has no known form.
 func ReadWaiting(key, value []byte) (ID, error) {
 	size := waitingHead + idSize
 	if RowKind(key[0]) == RetryRows {
@@ -106,8 +105,8 @@ func ReadWaiting(key, value []byte) (ID, error) {
 	return readID(key[size-idSize:]), nil
 }
 
-// ReadInstant is what the row of the cursor, or that of the oldest, says. An error
-// says that it has no known form.
+// ReadInstant returns the instant in the cursor's row. The error says that the row has no known
+// form.
 func ReadInstant(key, value []byte) (ledger.Micros, error) {
 	if len(key) != 1 || len(value) != 8 {
 		return 0, fmt.Errorf("row %x of deliveries: unknown form", key)
@@ -115,8 +114,8 @@ func ReadInstant(key, value []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// ReadPosted is the delivery that was posted with the key that a row has. An error
-// says that the row has no known form.
+// ReadPosted returns the delivery that was posted with the key that the row stores. The error says
+// that the row has no known form.
 func ReadPosted(key, value []byte) (ID, error) {
 	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.Bulletin {
 		return ID{}, fmt.Errorf("key of a message to operators: unknown form")

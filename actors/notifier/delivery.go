@@ -8,17 +8,17 @@ import (
 	"mizan/posting"
 )
 
-// State is how a delivery stands. It is stored. The zero value is invalid.
+// State is the state of a delivery. It is stored. The zero value is invalid.
 type State byte
 
 // The states.
 const (
-	Pending   State = iota + 1 // an attempt follows
+	Pending   State = iota + 1 // another attempt follows
 	Delivered                  // acknowledged
-	Parked                     // given up until somebody asks for it
+	Parked                     // given up until someone asks for it again
 )
 
-// String is the state as the API spells it.
+// String returns the state as the API spells it.
 func (s State) String() string {
 	names := [...]string{"invalid", "pending", "delivered", "parked"}
 	if int(s) < len(names) {
@@ -30,40 +30,40 @@ func (s State) String() string {
 // Attempt is one try to deliver.
 type Attempt struct {
 	At      ledger.Micros // when the envelope was formed
-	Status  int           // of the answer; 0: none came
-	Failure string        // why it is no acknowledgement; empty: acknowledged
+	Status  int           // HTTP status of the answer; 0: no answer
+	Failure string        // why it was not acknowledged; empty: acknowledged
 	Took    int64         // milliseconds
 }
 
-// Delivery is a notice and what has become of it.
+// Delivery is a notice and the state of its delivery.
 type Delivery struct {
 	ID
-	Source   ledger.Source // what it tells of; of a bulletin, nothing
+	Source   ledger.Source // the record that it reports on; a bulletin has none
 	To       ledger.ID     // the terminal, or the partner
 	State    State
 	Attempts []Attempt
-	Next     ledger.Micros // of the next attempt, while it is pending
+	Next     ledger.Micros // time of the next attempt, while it is pending
 
-	page  ledger.Micros // that its notice is on; 0: a bulletin's
+	page  ledger.Micros // page of its notice; 0: a bulletin has none
 	body  []byte
-	told  []byte // whom of its operators it has reached; nil: none of them
-	round int    // attempts before somebody asked for it again
-	asks  int    // how often somebody did
+	told  []byte // the operators that were reached; nil: none
+	round int    // number of attempts before the last request to deliver it again
+	asks  int    // number of requests to deliver it again
 }
 
-// gaps are the times from a failure to the next attempt (specification,
-// "Delivery", 3). After the sixth attempt there is none.
+// gaps are the times from a failure to the next attempt (specification, "Delivery", 3). After the
+// sixth attempt there is none.
 var gaps = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
-// MaxAttempts is how often a delivery is tried, until it is asked for again.
+// MaxAttempts is how often a delivery is tried, until someone asks for it again.
 const MaxAttempts = len(gaps) + 1
 
-// maxKeptAttempts bounds what is remembered of one that is asked for again and
-// again: the latest.
+// maxKeptAttempts bounds how many of the latest attempts are stored of a delivery that is asked for
+// again and again.
 const maxKeptAttempts = 8 * MaxAttempts
 
-// after moves the delivery on by an attempt that ended now. The next one comes no
-// earlier than after wait.
+// after updates the delivery with an attempt that ended at now. The next attempt comes no earlier
+// than after wait.
 func (d *Delivery) after(a Attempt, now ledger.Micros, wait time.Duration) {
 	d.Attempts = append(d.Attempts, a)
 	tries := len(d.Attempts) - d.round
@@ -81,9 +81,8 @@ func (d *Delivery) after(a Attempt, now ledger.Micros, wait time.Duration) {
 	}
 }
 
-// again has a delivery that is over tried now, and if need be as often as the first
-// time. One that was given up goes to whom it has not reached, one that was delivered
-// to all.
+// again makes a finished delivery due now, with as many attempts as a new one. A parked delivery
+// goes to the operators that it has not reached, a delivered one to all of them.
 func (d *Delivery) again(now ledger.Micros) {
 	if d.State == Delivered {
 		d.told = nil
@@ -91,7 +90,7 @@ func (d *Delivery) again(now ledger.Micros) {
 	d.anew(now)
 }
 
-// anew has it tried now and counts its attempts anew.
+// anew makes the delivery due now and restarts the count of its attempts.
 func (d *Delivery) anew(now ledger.Micros) {
 	if d.State != Pending || d.Next > now {
 		d.Next = now
@@ -100,7 +99,7 @@ func (d *Delivery) anew(now ledger.Micros) {
 	d.asks++
 }
 
-// copy is a delivery to be changed.
+// copy returns a copy that the caller may change.
 func (d *Delivery) copy() *Delivery {
 	next := *d
 	next.Attempts = slices.Clone(d.Attempts)
@@ -109,14 +108,14 @@ func (d *Delivery) copy() *Delivery {
 
 func (d *Delivery) key(org ledger.ID) key { return key{org, classOf(d.Channel), d.To} }
 
-// notice is what is to be told, without what the first attempt had at hand.
+// notice returns the delivery's notice, without the record that only the first attempt has at hand.
 func (d *Delivery) notice() posting.Notice {
 	return posting.Notice{Channel: d.Channel, To: d.To, Body: d.body, Source: d.Source, Booked: d.Booked, Page: d.page}
 }
 
 func idOf(n *posting.Notice) ID { return ID{n.Booked, n.Channel} }
 
-// keep makes a delivery of a notice that has to be kept.
+// keep makes a delivery, with a row of its own, from a notice.
 func keep(n *posting.Notice, now ledger.Micros) *Delivery {
 	return &Delivery{
 		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, page: n.Page, body: n.Body,

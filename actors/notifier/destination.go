@@ -9,52 +9,52 @@ import (
 	"mizan/posting"
 )
 
-// What a destination is told.
+// Messages to a destination.
 type (
-	// offered are notices whose events are durable.
+	// offered has notices whose events are durable.
 	offered struct{ notices []posting.Notice }
-	// wakened says that deliveries that wait in the store are due, the earliest of
-	// them at this instant.
+	// wakened says that deliveries that wait in the store are due; the earliest is due at this
+	// instant.
 	wakened struct{ at ledger.Micros }
-	// released are deliveries of which the store says what became of them.
+	// released has deliveries whose results are now in the store.
 	released struct{ ids []ID }
-	// rested says that there may be room for workers again.
+	// rested says that a worker may be free again.
 	rested struct{}
-	// carried is what a worker comes back with.
+	// carried is a worker's report.
 	carried struct {
 		tries []tried
-		rest  []parcel // it has not tried
+		rest  []parcel // parcels that the worker has not tried
 	}
 )
 
 // Expected implements actors.Expected.
 func (carried) Expected() {}
 
-// parcel is a notice on its way. It counts as waiting in memory until it is tried.
+// parcel is a notice that is being delivered. It counts as waiting in memory until it is tried.
 type parcel struct {
 	notice posting.Notice
-	stored bool // it was read from the store, where it waits
-	asks   int  // how often it had been asked for again then
+	stored bool // it was read from the store, where it has a row
+	asks   int  // the delivery's asks when it was read
 	told   []byte
 }
 
-// destination is the actor of one destination: it decides what is tried when.
+// destination is the actor of one destination: it decides what is tried, and when.
 type destination struct {
 	service *Service
 	key     key
 	window  int  // workers at once
-	looked  bool // it is known whether something of it waits in the store
+	looked  bool // look has checked whether deliveries wait in the store
 	answers bool // the last attempt was acknowledged
-	slow    bool // it took long, whatever it came to
-	fails   bool // it was not acknowledged; neither this nor answers: nothing is known of it
-	rests   bool // there was no room for a worker
+	slow    bool // an attempt took long, whether or not it was acknowledged
+	fails   bool // the last attempt was not acknowledged; if answers is false too, nothing is known
+	rests   bool // no worker was free
 
 	fresh  []parcel    // never tried
 	due    []parcel    // read from the store
-	turn   bool        // what is due had its turn: what is fresh has the next
-	pulled map[ID]bool // of the store, until it says what became of them
-	more   bool        // there may be more in the store that is due
-	passed []byte      // row up to which what is due was read; nil: nothing was
+	turn   bool        // the last batch was taken from due, so the next comes from fresh
+	pulled map[ID]bool // read from the store, until their results are there
+	more   bool        // the store may have more deliveries that are due
+	passed []byte      // row up to which due deliveries were read; nil: none was read
 }
 
 // Receive implements actors.Behaviour.
@@ -87,7 +87,7 @@ func (d *destination) Receive(c *actors.Context, message any) {
 	d.start(c)
 }
 
-// Committed implements actors.Behaviour: the office is who writes.
+// Committed implements actors.Behaviour. It does nothing, because the office writes.
 func (d *destination) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour.
@@ -95,7 +95,7 @@ func (d *destination) Idle() bool {
 	return len(d.fresh) == 0 && len(d.due) == 0 && len(d.pulled) == 0 && !d.more
 }
 
-// Failed implements actors.Behaviour. What was in memory is in the store.
+// Failed implements actors.Behaviour. What was in memory is also in the store.
 func (d *destination) Failed(*actors.Context) {
 	d.drop()
 	d.service.rescan(d.key.org, &d.key)
@@ -108,9 +108,9 @@ func (d *destination) drop() {
 	clear(d.pulled)
 }
 
-// look takes a destination of which something waits in the store for one that fails:
-// nothing else of it outlives its actor, and those that hang take no place from those
-// that answer.
+// look marks a destination as failing if deliveries wait in the store. Those rows are all that
+// outlives the destination's actor, and failing destinations must not take places from those that
+// answer.
 func (d *destination) look() {
 	if d.looked {
 		return
@@ -123,15 +123,15 @@ func (d *destination) look() {
 		return nil, false, nil
 	})
 	if err != nil {
-		d.fails, d.slow = true, true // as far as is known
+		d.fails, d.slow = true, true // assumed, because the store could not be read
 		d.service.rt.Log.Error("what waits for a destination cannot be read", "organization", d.key.org.String(), "error", err)
 	}
 }
 
-// quick tells that the destination answers and does not take long.
+// quick tells whether the destination answers and does not take long.
 func (d *destination) quick() bool { return d.answers && !d.slow }
 
-// room is how many fresh notices wait in memory at the most.
+// room is the maximum number of fresh notices that wait in memory.
 func (d *destination) room() int {
 	switch {
 	case d.fails:
@@ -142,9 +142,9 @@ func (d *destination) room() int {
 	return maxUntried
 }
 
-// take queues notices. Those for which there is no room wait in the store. Of what
-// waits behind others the record is not kept in memory when there is much of it: it is
-// read again.
+// take queues notices. Those that do not fit wait in the store. Behind maxDoubtful waiting notices
+// it drops the record (About) of further ones if memory is short or the destination is not quick;
+// the record is then read again later.
 func (d *destination) take(notices []posting.Notice) {
 	s := d.service
 	room := d.room() - len(d.fresh)
@@ -164,7 +164,7 @@ func (d *destination) take(notices []posting.Notice) {
 	}
 }
 
-// heard moves on by what a worker has come back with.
+// heard updates the destination's state by a worker's report.
 func (d *destination) heard(m *carried) {
 	failed, slow := false, false
 	for i := range m.tries {
@@ -189,7 +189,7 @@ func (d *destination) heard(m *carried) {
 	}
 }
 
-// giveBack takes back what a worker has not tried. Order is not promised.
+// giveBack takes back what a worker has not tried. The order of notices is not guaranteed.
 func (d *destination) giveBack(rest []parcel) {
 	for i := range rest {
 		if rest[i].stored {
@@ -200,8 +200,8 @@ func (d *destination) giveBack(rest []parcel) {
 	}
 }
 
-// shed has what waits in memory wait in the store, but for a few: a destination that
-// does not answer may keep nobody else's notices out.
+// shed moves the notices that wait in memory, except maxDoubtful of them, to the store, so that a
+// destination that does not answer leaves room for others.
 func (d *destination) shed() {
 	if len(d.fresh) <= maxDoubtful {
 		return
@@ -214,9 +214,9 @@ func (d *destination) shed() {
 	d.service.offices.Tell(d.key.org, postponed{rest})
 }
 
-// reach is how many deliveries are read from the store at once, and below how many
-// that wait in memory more are read. Of one that answers quickly these are many; of
-// others about as many as its workers take.
+// reach returns how many deliveries are read from the store at once, and the number of waiting ones
+// below which more are read. Both are large for a destination that answers quickly; for others they
+// are about the number of workers.
 func (d *destination) reach() (batch, low int) {
 	switch {
 	case d.service.waiting.Load() > d.service.limits.inMemory:
@@ -227,10 +227,10 @@ func (d *destination) reach() (batch, low int) {
 	return 2 * d.window, d.window
 }
 
-// pull reads from the store what is due, the earliest first, a little at a time. It
-// goes on where it stopped: what was there before is removed by and by, and a store
-// takes long to step over many rows that are gone. A row that is wrong is stepped
-// over: it may not hold back what is behind it.
+// pull reads due deliveries from the store, the earliest first, a bounded number at a time. It
+// continues where it stopped, because the rows before are being removed and a store takes long to
+// step over many removed rows. It skips a row that is wrong, so that the row does not hold up those
+// behind it.
 func (d *destination) pull(c *actors.Context) {
 	batch, low := d.reach()
 	if !d.more || len(d.due) >= low {
@@ -275,7 +275,8 @@ func (d *destination) pull(c *actors.Context) {
 	}
 }
 
-// waits is the delivery that a row says waits for an instant; nil: there is none such.
+// waits returns the delivery that a row says waits for an instant; nil if the delivery does not
+// exist or does not wait for that instant.
 func waits(view *posting.View, k key, next ledger.Micros, id ID) (*Delivery, error) {
 	value, found, err := view.KV(k.org, keyKept(id))
 	if err != nil || !found {
@@ -288,12 +289,12 @@ func waits(view *posting.View, k key, next ledger.Micros, id ID) (*Delivery, err
 	return d, nil
 }
 
-// wrongRow notes that a row of what waits says what is not so. The checker says more.
+// wrongRow logs a wrong row of waiting deliveries. The checker gives details.
 func (s *Service) wrongRow(org ledger.ID, row []byte) {
 	s.rt.Log.Error("a delivery is said to wait that cannot be read or does not", "organization", org.String(), "row", fmt.Sprintf("%x", row))
 }
 
-// start has workers carry what waits: in turn what is fresh and what is due.
+// start gives waiting notices to workers, in turn from fresh and from due.
 func (d *destination) start(c *actors.Context) {
 	for !d.rests && c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
 		batch, workers := d.batch(), d.service.brisk
@@ -310,15 +311,15 @@ func (d *destination) start(c *actors.Context) {
 			d.giveBack(batch)
 			d.rests = true
 			service, k := d.service, d.key
-			service.rt.Later(0, func() { service.destinations.Tell(k, rested{}) }) // when there may be room
+			service.rt.Later(0, func() { service.destinations.Tell(k, rested{}) }) // when a worker may be free
 			return
 		}
 		c.Expect()
 	}
 }
 
-// batch is what the next worker takes: one notice, while it is doubtful that they
-// are acknowledged soon, or its part of all.
+// batch returns what the next worker takes: its share of the queue if the destination is quick,
+// else one notice.
 func (d *destination) batch() []parcel {
 	from := &d.fresh
 	if len(d.due) > 0 && (len(d.fresh) == 0 || !d.turn) {

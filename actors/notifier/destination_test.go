@@ -11,9 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// A receiver that takes its time keeps one worker busy, while nothing is known of it,
-// and so many notices in memory. The rest waits in the store, and comes back when it
-// answers: each once.
+// An unknown receiver that is slow keeps one worker busy and a bounded number of notices in memory.
+// The others wait in the store, and each is delivered once when the receiver answers.
 func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testing.T) {
 	h := newHouse(t)
 	g := newGate()
@@ -23,7 +22,7 @@ func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testi
 	waitFor(t, "one under way, the rest in the store", func() bool {
 		return r.count() == 1 && len(h.rows(here, rowRetries)) >= n-maxUntried-1
 	})
-	const room = maxUntried + 3 // one under way, and two of the store
+	const room = maxUntried + 3 // one in progress, and two read from the store
 	if got := h.waiting.Load(); got > room+maxWritten {
 		t.Errorf("%d notices wait in memory, want at most %d and those of one change that is being written", got, room)
 	}
@@ -45,8 +44,8 @@ func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testi
 	}
 }
 
-// A destination that answered keeps more in memory; when it fails, all but a few go
-// into the store at once.
+// A destination that has answered keeps more notices in memory; when it fails, all but a few go to
+// the store at once.
 func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
 	h := newHouse(t)
 	var failing sync.Map
@@ -122,8 +121,8 @@ func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
 	}
 }
 
-// A hundred receivers have failed and never answer any more. The others get all of
-// theirs while every one of those hangs: counted, not timed.
+// A hundred receivers have failed and hang. The others get all of their notifications while each of
+// those hangs: the test counts and does not measure time.
 func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 	const dead, alive, each = 100, 50, 20
 	h := newHouse(t, onRealClock)
@@ -155,7 +154,7 @@ func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 	good.wantOnce(t, here, ids)
 }
 
-// Many at once, to many destinations, as the machine's clock runs.
+// Many notices to many destinations at once, on the machine's clock.
 func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
 	h := newHouse(t, onRealClock)
 	random := random(t)
@@ -192,8 +191,8 @@ func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
 	r.wantOnce(t, here, ids)
 }
 
-// Nothing but failures, so that no window opens: what is due comes strictly in the
-// order in which it is due, four at a time.
+// All attempts fail, so that the window does not grow: due deliveries are tried strictly in the
+// order of their due times, four at a time.
 func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 	h := newHouse(t)
 	random := random(t)
@@ -202,13 +201,13 @@ func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 	var order []string
 	for range 300 {
 		order = append(order, EventID(here, h.one(to)).String())
-		h.rest() // tried at this instant
+		h.rest() // tried at this time
 		h.pass(time.Duration(1+random.IntN(90)) * time.Millisecond)
 	}
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
 	h.book.set(to, actors.Address{URL: r.URL})
-	h.stop() // while it was down all became due
+	h.stop() // all became due while it was down
 	if err := h.clock.Set(h.clock.Now().Add(31 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +225,7 @@ func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 	for _, a := range r.got() {
 		got = append(got, a.EventID)
 	}
-	// Four workers begin together: which of them arrives first is chance.
+	// Four workers begin together, so their requests may arrive in any order.
 	for n := range got {
 		if !slices.Contains(order[max(0, n-firstWindow):min(n+firstWindow, len(order))], got[n]) {
 			t.Fatalf("arrival %d is none of those that are due around it", n)
@@ -237,7 +236,7 @@ func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 	}
 }
 
-// What is fresh and what is due have their turns: neither waits for the other's end.
+// Fresh and due notices take turns: neither waits for the end of the other.
 func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -281,8 +280,8 @@ func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 	}
 }
 
-// After a restart, or a long rest, what waits in the store says of a destination that
-// it has failed: its retries take no place from those that answer.
+// After a restart, or a long idle time, the waiting deliveries in the store mark a destination as
+// failing: its retries take no place from destinations that answer.
 func TestRetriesOfManyThatHangLeaveRoomForThoseThatAnswer(t *testing.T) {
 	const dead = briskPool + 50
 	h := newHouse(t)

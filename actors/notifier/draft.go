@@ -7,19 +7,19 @@ import (
 	"mizan/posting"
 )
 
-// draft is a Change of an office and what follows once it is durable.
+// draft is a Change of an office, with the actions that follow once it is durable.
 type draft struct {
 	change    posting.Change
 	bytes     int
 	marks     map[ledger.Micros]*markRow    // by page
-	there     map[ledger.Micros]map[ID]bool // marks of pages that were asked for, with those of the draft
-	kept      map[ID]*Delivery              // as they will be
+	there     map[ledger.Micros]map[ID]bool // marks of pages that were looked up, including the draft's own marks
+	kept      map[ID]*Delivery              // deliveries as the Change leaves them
 	follow    []func(error)
-	release   map[key][]ID  // what destinations have read from the store
-	postponed int           // notices that wait in memory until it is durable
+	release   map[key][]ID  // deliveries that destinations have read from the store
+	postponed int           // number of notices that wait in memory until the Change is durable
 	posted    []string      // keys of bulletins
-	cursor    ledger.Micros // to which it moves; 0: it doesn't
-	alone     bool          // it is one errand's, and may be refused
+	cursor    ledger.Micros // the cursor's new page; 0: it does not move
+	alone     bool          // it has one command only, and may be refused
 }
 
 func newDraft() *draft {
@@ -40,7 +40,7 @@ func (d *draft) put(org ledger.ID, key, value []byte) {
 	d.bytes += len(key) + len(value)
 }
 
-// mark notes a first attempt that was acknowledged.
+// mark adds an acknowledged first attempt.
 func (d *draft) mark(m *mark) {
 	row := d.marks[m.page]
 	if row == nil {
@@ -53,7 +53,7 @@ func (d *draft) mark(m *mark) {
 	}
 }
 
-// end answers whoever waits for the Change.
+// end answers the callers that wait for the Change.
 func (d *draft) end(err error) {
 	for _, fn := range d.follow {
 		fn(err)
@@ -61,10 +61,10 @@ func (d *draft) end(err error) {
 	d.follow = nil
 }
 
-// errand is something that somebody outside asks an office for.
+// errand is a command to an office from outside the package.
 type errand struct {
 	decide func(o *office, d *draft, now ledger.Micros) error
-	alone  bool // in a Change of its own, which may be refused: nothing else goes with it
+	alone  bool // it has a Change of its own, because that may be refused
 	done   chan error
 }
 
@@ -72,13 +72,14 @@ type errand struct {
 func (e *errand) Refuse(err error) {
 	select {
 	case e.done <- err:
-	default: // it was answered
+	default: // it already has an answer
 	}
 }
 
-// run puts into the draft what is asked for. Whoever asks hears when it is durable.
+// run adds the command's writes to the draft. The caller gets its answer when the Change is
+// durable.
 func (e *errand) run(o *office, d *draft, now ledger.Micros) {
-	d.follow = append(d.follow, e.Refuse) // before the decision: it may panic
+	d.follow = append(d.follow, e.Refuse) // before the decision, which may panic
 	if err := e.decide(o, d, now); err != nil {
 		if e.alone {
 			d.change = posting.Change{}
@@ -88,17 +89,17 @@ func (e *errand) run(o *office, d *draft, now ledger.Micros) {
 	}
 }
 
-// askBound is how long somebody waits for an office, in real time.
+// askBound is how long a caller waits for an office, in real time.
 const askBound = 30 * time.Second
 
-// ask has an office write what decide puts into its draft, and returns when that is
-// durable. What it decides on is what everything submitted before will have left.
+// ask makes an office write what decide puts into its draft, and returns when that is durable.
+// decide sees the state after everything submitted before.
 func (s *Service) ask(org ledger.ID, decide func(o *office, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &errand{decide: decide, done: make(chan error, 1)})
 }
 
-// askAlone is ask for what may be refused by the writer. What decide has put into the
-// draft is dropped if it returns an error.
+// askAlone is ask for a Change that the writer may refuse. If decide returns an error, the draft is
+// dropped.
 func (s *Service) askAlone(org ledger.ID, decide func(o *office, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &errand{decide: decide, alone: true, done: make(chan error, 1)})
 }

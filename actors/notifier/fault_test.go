@@ -13,14 +13,14 @@ import (
 	"mizan/posting"
 )
 
-// A Teller that panics costs an attempt and nothing else: neither the others that
-// the same worker carries, nor the retry.
+// A NotificationWriter that panics costs an attempt and nothing else: neither the other notices of
+// the same worker nor the retry.
 func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
 	to := h.at(r)
 	h.one(to)
-	h.rest() // it answers: its workers carry many at a time
+	h.rest() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
 	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
@@ -68,7 +68,7 @@ func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
 	h.wants(id, Delivered, 3)
 }
 
-// faulty asks an office for something that panics.
+// faulty sends an office a command that panics.
 func (h *house) faulty() {
 	h.t.Helper()
 	if err := h.ask(here, func(*office, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
@@ -76,8 +76,8 @@ func (h *house) faulty() {
 	}
 }
 
-// An office that fails while deliveries are under way: they end as they would have,
-// told once more at worst.
+// An office panics while deliveries are in progress: they end as they would have, at worst with a
+// duplicate.
 func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 	h := newHouse(t)
 	g := newGate()
@@ -85,7 +85,7 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 	to, dead := h.at(good), h.at(bad)
 	waits := h.many(dead, 5)
 	h.rest()
-	ids := h.many(to, 1_500) // also in the store
+	ids := h.many(to, 1_500) // some of them wait in the store
 	waitFor(t, "under way", func() bool { return good.count() > 0 })
 	h.faulty()
 	g.open()
@@ -108,8 +108,8 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 	}
 }
 
-// What an office had decided in the Change that it failed in is tried again: also
-// what a destination had read from the store.
+// What an office had decided in the Change during which it panicked is tried again, including what
+// a destination had read from the store.
 func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	h := newHouse(t)
 	g := newGate()
@@ -139,7 +139,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	go func() {
 		_ = h.ask(here, func(*office, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()
-	g.open() // what becomes of the retry reaches the office behind the fault
+	g.open() // the retry's result reaches the office after the panic
 	close(release)
 	if err := receiveFrom(t, "written", failed); err != nil {
 		t.Error(err)
@@ -150,7 +150,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	}
 }
 
-// A destination that fails has what it forgot offered again.
+// After a panic of a destination, the notices that it has lost are offered again.
 func TestADestinationThatFailsLosesNothing(t *testing.T) {
 	h := newHouse(t)
 	g := newGate()
@@ -172,8 +172,7 @@ func TestADestinationThatFailsLosesNothing(t *testing.T) {
 	}
 }
 
-// Of what is told twice, the second acknowledgement does not take the first one's
-// mark away from others.
+// The second acknowledgement of a duplicate does not remove other notices' marks.
 func TestMarksAreNotLostWhenSomethingIsToldTwice(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
@@ -183,7 +182,7 @@ func TestMarksAreNotLostWhenSomethingIsToldTwice(t *testing.T) {
 	page := h.delivery(ids[0]).page
 	for _, id := range ids { // each alone, as the first of a Change
 		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: h.delivery(id).Source}
-		h.rescan(uuid.New(), nil) // after which something may be told twice
+		h.rescan(uuid.New(), nil) // after a rescan duplicates are possible
 		h.rest()
 		h.offices.Tell(here, outcomes{[]tried{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
 		h.rest()

@@ -23,7 +23,7 @@ import (
 	"mizan/posting/store"
 )
 
-// figures skips what only measures: docs/benchmarks.md has the commands.
+// figures skips a test that only measures; docs/benchmarks.md has the commands.
 func figures(t *testing.T) {
 	t.Helper()
 	if os.Getenv("MIZAN_FIGURES") == "" || os.Getenv(testkit.BinaryVariable) == "" {
@@ -31,13 +31,13 @@ func figures(t *testing.T) {
 	}
 }
 
-// clerk is who sets the platform up.
+// clerk is an API client that sets the platform up.
 type clerk struct {
 	*testkit.Client
 	t *testing.T
 }
 
-// made sends a body and reads what came of it.
+// made sends a body and decodes the answer.
 func (c clerk) made(method, path, body string, into any) {
 	c.t.Helper()
 	a, err := c.Do(method, path, body)
@@ -59,12 +59,12 @@ const createForm = `{"params":{"type":"payment","amount":"%d","currency":"USD","
 	`"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",` +
 	`"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"A B","exp_month":"12","exp_year":"2040","cvv":"123"}}}`
 
-// quantile of what is sorted.
+// quantile returns a quantile of sorted durations.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))].Round(10 * time.Microsecond)
 }
 
-// clocks has when creates were answered and when their notifications came, by txid.
+// clocks records when creates were answered and when their notifications arrived, by txid.
 type clocks struct {
 	mu       sync.Mutex
 	answered map[string]time.Time // guarded by mu
@@ -72,7 +72,7 @@ type clocks struct {
 	hanging  int                  // guarded by mu
 }
 
-// sink hangs for the first so many addresses and acknowledges all others.
+// sink hangs for the first hang addresses and acknowledges all others.
 func (c *clocks) sink(t *testing.T, hang int) *httptest.Server {
 	over := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,8 +103,8 @@ func (c *clocks) sink(t *testing.T, hang int) *httptest.Server {
 	return s
 }
 
-// TestFigureDestinationsThatHang: of 1,000 destinations 100 hang; how long after a
-// create's answer the notifications of the other 900 come.
+// TestFigureDestinationsThatHang measures, with 100 of 1,000 destinations hanging, how long after a
+// create's answer the notifications of the other 900 arrive.
 func TestFigureDestinationsThatHang(t *testing.T) {
 	figures(t)
 	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
@@ -116,7 +116,7 @@ func TestFigureDestinationsThatHang(t *testing.T) {
 	admin.made("POST", "/api/v1/partners", `{"name":"many","login":"many","pass":"a temporary one"}`, &partner)
 	var key struct{ Key string }
 	admin.made("POST", "/api/v1/api_keys", fmt.Sprintf(`{"name":"k","partner_id":%d}`, partner.ID), &key)
-	for n := range destinations { // each takes one amount only, which so chooses the terminal
+	for n := range destinations { // each terminal accepts one amount only, so the amount selects the terminal
 		admin.made("POST", "/api/v1/terminal", fmt.Sprintf(`{"name":"T%d","partner_id":%d,"provider":"simulator","type":"payment","env":"test",`+
 			`"provider_params":{"min_amount":"%[3]d","max_amount":"%[3]d"},"merchant_params":{"notify_url":"%[4]s/%[1]d","secret":"s"}}`,
 			n, partner.ID, 1000+n, sink.URL), nil)
@@ -126,7 +126,7 @@ func TestFigureDestinationsThatHang(t *testing.T) {
 	c.report(t, hang)
 }
 
-// load creates so many a second, each at its own instant, whatever came of others.
+// load sends rate creates per second, each at its scheduled time, however others fared.
 func (c *clocks) load(t *testing.T, client *testkit.Client, destinations, rate int, long time.Duration) {
 	var clients sync.WaitGroup
 	tick := time.NewTicker(time.Second / time.Duration(rate))
@@ -156,7 +156,7 @@ func (c *clocks) load(t *testing.T, client *testkit.Client, destinations, rate i
 	}
 }
 
-// report waits for the last ones and says how long they took.
+// report waits for the last notifications and reports how long they took.
 func (c *clocks) report(t *testing.T, hang int) {
 	good := func() (waits []time.Duration, missing int) {
 		c.mu.Lock()
@@ -186,7 +186,7 @@ func (c *clocks) report(t *testing.T, hang int) {
 	}
 }
 
-// load is what the machine has to do.
+// load returns the machine's load average.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -195,8 +195,8 @@ func load() string {
 	return strings.Join(strings.Fields(string(text))[:3], " ")
 }
 
-// TestFigureAMillionRetries: how long a start takes with a million deliveries that
-// wait, what memory it takes, and whether those that are due come first.
+// TestFigureAMillionRetries measures how long a start with a million waiting deliveries takes, how
+// much memory it uses, and whether due deliveries come first.
 func TestFigureAMillionRetries(t *testing.T) {
 	figures(t)
 	const waits, due, others = 1_000_000, 100_000, 1_000
@@ -237,8 +237,8 @@ func TestFigureAMillionRetries(t *testing.T) {
 	}
 }
 
-// plantRetries writes deliveries of the one transaction that is there, which failed
-// once: some are due, in the order that is returned, the others later.
+// plantRetries writes deliveries of the only transaction that failed once: some are due, in the
+// order that is returned, the others later.
 func plantRetries(t *testing.T, dir string, org ledger.ID, waits, due, others int) (order []string) {
 	t.Helper()
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
@@ -271,7 +271,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waits, due, others in
 				Attempts: []Attempt{{At: from.Booked, Status: 500, Failure: "status 500", Took: 3}},
 			}
 			switch {
-			case n < due: // in another order than that of their events
+			case n < due: // in an order that differs from that of their events
 				d.Next = now - ledger.Micros(1_000_000) + ledger.Micros(n)
 				order = append(order, EventID(org, d.ID).String())
 			case n%2 == 0:
@@ -299,7 +299,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waits, due, others in
 	return order
 }
 
-// residentMiB is a process's memory.
+// residentMiB returns a process's resident memory.
 func residentMiB(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what has to happen.
+// patience is how long a test waits for an expected event.
 const patience = 2 * time.Minute
 
 var (
@@ -37,7 +37,7 @@ var (
 	quiet = slog.New(slog.DiscardHandler)
 )
 
-// random is a source whose seed is printed; MIZAN_SEED repeats a run.
+// random returns a source whose seed is printed; MIZAN_SEED repeats a run.
 func random(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -79,8 +79,8 @@ func (b *book) remove(to ledger.ID) {
 	delete(b.urls, to)
 }
 
-// house is a notifier with its journal, on a clock that the test moves, unless it
-// is to be the machine's.
+// house is a notifier with its journal, on a clock that the test moves or, on request, on the
+// machine's clock.
 type house struct {
 	*Service
 	t         testing.TB
@@ -94,7 +94,7 @@ type house struct {
 	through   func(posting.Log) posting.Log
 	observe   func(posting.Channel, bool, time.Duration)
 	log       *slog.Logger
-	resuming  func(*house) // before a start resumes
+	resuming  func(*house) // called before a start resumes
 	journal   *posting.Journal
 	runtime   *actors.Runtime
 }
@@ -112,13 +112,13 @@ func newHouse(t testing.TB, set ...func(*house)) *house {
 
 func onRealClock(h *house) { h.real = true }
 
-// tell is what a notice of the tests says: the same at each attempt.
+// tell writes the body of the tests' notifications, the same at each attempt.
 func tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	data := fmt.Appendf(dst, `{"org":"%v","source":"%v","body":"%x"}`, org, n.Source.ID, n.Body)
 	return actors.NotificationBody{Type: "transaction.charged", Data: data}, nil
 }
 
-// Tell implements actors.Teller.
+// WriteNotification implements actors.NotificationWriter.
 func (h *house) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	return h.tell(dst, org, n)
 }
@@ -170,7 +170,7 @@ func (h *house) restart() {
 	h.start()
 }
 
-// rest returns when nothing is under way.
+// rest returns when no work is in progress.
 func (h *house) rest() {
 	h.t.Helper()
 	soon(h.t, "at rest", h.runtime.Quiesce)
@@ -197,7 +197,7 @@ func (h *house) submit(c *posting.Change) {
 	}
 }
 
-// tells books an event for each destination and tells it, in one Change.
+// tells books an event with a notice for each destination, in one Change.
 func (h *house) tells(org ledger.ID, channel posting.Channel, to ...ledger.ID) (ids []ID) {
 	h.t.Helper()
 	c := new(posting.Change)
@@ -215,13 +215,13 @@ func (h *house) tells(org ledger.ID, channel posting.Channel, to ...ledger.ID) (
 	return ids
 }
 
-// one tells of one event, by webhook.
+// one books one event with a webhook notice.
 func (h *house) one(to ledger.ID) ID {
 	h.t.Helper()
 	return h.tells(here, posting.Webhook, to)[0]
 }
 
-// many tells of n events, by webhook.
+// many books n events with webhook notices.
 func (h *house) many(to ledger.ID, n int) (ids []ID) {
 	h.t.Helper()
 	for part := range slices.Chunk(slices.Repeat([]ledger.ID{to}, n), 500) {
@@ -230,7 +230,7 @@ func (h *house) many(to ledger.ID, n int) (ids []ID) {
 	return ids
 }
 
-// at is a destination whose notices go to a receiver.
+// at returns a new destination whose notices go to the receiver.
 func (h *house) at(r *receiver) ledger.ID {
 	to := uuid.New()
 	h.book.set(to, actors.Address{URL: r.URL, Secret: "s"})
@@ -246,7 +246,7 @@ func (h *house) delivery(id ID) *Delivery {
 	return d
 }
 
-// wants checks how a delivery stands.
+// wants checks a delivery's state.
 func (h *house) wants(id ID, state State, attempts int) *Delivery {
 	h.t.Helper()
 	d := h.delivery(id)
@@ -256,7 +256,7 @@ func (h *house) wants(id ID, state State, attempts int) *Delivery {
 	return d
 }
 
-// rows are the keys of an organization.s KVs with a first byte.
+// rows returns the keys of an organization's KVs with the given first byte.
 func (h *house) rows(org ledger.ID, kind byte) (keys [][]byte) {
 	h.t.Helper()
 	v := h.journal.View()
@@ -281,7 +281,7 @@ func (h *house) wantRows(want map[byte]int) {
 	}
 }
 
-// arrival is a notification as a receiver gets it.
+// arrival is a notification that a receiver got.
 type arrival struct {
 	EventID   string          `json:"event_id"`
 	Timestamp int64           `json:"timestamp"`
@@ -290,8 +290,8 @@ type arrival struct {
 
 	body   string
 	header http.Header
-	nth    int // of its event, from 1
-	all    int // of all, from 1
+	nth    int // count of its event's arrivals, from 1
+	all    int // count of all arrivals, from 1
 	status int
 }
 
@@ -307,7 +307,7 @@ func (g *gate) open() { g.once.Do(func() { close(g.ch) }) }
 
 func (g *gate) wait() { <-g.ch }
 
-// let lets one answer through.
+// let releases one answer.
 func (g *gate) let(t testing.TB) {
 	t.Helper()
 	select {
@@ -317,7 +317,7 @@ func (g *gate) let(t testing.TB) {
 	}
 }
 
-// crowd has a pool run nothing else until the gate is open.
+// crowd fills a pool with jobs that wait until the gate is open.
 func (h *house) crowd(g *gate, run func(func()) error, jobs int) {
 	h.t.Helper()
 	for range jobs {
@@ -325,7 +325,7 @@ func (h *house) crowd(g *gate, run func(func()) error, jobs int) {
 			h.t.Fatal(err)
 		}
 	}
-	h.t.Cleanup(g.open) // before the house is stopped
+	h.t.Cleanup(g.open) // before the fixture is stopped
 }
 
 // plant writes a KV.
@@ -334,7 +334,7 @@ func (h *house) plant(org ledger.ID, row, value []byte) {
 	h.submit(&posting.Change{Outcome: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
-// removedBefore has the store say up to when deliveries were removed.
+// removedBefore stores the time before which deliveries were removed.
 func (h *house) removedBefore(before ledger.Micros) {
 	h.t.Helper()
 	view := h.journal.View()
@@ -358,12 +358,12 @@ type receiver struct {
 	mu       sync.Mutex
 	arrivals []*arrival     // guarded by mu
 	of       map[string]int // guarded by mu: by event
-	under    int            // guarded by mu: not answered yet
-	most     int            // guarded by mu: of these at once
+	under    int            // guarded by mu: requests that are not answered yet
+	most     int            // guarded by mu: maximum of under
 }
 
-// receive answers each notification with the status that answer returns, which may
-// wait for the gates: they are open when the test is over.
+// receive answers each notification with the status that answer returns, which may wait for the
+// gates. The gates are opened at the end of the test.
 func receive(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver {
 	r := &receiver{of: make(map[string]int), over: make(chan struct{})}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -423,7 +423,7 @@ func (r *receiver) got() []*arrival {
 
 func (r *receiver) count() int { return len(r.got()) }
 
-// events are how often each event came.
+// events returns how often each event arrived.
 func (r *receiver) events() map[string]int {
 	n := make(map[string]int)
 	for _, a := range r.got() {
@@ -432,7 +432,7 @@ func (r *receiver) events() map[string]int {
 	return n
 }
 
-// wantOnce checks that each event came once, and nothing else.
+// wantOnce checks that each event arrived once, and nothing else.
 func (r *receiver) wantOnce(t testing.TB, org ledger.ID, ids []ID) {
 	t.Helper()
 	got := r.events()
@@ -457,7 +457,7 @@ func soon(t testing.TB, what string, fn func()) {
 	receiveFrom(t, what, done)
 }
 
-// waitFor waits until what holds is true.
+// waitFor waits until holds returns true.
 func waitFor(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

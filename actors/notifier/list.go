@@ -9,38 +9,38 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of one page of a list. A search that finds little ends there, and says
-// where to go on.
+// Bounds of one page of a list. A search that reaches a bound ends and returns the position to
+// continue from.
 const (
 	maxListedPages  = 64     // pages of notices that are read
-	maxUntriedPages = 4_096  // the same, where only what was not tried yet is looked for
+	maxUntriedPages = 4_096  // the same, for the search for deliveries that were not tried yet
 	maxListedRows   = 16_384 // notices and deliveries that are looked at, after which no more are fetched
 	maxKeptRead     = 1_024  // deliveries with rows of their own that are fetched at once
 	maxToldEvents   = 256    // events of a transaction
-	maxIndexed      = 65_536 // keys of what waits or is parked
+	maxIndexed      = 65_536 // keys of waiting or parked deliveries
 )
 
-// Query is what a list of deliveries is asked for. What is zero is not asked for.
+// Query selects deliveries. Zero fields select all.
 type Query struct {
-	Transaction ledger.ID     // only what tells of it
-	To          ledger.ID     // only what goes there
-	State       State         // only those that stand so
-	From, Until ledger.Micros // booked then or later, and then or earlier
-	Before      Position      // only what follows it
-	Limit       int           // of rows, above zero
+	Transaction ledger.ID     // only notices of this transaction
+	To          ledger.ID     // only this destination
+	State       State         // only this state
+	From, Until ledger.Micros // booked no earlier than From and no later than Until
+	Before      Position      // only deliveries that follow this position
+	Limit       int           // number of rows, above zero
 }
 
-// Position is a place in a list, behind a delivery. The zero value is the beginning
-// of a list and, of what comes next, the end.
+// Position is a place in a list, behind a delivery. As Query.Before the zero value is the beginning
+// of a list; as the next position it means that the list has ended.
 type Position struct {
 	ID
-	// Untried says that the place is among the pending deliveries that were not tried
-	// yet; without an ID it is before the first of them.
+	// Untried says that the place is among the pending deliveries that were not tried yet; without
+	// an ID it is before the first of them.
 	Untried bool
 }
 
-// Body is what is stored of the notice beside its record, in the form of whoever
-// tells of it.
+// Body returns the stored body of the notice, in the form of the NotificationWriter of its kind of
+// record.
 func (d *Delivery) Body() []byte { return d.body }
 
 // compare orders deliveries by their events, and those of one event by channel.
@@ -48,12 +48,12 @@ func (id ID) compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Booked, other.Booked), cmp.Compare(id.Channel, other.Channel))
 }
 
-// List is a page of an organization's deliveries, the newest first, and the position to
-// go on from; the zero value: there are no more. Of what is pending those come first that
-// wait for another attempt, then those that were not tried yet. Where few of many
-// deliveries are asked for a page may be short, even empty; a page of what waits or is
-// parked is not, however much was delivered since, unless more than maxIndexed do. An
-// error is the store's.
+// List returns a page of an organization's deliveries, newest first, and the position to continue
+// from; the zero position means that there are no more. Pending deliveries are listed in two parts:
+// first those that wait for another attempt, then those that were not tried yet. If the query
+// selects few of many deliveries, a page may be short or even empty. A page of waiting or parked
+// deliveries is never short, however many were delivered since, unless there are more than
+// maxIndexed of them. The error is the store's.
 func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next Position, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -82,23 +82,23 @@ func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next Position,
 	return l.found, l.next, err
 }
 
-// listing is a search for one page, from the newest on.
+// listing is a search for one page, from the newest delivery on.
 type listing struct {
 	limits  limits
 	view    *posting.View
 	org     ledger.ID
 	q       *Query
-	oldest  ledger.Micros // what was booked before is only shown while it is pending
-	removed ledger.Micros // and of what was booked before this only rows of their own are left
+	oldest  ledger.Micros // deliveries booked earlier are only listed while they are pending
+	removed ledger.Micros // of deliveries booked earlier, only rows of their own are left
 	from    ID            // included
 	top     ID            // not included
-	below   ID            // all from it on was looked at
-	untried bool          // of what is pending, that which has no row of its own
+	below   ID            // everything from this position on was looked at
+	untried bool          // the search is among the pending deliveries without a row of their own
 
 	found  []*Delivery
-	last   Position // of the last one found
+	last   Position // of the last delivery found
 	next   Position
-	ended  bool // the page is full, or as much was looked at as one page may
+	ended  bool // the page is full, or a bound was reached
 	pages  int
 	looked int
 }
@@ -121,7 +121,8 @@ func (l *listing) search() error {
 // end ends the page before the list's end.
 func (l *listing) end(next ID) { l.ended, l.next = true, Position{next, l.untried} }
 
-// add puts a delivery on the page if it is asked for. One more than fits ends it.
+// add puts a delivery on the page if the query selects it. A delivery beyond the limit ends the
+// page.
 func (l *listing) add(d *Delivery) {
 	switch {
 	case forgotten(d, l.oldest) || l.q.State != 0 && d.State != l.q.State:
@@ -133,8 +134,8 @@ func (l *listing) add(d *Delivery) {
 	}
 }
 
-// pending lists what waits for another attempt, which has rows of its own, and then
-// what was not tried yet.
+// pending lists the deliveries that wait for another attempt, which have rows of their own, and
+// then those that were not tried yet.
 func (l *listing) pending() error {
 	if !l.untried {
 		if err := l.indexed(rowRetries); err != nil || l.ended {
@@ -145,8 +146,8 @@ func (l *listing) pending() error {
 	return l.overUntried()
 }
 
-// overUntried lists what is pending without a row of its own. Before the cursor
-// everything is settled, so that nothing there is.
+// overUntried lists pending deliveries without a row of their own. It stops at the cursor, before
+// which every notice is marked or kept.
 func (l *listing) overUntried() error {
 	settled, err := readCursor(l.view, l.org)
 	if err != nil {
@@ -180,7 +181,7 @@ func (l *listing) overUntried() error {
 	})
 }
 
-// addUntried puts a notice on the page that is neither marked nor has a row of its own.
+// addUntried lists the notice if it is neither marked nor has a row of its own.
 func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	id := idOf(n)
 	if _, done := marked[id]; done || id.compare(l.below) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
@@ -212,8 +213,8 @@ func (l *listing) overPages() error {
 	})
 }
 
-// downTo lists the deliveries from one on: those with rows of their own, and those
-// of a page's notices that have none.
+// downTo lists deliveries down to first: those with rows of their own, and those of the page's
+// notices that have none.
 func (l *listing) downTo(first ID, notices []posting.Notice, marked map[ID]mark) error {
 	for !l.ended && first.compare(l.below) < 0 {
 		if l.looked >= maxListedRows {
@@ -239,8 +240,8 @@ func (l *listing) downTo(first ID, notices []posting.Notice, marked map[ID]mark)
 	return nil
 }
 
-// withoutRow are the deliveries of notices from one on that are not among the kept
-// ones and are asked for.
+// withoutRow returns the deliveries of notices from first on that are not in kept and that the
+// query selects.
 func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice, marked map[ID]mark) (others []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
@@ -257,8 +258,8 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 	return others
 }
 
-// kept are the deliveries with rows of their own that are not listed yet, from one
-// on, the newest first; not whole: there are more.
+// kept returns the deliveries with rows of their own that are not listed yet, from first on, newest
+// first. It returns whole = false if there are more.
 func (l *listing) kept(first ID) (kept []*Delivery, whole bool, err error) {
 	whole = true
 	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.below), func(row, value []byte) (bool, error) {
@@ -281,7 +282,7 @@ func (l *listing) kept(first ID) (kept []*Delivery, whole bool, err error) {
 	return kept, whole, err
 }
 
-// idAfter reads the delivery's name at the end of a key, behind so many bytes.
+// idAfter reads the delivery's id at the end of a key, after head bytes.
 func idAfter(row []byte, head int) (id ID, ok bool) {
 	if len(row) != head+idSize {
 		return id, false
@@ -289,9 +290,9 @@ func idAfter(row []byte, head int) (id ID, ok bool) {
 	return readID(row[head:]), true
 }
 
-// indexed lists what waits for another attempt or is parked, by the rows that say so.
-// Where there are too many of those the deliveries themselves are read in their order:
-// not many of them are anything else.
+// indexed lists waiting or parked deliveries by the rows that name them. If there are too many such
+// rows, it reads the deliveries themselves in their order, because few of them are in any other
+// state.
 func (l *listing) indexed(kind byte) error {
 	ids, whole, err := l.indexedIDs(kind)
 	if err != nil {
@@ -314,8 +315,8 @@ func (l *listing) indexed(kind byte) error {
 	return nil
 }
 
-// indexedIDs are the deliveries that rows of the kind name, as far as they are asked
-// for; not whole: there are too many rows.
+// indexedIDs returns the deliveries that rows of the kind name and the query selects. It returns
+// whole = false if there are too many rows.
 func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 	prefixes := [][]byte{{kind}}
 	if to := l.q.To; to != (ledger.ID{}) {
@@ -323,7 +324,7 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 	}
 	size := waitingHead + idSize
 	if kind == rowRetries {
-		size += 8 // when it is due
+		size += 8 // the due time
 	}
 	rows, whole := 0, true
 	for _, prefix := range prefixes {
@@ -347,7 +348,7 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 	return ids, whole, nil
 }
 
-// ofTransaction lists what tells of one transaction, by its events.
+// ofTransaction lists the deliveries of one transaction, by its events.
 func (l *listing) ofTransaction() error {
 	source, looked := ledger.Source{Kind: ledger.Transaction, ID: l.q.Transaction}, 0
 	return l.view.SourceEvents(l.org, source, func(e ledger.Event) (bool, error) {

@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// walk lists all pages, and says how many there were.
+// walk lists all pages, and returns how many there were.
 func (h *house) walk(q Query) (rows []*Delivery, pages int) {
 	h.t.Helper()
 	for {
@@ -35,7 +35,7 @@ func (h *house) walk(q Query) (rows []*Delivery, pages int) {
 	}
 }
 
-// shown is a delivery as the tests compare it.
+// shown formats a delivery for comparison.
 func shown(d *Delivery) string {
 	return fmt.Sprintf("%d/%v %v to %v of %v, %d attempts, next %d, %q", d.Booked, d.Channel, d.State, d.To, d.Source.ID, len(d.Attempts), d.Next, d.body)
 }
@@ -47,8 +47,8 @@ func allShown(all []*Delivery) (lines []string) {
 	return lines
 }
 
-// Whatever is asked for, and in pages of whatever length: a list has exactly the
-// deliveries that are so when each is read by itself, the newest first.
+// For every query and page length a list has exactly the deliveries that match when each is read by
+// itself, newest first.
 func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 	t.Parallel()
 	random := random(t)
@@ -83,7 +83,7 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 	h.rest()
 	whole, _ := h.walk(Query{Limit: 10_000})
 	var all []*Delivery
-	for _, d := range whole { // bulletins are known from the list only
+	for _, d := range whole { // bulletins are only in the list
 		if d.Channel == posting.Bulletin {
 			add(d.ID)
 		}
@@ -117,7 +117,7 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 				want = append(want, d)
 			}
 		}
-		if q.State == Pending && q.Transaction == (ledger.ID{}) { // what waits, then what was not tried yet
+		if q.State == Pending && q.Transaction == (ledger.ID{}) { // waiting deliveries first, then untried ones
 			slices.SortStableFunc(want, func(a, b *Delivery) int { return cmp.Compare(min(1, len(b.Attempts)), min(1, len(a.Attempts))) })
 		}
 		if got, _ := h.walk(q); !slices.Equal(allShown(got), allShown(want)) {
@@ -126,7 +126,7 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 	}
 }
 
-// One request looks at so much, and says where to go on.
+// One request looks at a bounded number of rows, and returns where to continue.
 func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -142,7 +142,7 @@ func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
 		rows, _ := h.walk(q)
 		want := n
 		if q.State == 0 {
-			want++ // the notice, older than all of them
+			want++ // the notice, which is older than all of them
 		}
 		if len(rows) != want || !slices.IsSortedFunc(rows, func(a, b *Delivery) int { return b.compare(a.ID) }) {
 			t.Errorf("%+v: %d rows, want %d", q, len(rows), want)
@@ -150,7 +150,7 @@ func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// parkBulletins writes deliveries to operators as an office would, that are parked.
+// parkBulletins writes parked deliveries to operators, as an office would.
 func (h *house) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 	h.t.Helper()
 	for first := 0; first < n; first += 500 {
@@ -168,8 +168,7 @@ func (h *house) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 	}
 }
 
-// However many were delivered after them, deliveries that wait for another attempt and
-// those that were given up are on the first page.
+// Waiting and parked deliveries are on the first page, however many later ones were delivered.
 func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -213,7 +212,7 @@ func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
 	}
 }
 
-// Where more wait than a list reads keys of, their own rows are read in their order.
+// If more deliveries wait than a list reads keys of, it reads their own rows in order.
 func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -234,8 +233,8 @@ func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
 	}
 }
 
-// Pages of notices before the cursor hold nothing that is pending, and are not read
-// for it.
+// Pages of notices before the cursor have no pending deliveries, so a list of pending ones does not
+// read them.
 func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -255,7 +254,7 @@ func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
 	}
 }
 
-// Of a transaction with very many events a page looks at so many.
+// A page of a transaction with very many events reads a bounded number of them.
 func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -265,7 +264,7 @@ func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
 		step := posting.Step{Org: here, Source: source, Expect: expect, Record: []byte{1}}
 		for i := range 10 {
 			step.Events = append(step.Events, ledger.Event{Name: "a", To: "b"})
-			if expect++; expect > maxToldEvents { // the earlier ones have told nobody
+			if expect++; expect > maxToldEvents { // the earlier events have no notices
 				step.Notices = append(step.Notices, posting.Notice{Event: i, Channel: posting.Webhook, To: to})
 				told++
 			} else {
@@ -294,7 +293,7 @@ func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
 	}
 }
 
-// What waits is shown however old it is; what is over is not, from the retention on.
+// A pending delivery is listed however old it is; a finished one only within the retention.
 func TestWhatIsOldIsShownWhileItIsPending(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

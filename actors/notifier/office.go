@@ -10,23 +10,23 @@ import (
 	"mizan/posting"
 )
 
-// What an organization's office is told.
+// Messages to an organization's office.
 type (
-	// outcomes are attempts that were made.
+	// outcomes has attempts that were made.
 	outcomes struct{ tries []tried }
-	// postponed are notices for which there is no room in memory.
+	// postponed has notices that did not fit in memory.
 	postponed struct{ notices []posting.Notice }
-	// written is the writer's answer to what the office has submitted.
+	// written is the writer's answer to the Change that the office has submitted.
 	written struct{ err error }
 )
 
-// Lasting implements actors.Lasting: an attempt that was made is written down.
+// Lasting implements actors.Lasting: the results of attempts are delivered again after a panic.
 func (outcomes) Lasting() {}
 
 // Expected implements actors.Expected.
 func (written) Expected() {}
 
-// tried is a notice and what became of an attempt to deliver it.
+// tried is a notice and the result of an attempt to deliver it.
 type tried struct {
 	notice posting.Notice
 	stored bool
@@ -37,26 +37,26 @@ type tried struct {
 // Bounds of one Change of an office.
 const (
 	maxWritten      = 1_024   // entries, each of which takes three rows at most
-	maxWrittenBytes = 1 << 20 // after which no further entry is put in
+	maxWrittenBytes = 1 << 20 // bytes after which no further entry is added
 )
 
-// office is the actor that writes down what becomes of an organization's
-// deliveries. While one Change is being made durable it gathers the next, so that
-// a busy one writes a row for hundreds of them.
+// office is the actor of an organization's delivery log: it writes down the results of deliveries.
+// While one Change is being made durable it gathers the next, so a busy office writes one row for
+// hundreds of results.
 type office struct {
 	service *Service
 	org     ledger.ID
 
 	waiting []entry          // what to write next, in order
 	newest  map[ID]*Delivery // as submitted, until it is durable
-	under   *draft           // being made durable
-	count   int              // of outcomes since the cursor was last moved
-	posted  map[string]bool  // keys of bulletins under way
-	asked   map[ID]bool      // deliveries never tried that somebody has asked for
+	under   *draft           // the draft that is being made durable
+	count   int              // results since the cursor was last moved
+	posted  map[string]bool  // keys of bulletins that are not durable yet
+	asked   map[ID]bool      // untried deliveries that a caller has asked to deliver again
 	last    ledger.Micros    // when the last bulletin was posted
 }
 
-// entry is something to write: one of the three.
+// entry is something to write; exactly one of tried, postponed and errand is set.
 type entry struct {
 	at        ledger.Micros
 	tried     *tried
@@ -86,16 +86,16 @@ func (o *office) Receive(c *actors.Context, message any) {
 	o.write(c)
 }
 
-// Committed implements actors.Behaviour: the office does not wait for the writer,
-// because it gathers meanwhile.
+// Committed implements actors.Behaviour. It does nothing: the office does not wait for the writer,
+// because it gathers the next Change meanwhile.
 func (o *office) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour.
 func (o *office) Idle() bool { return o.under == nil && len(o.waiting) == 0 }
 
-// Failed implements actors.Behaviour. What was not written stands in the store as it
-// stood before, and is looked for there: if something is under way, when that has
-// come back, whoever then hears of it.
+// Failed implements actors.Behaviour. What was not written is unchanged in the store, and a rescan
+// finds it. If a Change is in progress, the rescan waits for the writer's answer, which the next
+// behaviour receives.
 func (o *office) Failed(c *actors.Context) {
 	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
 	for i := range o.waiting {
@@ -119,12 +119,12 @@ func (o *office) Failed(c *actors.Context) {
 	}
 }
 
-// write submits what has gathered. After a fault it first waits for what the behaviour
-// before has submitted, on which it has to decide.
+// write submits what was gathered. After a panic it first waits for the Change that the previous
+// behaviour submitted, because it must decide on the state after that Change.
 func (o *office) write(c *actors.Context) {
 	for o.under == nil && c.Expecting() == 0 && len(o.waiting) > 0 {
 		d := newDraft()
-		o.under = d // before it is complete: a fault releases what it has come to
+		o.under = d // before the draft is complete, so that a panic releases what it has so far
 		o.fill(d)
 		if len(d.change.KVs) == 0 && len(d.change.Steps) == 0 {
 			o.durable(nil, ledger.MicrosOf(c.Now()))
@@ -137,8 +137,8 @@ func (o *office) write(c *actors.Context) {
 	}
 }
 
-// fill puts together what one Change takes of what has gathered. What leads to a
-// panic has left the queue before.
+// fill moves entries from the queue into one Change. It removes an entry from the queue before it
+// handles the entry, so that an entry that panics is not handled again.
 func (o *office) fill(d *draft) {
 	for n := 0; n < maxWritten && d.bytes < o.service.limits.changeBytes && len(o.waiting) > 0; n++ {
 		e := o.waiting[0]
@@ -172,12 +172,12 @@ func (o *office) fill(d *draft) {
 	maps.Copy(o.newest, d.kept)
 }
 
-// durable goes on from what the writer has answered. What was alone in its Change may
-// be refused, and leaves nothing; any other error leaves what it left, which the store
-// is asked for, or means that the process is ending.
+// durable handles the writer's answer. A draft with a single command may be refused and leaves
+// nothing. After any other error the state is unknown, so a rescan reads it from the store; or the
+// error means that the process is stopping.
 func (o *office) durable(err error, now ledger.Micros) {
 	d := o.under
-	if o.under = nil; d == nil { // of a behaviour before this one
+	if o.under = nil; d == nil { // the Change was submitted before a panic
 		o.service.rescan(o.org, nil)
 		return
 	}
@@ -188,7 +188,7 @@ func (o *office) durable(err error, now ledger.Micros) {
 		}
 	}
 	for _, row := range d.posted {
-		delete(o.posted, row) // it is in the store, or is not
+		delete(o.posted, row) // the store has it now, or it was refused
 	}
 	o.release(d)
 	if err == nil {
@@ -206,14 +206,14 @@ func (o *office) durable(err error, now ledger.Micros) {
 	}
 }
 
-// release lets go what destinations have read from the store.
+// release tells destinations that the results of what they have read are in the store.
 func (o *office) release(d *draft) {
 	for k, ids := range d.release {
 		o.service.destinations.Tell(k, released{ids})
 	}
 }
 
-// await has a destination look at a delivery that waits, when it is due.
+// await makes a destination look at a waiting delivery when the delivery is due.
 func (s *Service) await(k key, d *Delivery, now ledger.Micros) {
 	switch {
 	case d.State != Pending:
@@ -224,8 +224,8 @@ func (s *Service) await(k key, d *Delivery, now ledger.Micros) {
 	}
 }
 
-// outcome writes down an attempt. Of a first one that was acknowledged that is a
-// mark among others; all else has a row of its own.
+// outcome writes down an attempt. An acknowledged first attempt becomes a mark; any other result
+// gets a row of its own.
 func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
 	id := idOf(&t.notice)
 	o.count++
@@ -237,7 +237,7 @@ func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
 	var next *Delivery
 	switch {
 	case known == nil && o.marked(d, &t.notice):
-		return // it was told twice
+		return // a duplicate of an attempt that is already marked
 	case known == nil && t.report.Failure == "" && t.notice.Page != 0:
 		delete(o.asked, id)
 		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
@@ -245,7 +245,7 @@ func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
 	case known == nil:
 		next = keep(&t.notice, now)
 	case known.State != Pending:
-		return // it was settled by another try of it
+		return // another attempt has already finished it
 	default:
 		next = known.copy()
 	}
@@ -254,14 +254,14 @@ func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
 		next.after(t.report.Attempt, now, t.report.wait)
 	}
 	if next.State != Delivered && (o.asked[id] || known != nil && known.asks != t.asks) {
-		next.anew(now) // somebody asked for it while this attempt was under way
+		next.anew(now) // a caller asked for it while this attempt was in progress
 	}
 	delete(o.asked, id)
 	o.put(d, next, known)
 }
 
-// marked tells whether a first attempt of the notice was acknowledged. Nobody asks
-// unless something may have been told twice: all that was submitted before is durable.
+// marked tells whether a first attempt of the notice was acknowledged. It looks only after a
+// rescan, when duplicates are possible: then everything submitted before is durable.
 func (o *office) marked(d *draft, n *posting.Notice) bool {
 	if !o.service.rescanned.Load() || n.Page == 0 {
 		return false
@@ -274,7 +274,7 @@ func (o *office) marked(d *draft, n *posting.Notice) bool {
 	return there[idOf(n)]
 }
 
-// marksOf are the marks of a page, with those that the draft has.
+// marksOf returns the marks of a page, including the draft's.
 func (o *office) marksOf(d *draft, page ledger.Micros) map[ID]bool {
 	view := o.service.rt.Journal.View()
 	defer view.Close()
@@ -287,13 +287,13 @@ func (o *office) marksOf(d *draft, page ledger.Micros) map[ID]bool {
 		there[id] = true
 	}
 	if row := d.marks[page]; row != nil {
-		_ = eachMark(page, row.row, func(m mark) { there[m.ID] = true }) // it was written a moment ago
+		_ = eachMark(page, row.row, func(m mark) { there[m.ID] = true }) // the draft has written the row itself, so parsing cannot fail
 	}
 	return there
 }
 
-// put writes a delivery's own row, and moves it between those that wait and those
-// that are parked.
+// put writes a delivery's own row, and moves the delivery between the rows of waiting and of parked
+// ones.
 func (o *office) put(d *draft, next, before *Delivery) {
 	k := next.key(o.org)
 	if before != nil {
@@ -320,8 +320,8 @@ func (o *office) put(d *draft, next, before *Delivery) {
 	d.kept[next.ID] = next
 }
 
-// known is a delivery that has a row of its own, as it will be when everything
-// submitted before is durable; nil: it has none.
+// known returns a delivery that has a row of its own, in its state after everything submitted
+// before; nil if it has none.
 func (o *office) known(d *draft, id ID) *Delivery {
 	if delivery, ok := d.kept[id]; ok {
 		return delivery

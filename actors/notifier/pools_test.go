@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// Nothing is remembered of a destination but that something of it waits in the store:
-// what is fresh takes no place from those that answer.
+// After a restart only the waiting deliveries in the store tell about a destination, so its fresh
+// notices take no place from destinations that answer.
 func TestADestinationOfWhichSomethingWaitsIsDoubtfulAfterARestart(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.all == 1] })
@@ -29,11 +29,11 @@ func TestADestinationOfWhichSomethingWaitsIsDoubtfulAfterARestart(t *testing.T) 
 	h.wants(fresh, Delivered, 1)
 }
 
-// A receiver that answers, but slowly, has four workers of those for destinations that
-// have failed, until an answer comes quickly.
+// A receiver that answers slowly has at most four workers, from the pool of failing destinations,
+// until an answer comes quickly.
 func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
 	h := newHouse(t)
-	h.limits.slow = -time.Second // whatever it takes is too long
+	h.limits.slow = -time.Second // every answer is too slow
 	first, second, brisk := newGate(), newGate(), newGate()
 	var closed atomic.Pointer[gate]
 	r := receive(t, func(*arrival) int {
@@ -63,7 +63,7 @@ func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
 	}
 	h.limits.slow = patience
 	h.one(to)
-	h.rest() // which was quick
+	h.rest() // this answer was quick
 	closed.Store(second)
 	h.tells(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
 	waitFor(t, "the window is open again", func() bool { return under() == lastWindow })
@@ -71,8 +71,8 @@ func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
 	h.rest()
 }
 
-// There is no room for another worker: the destination tries again by itself, however
-// the business clock stands.
+// When there is no room for another worker, the destination tries again by itself, even if the
+// business clock stands still.
 func TestADestinationForWhichThereIsNoWorkerTriesAgain(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))

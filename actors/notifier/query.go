@@ -5,7 +5,7 @@ import (
 	"mizan/posting"
 )
 
-// Read is a delivery as it stands. An error is a *ledger.Refusal.
+// Read returns the current state of a delivery. The error is a *ledger.Refusal.
 func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -16,16 +16,16 @@ func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
 	return readFrom(view, org, id, oldest)
 }
 
-// oldest is the instant before which what is over is not shown any more: it is older
-// than the retention, whether or not it was removed already.
+// oldest returns the time before which finished deliveries are not shown any more: they are older
+// than the retention, whether or not they were removed already.
 func (s *Service) oldest(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	removed, err := Removed(view, org)
 	return max(removed, ledger.MicrosOf(s.rt.Clock.Now())-s.retention), err
 }
 
-// readFrom is a delivery as a view shows it. An error is a *ledger.Refusal.
+// readFrom returns a delivery as a view shows it. The error is a *ledger.Refusal.
 func readFrom(view *posting.View, org ledger.ID, id ID, oldest ledger.Micros) (*Delivery, error) {
-	removed, err := Removed(view, org) // what is left of the page does not say what it came to
+	removed, err := Removed(view, org) // pages and marks before removed may be incomplete, so they do not tell a delivery's state
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +67,13 @@ func readFrom(view *posting.View, org ledger.ID, id ID, oldest ledger.Micros) (*
 	return d, nil
 }
 
-// forgotten tells whether a delivery is not shown any more, although it may still be
-// there: it is over, and older than the retention.
+// forgotten tells whether a delivery is not shown any more, although it may still be stored: it is
+// over, and older than the retention.
 func forgotten(d *Delivery, oldest ledger.Micros) bool {
 	return d.Booked < oldest && d.State != Pending
 }
 
-// ofNotice is the delivery of a notice that has no row of its own.
+// ofNotice makes the delivery of a notice that has no row of its own.
 func ofNotice(n *posting.Notice, marked map[ID]mark) *Delivery {
 	d := keep(n, n.Booked)
 	d.body = append([]byte(nil), n.Body...)

@@ -10,20 +10,21 @@ import (
 	"mizan/posting"
 )
 
-// maxReplayed bounds the deliveries that one Change asks for again.
+// maxReplayed bounds the deliveries that one Change makes due again.
 const maxReplayed = 256
 
 func notFound() error { return ledger.Refuse("notifier", ledger.NotFound, "no such delivery") }
 
-// Keep adds to the Change that does what was asked for what has to become durable
-// with it, such as the answer to its Idempotency-Key. It is given what was done, and is
-// called by another goroutine, unless nothing was done. An error drops the Change;
-// where the writer refuses it for a claim, the error is the writer's. Nil adds nothing.
+// Keep adds records to the Change of a request that must become durable with it, such as the reply
+// for its Idempotency-Key. It receives the request's result. It is called on another goroutine, and
+// not at all if the request changed nothing. If it returns an error, the Change is dropped; if the
+// writer refuses the Change because of a claim, the request's error is the writer's. A nil Keep
+// adds nothing.
 type Keep[T any] func(change *posting.Change, done T) error
 
-// Replay has a delivery tried once more, now: also one that was acknowledged. If it
-// is not acknowledged it is retried as one that is new. It returns the delivery as it
-// stands then. An error is a *ledger.Refusal.
+// Replay makes a delivery due now, also one that was acknowledged. If the attempt is not
+// acknowledged, it is retried like a new delivery. Replay returns the delivery's new state. The
+// error is a *ledger.Refusal.
 func (s *Service) Replay(org ledger.ID, id ID, kept Keep[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
 	err := s.askAlone(org, func(o *office, d *draft, now ledger.Micros) error {
@@ -57,24 +58,23 @@ func (o *office) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
 	case found.State == Delivered:
 		found.again(now)
 		o.put(d, found, nil)
-	default: // its first attempt is about to be made, or under way
+	default: // its first attempt is about to be made, or in progress
 		o.asked[id] = true
 	}
 	return found, err
 }
 
-// oldest is the instant before which what is over is not shown any more.
+// oldest returns the time before which finished deliveries are not shown any more.
 func (o *office) oldest() (ledger.Micros, error) {
 	view := o.service.rt.Journal.View()
 	defer view.Close()
 	return o.service.oldest(view, o.org)
 }
 
-// again has a delivery of the store tried now, and if need be as often as the first
-// time.
+// again makes a stored delivery due now, with as many attempts as a new one.
 func (o *office) again(d *draft, known *Delivery, now ledger.Micros) *Delivery {
 	next := known.copy()
-	if known.State == Pending { // whom it has reached of its operators it need not reach again
+	if known.State == Pending { // operators that it has reached need not be reached again
 		next.anew(now)
 	} else {
 		next.again(now)
@@ -83,10 +83,10 @@ func (o *office) again(d *draft, known *Delivery, now ledger.Micros) *Delivery {
 	return next
 }
 
-// ReplayParked has all parked deliveries of a terminal, or of a partner that is told
-// without one, tried once more, of which the events were booked at from or later and
-// at until or earlier (0: at any time). It returns how many there were. They are in as
-// many Changes as are needed; what is kept is in the last one.
+// ReplayParked makes parked deliveries of a terminal, or of a partner that is notified without a
+// terminal, due now: those whose events were booked no earlier than from and no later than until
+// (0: no upper bound). It returns their number. It uses as many Changes as needed; Keep is called for
+// the last one.
 func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kept Keep[int]) (replayed int, err error) {
 	if until == 0 {
 		until = 1<<63 - 1
@@ -114,16 +114,16 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kep
 	return replayed, nil
 }
 
-// parkedRow is where a search of what is parked goes on: those before are asked for
-// again, and a store takes long to step over many rows that are gone. The zero value
-// is its beginning.
+// parkedRow is the position where a search of parked deliveries continues. The rows before it are
+// being removed, and a store takes long to step over many removed rows. The zero value is the
+// beginning.
 type parkedRow struct {
 	class class
 	row   []byte
 }
 
-// replayParked has as many tried once more as one Change takes. It returns where to
-// go on; nil: there are no more.
+// replayParked makes as many parked deliveries due as one Change takes. It returns the position to
+// continue from; nil if there are no more.
 func (o *office) replayParked(d *draft, to ledger.ID, from, until ledger.Micros, at parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
 	oldest, err := o.oldest()
 	if err != nil {
@@ -164,8 +164,8 @@ func (o *office) replayParked(d *draft, to ledger.ID, from, until ledger.Micros,
 	return replayed, nil, nil
 }
 
-// Post tells a terminal's operators of something that is no event, once for each key,
-// and returns when that is durable.
+// Post sends a terminal's operators a bulletin, which is not about an event, once per key. It
+// returns when the bulletin is durable.
 func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	row := append([]byte{rowPosted}, key...)
 	return s.ask(org, func(o *office, d *draft, now ledger.Micros) error {
@@ -194,12 +194,12 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	})
 }
 
-// TestType is the type of a notification that only tries the way.
+// TestType is the type of a test notification.
 const TestType = "transaction.test"
 
-// Test sends a notification that tells of nothing to where a terminal's go, signed as
-// they are, and returns what became of it. It is not stored and not tried again.
-// False: no address is set.
+// Test sends a notification without content to the address of a terminal's notifications, signed as
+// those are, and returns the result. It is neither stored nor tried again. It returns false if no
+// address is set.
 func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, set bool) {
 	address, set := s.addresses.Address(org, to)
 	if !set {

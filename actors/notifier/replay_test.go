@@ -58,7 +58,7 @@ func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
 	}
 }
 
-// A parked one that is asked for again has six attempts more, and the same gaps.
+// A parked delivery that is asked for again has six more attempts, with the same gaps.
 func TestAParkedDeliveryIsRetriedAsIfItWereFresh(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -100,7 +100,7 @@ func TestADeliveryThatIsUnknownIsNotFound(t *testing.T) {
 	}
 }
 
-// More than one Change holds, of one terminal, in a window of time; nothing else.
+// More deliveries than one Change holds, of one terminal and one time window, and no others.
 func TestAllParkedDeliveriesOfATerminalAreTriedAgain(t *testing.T) {
 	h := newHouse(t)
 	dead := receive(t, always(500))
@@ -139,7 +139,7 @@ func TestAllParkedDeliveriesOfATerminalAreTriedAgain(t *testing.T) {
 	}
 }
 
-// What has to be durable with it is refused with it: nothing is tried again.
+// If the claim in its Change is refused, the replay is refused too: nothing is tried again.
 func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
@@ -177,7 +177,7 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	var got []string
 	h := newHouse(t, func(h *house) {
 		h.telegrams = func(org, to ledger.ID, body, _ []byte) (Attempt, []byte, time.Duration) {
-			got = append(got, fmt.Sprintf("%v %s", org == here, body)) // one at a time: a key after the other
+			got = append(got, fmt.Sprintf("%v %s", org == here, body)) // one at a time: one key after the other
 			return Attempt{At: ledger.MicrosOf(h.clock.Now()), Status: 200}, nil, 0
 		}
 	})
@@ -208,8 +208,8 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	}
 }
 
-// What an attempt has not reached of its operators is what the next one is for, no
-// earlier than the carrier says.
+// The next attempt is only for operators that were not reached, and not before the wait that the
+// channel asks for.
 func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
 	type call struct {
 		left string
@@ -251,8 +251,7 @@ func TestWithNobodyToTellOperatorsADeliveryFails(t *testing.T) {
 	}
 }
 
-// The way is tried with a notification that tells of nothing: it is signed, and
-// neither stored nor repeated.
+// A test notification is signed, and neither stored nor repeated.
 func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -272,7 +271,7 @@ func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
 	}
 }
 
-// One that waits has six attempts more, too, however many it has had.
+// A waiting delivery that is asked for again has six more attempts too, however many it has had.
 func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -289,8 +288,8 @@ func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
 	}
 }
 
-// What is over and older than the retention is not shown, and can't be asked for
-// again, although its rows may still be there.
+// A finished delivery older than the retention is not listed and cannot be asked for again, even
+// while its rows still exist.
 func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -320,8 +319,8 @@ func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
 	h.wants(waits, Pending, 2)
 }
 
-// A Change takes as many as it has room for: by number, and by what they take. The
-// next one goes on behind them, and the last one has what is kept.
+// A Change has a bounded number of deliveries and of bytes. The next Change continues behind them,
+// and Keep is called for the last one.
 func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	h := newHouse(t)
 	to := h.at(receive(t, always(500)))
@@ -363,7 +362,7 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	if second := ask(*first.next); second.replayed != n-maxReplayed || second.next != nil {
 		t.Errorf("the second Change asks for %d, and goes on at %+v", second.replayed, second.next)
 	}
-	h.limits.changeBytes = 1 // each takes more
+	h.limits.changeBytes = 1 // each delivery takes more
 	calls := 0
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	got, err := h.ReplayParked(here, to, 0, ledger.MicrosOf(h.clock.Now())+2, func(c *posting.Change, all int) error {
@@ -378,7 +377,7 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	}
 }
 
-// The keys of bulletins are in the store: an office remembers none of them.
+// The keys of durable bulletins are in the store, and an office keeps none of them in memory.
 func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
 	h := newHouse(t)
 	for i := range 5 {
@@ -399,7 +398,7 @@ func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
 	}
 }
 
-// Two post with one key at a time: one of them tells.
+// Of two concurrent posts with one key, one sends.
 func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
 	h := newHouse(t)
 	var posters sync.WaitGroup
@@ -416,8 +415,8 @@ func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
 	}
 }
 
-// After a panic, and after the process has ended in the middle, those operators who
-// were told are not told again.
+// After a panic, and after an end of the process during an attempt, operators that were reached do
+// not get the message again.
 func TestOperatorsWhoWereToldAreNotToldAgainAfterAFault(t *testing.T) {
 	var seen []string
 	h := newHouse(t, func(h *house) {
@@ -476,7 +475,7 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
 			g.open()
 			h.restart()
 			h.pass(time.Hour)
-			h.wants(id, Delivered, map[bool]int{true: 1, false: 2}[first]) // an attempt that is interrupted is none
+			h.wants(id, Delivered, map[bool]int{true: 1, false: 2}[first]) // an interrupted attempt does not count
 			if want := map[bool][]string{true: {"", "bob"}, false: {"", "ann", "annbob"}}[first]; !slices.Equal(seen, want) {
 				t.Errorf("told %q, want %q", seen, want)
 			}
@@ -484,10 +483,10 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
 	}
 }
 
-// Whoever asks while an attempt is under way has not asked in vain: if that fails, the
-// next one follows at once.
+// A replay that is requested during an attempt is not lost: if the attempt fails, the next one
+// follows at once.
 func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
-	for _, tries := range []int{0, 1} { // before the one that is under way
+	for _, tries := range []int{0, 1} { // attempts before the one in progress
 		h := newHouse(t)
 		g := newGate()
 		r := receive(t, func(a *arrival) int {

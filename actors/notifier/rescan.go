@@ -9,22 +9,22 @@ import (
 	"mizan/posting"
 )
 
-// errPanicked is what a search came to that did not come back.
+// errPanicked is the result of a search that panicked.
 var errPanicked = errors.New("it panicked")
 
-// search is a look through an organization's notices for what nobody has settled.
+// search looks through an organization's notices for those that are neither marked nor kept.
 type search struct {
 	org  ledger.ID
-	only *key          // of one destination; nil: of all
-	from ledger.Micros // page that it has come to; 0: where the cursor is
+	only *key          // only this destination; nil: all
+	from ledger.Micros // page that it has reached; 0: start at the cursor
 	upTo ledger.Micros // the last page that it looks at
 
-	fault bool // it was a fault that lost it: what waits in the store is looked for too
+	fault bool // a panic caused it, so it also looks for deliveries that wait in the store
 	begun bool
-	times int // that it has failed
+	times int // number of times that it has failed
 }
 
-// key is the destination; without one, the organization.
+// key returns the destination, or the organization if the search is for all of them.
 func (l *search) key() key {
 	if l.only != nil {
 		return *l.only
@@ -32,24 +32,24 @@ func (l *search) key() key {
 	return key{org: l.org}
 }
 
-// faults count the faults in a row that lose what is in memory, so that one that comes
-// again and again rests in between: each may have something told twice.
+// faults counts consecutive panics that lose what is in memory, so that the searches after repeated
+// panics are delayed: each search may cause duplicate notifications.
 type faults struct {
 	mu sync.Mutex
 	of map[key]*fault // guarded by mu
 }
 
 type fault struct {
-	times int       // in a row, before the last one
-	last  time.Time // when that was, in real time
-	asked bool      // a search follows that has not begun
+	times int       // consecutive panics before the last one
+	last  time.Time // time of the last one, in real time
+	asked bool      // a search is scheduled and has not begun
 }
 
-// forgetFault is after how long without another a fault is the first one again.
+// forgetFault is the time after which an earlier panic no longer counts.
 const forgetFault = 10 * time.Minute
 
-// add notes a fault: how many came before it in a row, and whether the search that
-// they have led to is still to come, which finds what this one has lost, too.
+// add records a panic. It returns how many consecutive ones came before it, and whether a search is
+// already scheduled, which will also find what this panic has lost.
 func (f *faults) add(k key, now time.Time) (times int, asked bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *faults) add(k key, now time.Time) (times int, asked bool) {
 	return one.times, asked
 }
 
-// began says that the search has begun: what is lost from here on asks for another.
+// began records that the search has begun: a later panic needs another search.
 func (f *faults) began(k key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,9 +79,9 @@ func (f *faults) began(k key) {
 	}
 }
 
-// rescan offers what is not settled once more, after a fault has lost what was in
-// memory: of one destination, or of all of an organization. Some of it may be told
-// twice. After the first fault that is at once; one that comes again rests before.
+// rescan offers unsettled notices again after a panic has lost what was in memory, for one
+// destination or for an organization. Some notices may be sent twice. After the first panic the
+// search starts at once; after repeated ones it is delayed.
 func (s *Service) rescan(org ledger.ID, only *key) {
 	if s.stopping.Load() {
 		return
@@ -97,8 +97,7 @@ func (s *Service) rescan(org ledger.ID, only *key) {
 	}
 }
 
-// search searches in the background. If it comes to nothing it goes on later, by real
-// time.
+// search searches in the background. If it fails, it continues later, by real time.
 func (s *Service) search(l *search) {
 	job := func() {
 		err := errPanicked
@@ -125,14 +124,14 @@ func (s *Service) searchLater(l *search, err error) {
 		return
 	}
 	s.rt.Log.Error("notices of a journal cannot be read, and are looked for again", "organization", l.org.String(), "error", err)
-	s.rescanned.Store(true) // a part of the page that it has come to may have been offered
+	s.rescanned.Store(true) // part of the page that it has reached may have been offered
 	times := l.times
 	l.times++
 	s.rt.Later(times, func() { s.search(l) })
 }
 
-// offerUnsettled offers the notices of pages up to one that are neither marked nor
-// kept. Those for which there is no room in memory are made to wait in the store.
+// offerUnsettled offers the notices of pages up to upTo that are neither marked nor kept. Those
+// that do not fit in memory are written to the store as waiting.
 func (s *Service) offerUnsettled(l *search) error {
 	for more := true; more && !s.stopping.Load(); {
 		if l.from == 0 {
@@ -160,8 +159,8 @@ func (s *Service) offerUnsettled(l *search) error {
 	return nil
 }
 
-// wakeLost has what waits in the store looked for again, the timers of which a fault
-// may have lost.
+// wakeLost wakes the destinations of deliveries that wait in the store, whose timers a panic may
+// have lost.
 func (s *Service) wakeLost(l *search) error {
 	if l.only != nil {
 		s.destinations.Tell(*l.only, wakened{})
@@ -171,7 +170,7 @@ func (s *Service) wakeLost(l *search) error {
 	defer view.Close()
 	now := ledger.MicrosOf(s.rt.Clock.Now())
 	return s.rememberRetries(view, l.org, func(k key, at ledger.Micros) {
-		if at <= now { // the clock may stand still
+		if at <= now { // because the clock may stand still
 			s.destinations.Tell(k, wakened{at})
 			return
 		}

@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// lines is a log that counts, and hands each line over.
+// lines is a log that counts its lines and passes each on.
 type lines struct {
 	n     atomic.Int64
 	heard func(message string)
@@ -35,8 +35,8 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 func (l *lines) WithAttrs([]slog.Attr) slog.Handler { return l }
 func (l *lines) WithGroup(string) slog.Handler      { return l }
 
-// Rows that say that something waits which is not there, or can't be read, or waits for
-// another instant, are stepped over: what is behind them is told, and what is fresh.
+// Rows of waiting deliveries that name a missing or unreadable delivery or a wrong time are
+// skipped: deliveries behind them, and fresh ones, are delivered.
 func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 	log := new(lines)
 	h := newHouse(t, func(h *house) { h.log = slog.New(log) })
@@ -56,8 +56,8 @@ func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 	for _, id := range []ID{missing, damaged, other} {
 		h.plant(here, keyRetry(k, due, id), []byte{})
 	}
-	h.plant(here, keyDue(k, due+1), []byte{}) // no name follows
-	h.restart()                               // it finds them, and sets the timer
+	h.plant(here, keyDue(k, due+1), []byte{}) // without an id
+	h.restart()                               // the start finds them, and sets the timer
 	h.pass(30 * time.Second)
 	h.wants(behind, Delivered, 2)
 	fresh := h.one(to)
@@ -71,8 +71,8 @@ func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// While a receiver takes its time its organization's office fails again and again: its
-// notice is offered again at once, and then after longer and longer rests.
+// While a receiver is slow, its organization's office panics again and again: its notice is offered
+// again at once, then after longer and longer waits.
 func TestAFaultThatComesAgainRestsBeforeNoticesAreOfferedAgain(t *testing.T) {
 	h := newHouse(t)
 	g := newGate()
@@ -119,8 +119,7 @@ func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
 	}
 }
 
-// A destination whose rows cannot be read for a while is looked at again without the
-// clock being moved.
+// A destination whose rows cannot be read for a while reads them again without a move of the clock.
 func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
@@ -134,8 +133,7 @@ func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
 	waitFor(t, "told", func() bool { h.rest(); return h.delivery(id).State == Delivered })
 }
 
-// At the start there is no room for a job: notices of earlier runs are looked for when
-// there is.
+// If the pool is full at start, notices of earlier runs are looked for when it has room.
 func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
@@ -155,7 +153,7 @@ func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
 	h.wants(id, Delivered, 1)
 }
 
-// At the start a row cannot be read; later it can.
+// At start a row cannot be read; later it can.
 func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
@@ -174,7 +172,7 @@ func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
 	}
 }
 
-// A Change of an office is refused for what somebody put into it: what was written
+// A Change of an office is refused because of a claim that a caller put into it: what was written
 // with it is tried again.
 func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
@@ -182,7 +180,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	h := newHouse(t, func(h *house) {
 		h.through = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
-	t.Cleanup(disk.open) // before the house is stopped
+	t.Cleanup(disk.open) // before the fixture is stopped
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	claims := func(_ *office, d *draft, _ ledger.Micros) error {
@@ -217,8 +215,8 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Who observes attempts panics: they are over all the same. What could not be written
-// is observed, too.
+// The observer of attempts panics, which does not affect the attempts. An attempt whose message
+// could not be written is observed too.
 func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
 	var seen, failed atomic.Int64
 	h := newHouse(t, func(h *house) {
@@ -243,7 +241,7 @@ func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
 	}
 }
 
-// A worker panics where nothing is expected to: what it had not tried is tried.
+// A worker panics at an unexpected place: what it had not tried is tried.
 func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
 	var armed atomic.Bool
 	log := &lines{heard: func(string) {
@@ -255,7 +253,7 @@ func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
 	r := receive(t, always(200))
 	to := h.at(r)
 	h.one(to)
-	h.rest() // it answers: its workers carry many at a time
+	h.rest() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
 	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
@@ -285,7 +283,7 @@ func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
 type held struct {
 	posting.Log
 	groups atomic.Int64
-	nth    atomic.Int64 // from 1; 0: none
+	nth    atomic.Int64 // number of the group, from 1; 0: none
 	at     chan struct{}
 	gate   *gate
 }
@@ -298,7 +296,7 @@ func (l *held) Apply(g *store.Group) error {
 	return l.Log.Apply(g)
 }
 
-// What waits for the store to have it waits in memory until then.
+// Notices that are being written to the store count as waiting in memory until they are durable.
 func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 	g, slow := newGate(), newGate()
 	at := make(chan struct{})
@@ -309,7 +307,7 @@ func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 			return log
 		}
 	})
-	t.Cleanup(g.open) // before the house is stopped
+	t.Cleanup(g.open) // before the fixture is stopped
 	h.limits.inMemory = 0
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	ids := h.tells(here, posting.Webhook, slices.Repeat([]ledger.ID{h.at(r)}, 100)...)
@@ -327,8 +325,8 @@ func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 	}
 }
 
-// At its bound the memory takes nothing more of anybody, but one at a time of what
-// waits in the store.
+// At the bound no further notices are kept in memory, and a destination reads one delivery at a
+// time from the store.
 func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
 	const destinations, each, bound = 10, 50, 100
 	h := newHouse(t)
@@ -350,8 +348,8 @@ func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
 	}
 }
 
-// Of many notices that wait for a destination of which nothing is known the records of
-// the first only are kept in memory.
+// Of many notices that wait for an unknown destination, only the first keep their records in
+// memory.
 func TestRecordsOfWhatWaitsBehindOthersAreReadAgain(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))

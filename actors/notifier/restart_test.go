@@ -18,7 +18,7 @@ import (
 	"mizan/posting/store"
 )
 
-// allRows are the KVs, which a restart must not change.
+// allRows returns the KVs, which a restart must not change.
 func (h *house) allRows() map[string]string {
 	h.t.Helper()
 	v := h.journal.View()
@@ -34,8 +34,7 @@ func (h *house) allRows() map[string]string {
 	return rows
 }
 
-// At each step of a delivery's life a restart changes nothing: neither what is
-// stored, nor what is sent, nor when.
+// A restart at any step of a delivery changes neither what is stored nor what is sent nor when.
 func TestARestartGoesOnWhereItStopped(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -70,7 +69,7 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 	same("a day later")
 }
 
-// What became due while the process was down is tried at the start.
+// What became due while the process was down is tried at start.
 func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
@@ -88,8 +87,8 @@ func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
 	}
 }
 
-// An attempt that the end of the process has interrupted is none: it is made again
-// at the next start, and counted once.
+// An attempt that the end of the process interrupted does not count: it is made again at the next
+// start, and counted once.
 func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
 	h := newHouse(t)
 	var over sync.Map
@@ -112,7 +111,7 @@ func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
 	}
 }
 
-// A retry that is interrupted keeps its place in the schedule.
+// An interrupted retry keeps its place in the schedule.
 func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, func(a *arrival) int {
@@ -142,8 +141,7 @@ func TestNothingIsToldAfterClose(t *testing.T) {
 	h.wants(id, Delivered, 1)
 }
 
-// Of more than one process's notices, those that are settled cost no second look once
-// the cursor has passed them.
+// Once the cursor has passed settled notices of earlier processes, they are not read again.
 func TestTheCursorPassesWhatIsSettledAndStopsAtWhatIsNot(t *testing.T) {
 	h := newHouse(t)
 	g := newGate()
@@ -168,8 +166,8 @@ func TestTheCursorPassesWhatIsSettledAndStopsAtWhatIsNot(t *testing.T) {
 	}
 }
 
-// image is a store as a kill at some point would have left it, with what its
-// receivers had acknowledged until then.
+// image is a store as a kill would have left it, with what the receivers had acknowledged until
+// then.
 type image struct {
 	dir   string
 	now   time.Time
@@ -187,14 +185,13 @@ func (c *camera) Apply(g *store.Group) error {
 	return c.Log.Apply(g)
 }
 
-// Killed at any group of its writing, a notifier that starts again has told
-// everything that is durable at least once, with one id and the same data, and keeps
-// to the sixth attempt.
+// After a kill at any group, the restarted notifier has sent every durable notice at least once,
+// with one id and the same data, and makes at most six attempts.
 func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	random := random(t)
 	var mu sync.Mutex
 	seed := random.Uint64()
-	answer := func(a *arrival) int { // by event and attempt: the same in each life
+	answer := func(a *arrival) int { // depends on event and attempt only, so it is the same in each run
 		return []int{200, 500, 302}[(uint64(a.EventID[35])*7+uint64(a.nth)+seed)%3]
 	}
 	r := receive(t, answer)
@@ -215,7 +212,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 				defer mu.Unlock()
 				dir := filepath.Join(h.t.TempDir(), fmt.Sprint(len(images)))
 				err := os.CopyFS(dir, os.DirFS(h.dir))
-				for errors.Is(err, fs.ErrNotExist) { // the store has just put a file in another's place
+				for errors.Is(err, fs.ErrNotExist) { // the store has just replaced a file
 					if err = os.RemoveAll(dir); err == nil {
 						err = os.CopyFS(dir, os.DirFS(h.dir))
 					}
@@ -252,7 +249,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	}
 }
 
-// resumes starts a notifier on an image and lets it come to its end.
+// resumes starts a notifier on an image and lets it finish.
 func (i *image) resumes(t *testing.T, addresses *book, answer func(*arrival) int, data map[string]string) {
 	t.Helper()
 	r := receive(t, answer)

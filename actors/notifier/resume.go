@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	cursorEvery = 4_096 // outcomes after which an organization's cursor is moved
+	cursorEvery = 4_096 // results after which an organization's cursor is moved
 	maxPages    = 256   // pages of notices that are read from one view
 
 	lastPage = ledger.Micros(1 << 62) // after every page: booked times may be ahead of the clock
 )
 
-// resumption is what a start finds of an organization.
+// resumption is what New finds in the store of an organization.
 type resumption struct {
 	org  ledger.ID
 	upTo ledger.Micros // its last page of notices; 0: it has none
 }
 
-// remember reads when each destination's deliveries that wait are due, a row for
-// each, and where the notices of earlier runs end.
+// remember sets the timers of each destination that has waiting deliveries, reading one row for
+// each, and finds where the notices of earlier runs end.
 func (s *Service) remember() error {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -55,7 +55,7 @@ func (s *Service) rememberRetries(view *posting.View, org ledger.ID, set func(ke
 	})
 }
 
-// afterWaiting is behind every row of the destination that a row is of.
+// afterWaiting returns a key behind all rows of the row's destination.
 func afterWaiting(row []byte) []byte {
 	next := append([]byte(nil), row[:waitingHead]...)
 	for i := len(next) - 1; ; i-- {
@@ -65,8 +65,8 @@ func afterWaiting(row []byte) []byte {
 	}
 }
 
-// Resume offers what earlier runs have promised and not settled, in the background.
-// What is promised from now on is offered as it comes.
+// Resume offers, in the background, the notices of earlier runs that are neither marked nor kept.
+// Notices of this run are offered as they come.
 func (s *Service) Resume() {
 	for _, r := range s.resumed {
 		s.search(&search{org: r.org, upTo: r.upTo})
@@ -74,7 +74,7 @@ func (s *Service) Resume() {
 	s.resumed = nil
 }
 
-// cursor is a page before which every notice is settled.
+// cursor returns a page before which every notice is marked or kept.
 func (s *Service) cursor(org ledger.ID) (ledger.Micros, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -96,9 +96,8 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// unsettled calls fn with the notices of some pages, from one up to another, that
-// are neither marked nor kept, until it returns false. It returns the page that it
-// has come to, and whether there are more.
+// unsettled calls fn with the notices of pages from from to upTo that are neither marked nor kept,
+// until fn returns false. It returns the page that it has reached, and whether there are more.
 func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, more bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -139,11 +138,11 @@ func (s *Service) moveCursor(org ledger.ID) {
 			s.rt.Log.Warn("the cursor of notices was not moved", "organization", org.String(), "error", err)
 		}
 	}
-	_ = s.rt.Go(job) // with too much to do there will be another time
+	_ = s.rt.Go(job) // if the runtime is too busy, a later call moves it
 }
 
-// settle looks how far all notices are settled, and has that written down: the next
-// start begins there, and what is older than the retention goes up to there.
+// settle finds the page before which all notices are settled, and makes the office move the cursor
+// there: the next start begins there, and retention removes pages up to there.
 func (s *Service) settle(org ledger.ID) error {
 	from, err := s.cursor(org)
 	before := from
@@ -161,8 +160,8 @@ func (s *Service) settle(org ledger.ID) error {
 	return s.ask(org, func(o *office, d *draft, _ ledger.Micros) error { return o.passCursor(d, from) })
 }
 
-// passCursor moves the cursor to a page, unless somebody has come further meanwhile: it
-// never goes back, because what is before it may be gone.
+// passCursor moves the cursor to a page, unless it is already further. The cursor never goes back,
+// because pages before it may have been removed.
 func (o *office) passCursor(d *draft, to ledger.Micros) error {
 	current, err := o.service.cursor(o.org)
 	if err != nil || max(current, d.cursor) >= to {
@@ -173,7 +172,7 @@ func (o *office) passCursor(d *draft, to ledger.Micros) error {
 	return nil
 }
 
-// readMarks are the marks of a page.
+// readMarks reads the marks of a page.
 func readMarks(view *posting.View, org ledger.ID, page ledger.Micros) (map[ID]mark, error) {
 	marked := make(map[ID]mark)
 	err := view.KVsAscending(org, keyMarks(page), nil, func(_, row []byte) (bool, error) {
@@ -188,7 +187,7 @@ func isKept(view *posting.View, org ledger.ID, id ID) (bool, error) {
 	return found, err
 }
 
-// findKept is a delivery that has a row of its own; nil: it has none.
+// findKept finds a delivery that has a row of its own; nil if it has none.
 func findKept(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
 	value, found, err := view.KV(org, keyKept(id))
 	if err != nil || !found {

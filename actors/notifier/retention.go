@@ -8,11 +8,12 @@ import (
 	"mizan/posting"
 )
 
-// removeDeliveries is the event of a sweep that has removed something.
+// removeDeliveries is the event of a retention run that has removed something.
 const removeDeliveries = "remove_deliveries"
 
-// RetentionSource is the record of up to when an organization's deliveries were removed.
-// It has events, so that nobody makes notices look older than they are.
+// RetentionSource is the record that says up to which time an organization's deliveries were
+// removed. It has events in the journal, so that it cannot be changed without a trace to make
+// notices look expired.
 func RetentionSource(org ledger.ID) ledger.Source {
 	return ledger.Source{Kind: ledger.Retention, ID: ledger.DerivedID(org, "deliveries")}
 }
@@ -22,7 +23,7 @@ func RetentionLegal(e *ledger.Event) bool {
 	return e.Name == removeDeliveries && e.From == "" && e.To == "" && e.Entry == nil
 }
 
-// ReadRetention is the instant that such a record names: microseconds, big-endian.
+// ReadRetention parses such a record's payload: a time in microseconds, big-endian.
 func ReadRetention(payload []byte) (ledger.Micros, error) {
 	if len(payload) != 8 || payload[0] >= 0x80 {
 		return 0, fmt.Errorf("retention of deliveries: %d bytes of no instant", len(payload))
@@ -30,14 +31,14 @@ func ReadRetention(payload []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(payload)), nil
 }
 
-// Removed is the instant before which an organization's deliveries may have been removed; 0:
-// none was. An error is the store's.
+// Removed returns the time before which an organization's deliveries may have been removed; 0 if
+// none were. The error is the store's.
 func Removed(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 	_, at, err := retention(view, org)
 	return at, err
 }
 
-// retention is the record's version, and its instant.
+// retention returns the record's version and its time.
 func retention(view *posting.View, org ledger.ID) (version uint64, at ledger.Micros, err error) {
 	r, found, err := view.Record(org, RetentionSource(org))
 	if err != nil || !found {
@@ -47,7 +48,8 @@ func retention(view *posting.View, org ledger.ID) (version uint64, at ledger.Mic
 	return r.Stamp.Version, at, err
 }
 
-// removedBefore says with the Change that what was booked before the instant may be gone.
+// removedBefore records in the Change that deliveries booked before the given time may have been
+// removed.
 func (d *draft) removedBefore(view *posting.View, org ledger.ID, before ledger.Micros) error {
 	version, at, err := retention(view, org)
 	if err != nil || at >= before {

@@ -12,19 +12,25 @@ import (
 	"mizan/posting"
 )
 
-// The purposes of KVs, by the first byte of the key. They are stored:
-// none ever changes its meaning.
+// The purposes of KVs, by the first byte of the key. They are stored, so they never change their
+// meaning.
+//
+// A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with others:
+// its page, and a row of marks for the notices of that page that were acknowledged at about the same
+// time. Only a delivery that failed or had to wait has rows of its own: itself, and an empty row whose
+// key says when it is due, or that it is parked. A million waiting deliveries cost neither memory nor
+// time at start: memory holds one instant per destination.
 const (
-	rowMarks   = 'd' // d<page><id of the first>: first attempts that were acknowledged
-	rowKept    = 'e' // e<id>: a delivery whose first attempt was not, or that was told to wait
-	rowRetries = 'r' // r<class><to><next><id>: deliveries that wait, empty
-	rowParked  = 'p' // p<class><to><id>: deliveries that were given up, empty
+	rowMarks   = 'd' // d<page><id of the first>: acknowledged first attempts
+	rowKept    = 'e' // e<id>: a delivery whose first attempt failed or was postponed
+	rowRetries = 'r' // r<class><to><next><id>: waiting deliveries, empty
+	rowParked  = 'p' // p<class><to><id>: parked deliveries, empty
 	rowCursor  = 'c' // every notice on an earlier page is marked or kept
 	rowPosted  = 'i' // i<key>: a bulletin's key, with its id
-	rowNotices = 'n' // n<page>: the writer's
+	rowNotices = 'n' // n<page>: written by the journal's writer
 )
 
-// class is who delivers: the channels of a class share their destinations.
+// class is the kind of receiver: the channels of a class share their destinations.
 type class byte
 
 const (
@@ -39,9 +45,9 @@ func classOf(c posting.Channel) class {
 	return merchants
 }
 
-// ID names a delivery inside its organization.
+// ID identifies a delivery inside its organization.
 type ID struct {
-	Booked  ledger.Micros // of the event that it tells of; of a bulletin, when it was posted
+	Booked  ledger.Micros // booked time of its event; for a bulletin, the time when it was posted
 	Channel posting.Channel
 }
 
@@ -55,10 +61,10 @@ func readID(b []byte) ID {
 	return ID{Booked: ledger.Micros(binary.BigEndian.Uint64(b)), Channel: posting.Channel(b[8])}
 }
 
-// EventID is the event_id of a delivery: a UUID of version 4 in form (RFC 9562, 5.4).
-// Its last 62 bits are a hash of the organization and of what the id names, its first 60
-// the microsecond, hidden by a hash of those 62. So a delivery needs no row to be found
-// by its event_id, and the event_id of one organization names nothing in another.
+// EventID returns the event_id of a delivery, a UUID with the form of version 4 (RFC 9562, 5.4).
+// Its last 62 bits are a hash of the organization and the id; its first 60 are the booked
+// microsecond, masked with a hash of those 62 bits. So a delivery can be found by its event_id
+// without a row, and the event_id of one organization names nothing in another.
 func EventID(org ledger.ID, of ID) (id ledger.ID) {
 	sum := sha256.Sum256(of.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
 	copy(id[8:], sum[:8])
@@ -68,17 +74,16 @@ func EventID(org ledger.ID, of ID) (id ledger.ID) {
 	return id
 }
 
-// eventBits are the bits of an event_id's first half that hold the microsecond.
+// eventBits masks the 60 bits of an event_id's first half that hold the microsecond.
 const eventBits = 1<<60 - 1
 
-// hiding is what an event_id's microsecond is hidden by.
+// hiding returns the mask of an event_id's microsecond.
 func hiding(org ledger.ID, tail []byte) uint64 {
 	sum := sha256.Sum256(append(append(make([]byte, 0, len(org)+8), org[:]...), tail...))
 	return binary.BigEndian.Uint64(sum[:8]) & eventBits
 }
 
-// OfEvent is the delivery that an event_id names; false: it names none of the
-// organization.
+// OfEvent returns the delivery that an event_id names; false if it names none of the organization.
 func OfEvent(org, event ledger.ID) (ID, bool) {
 	half := binary.BigEndian.Uint64(event[:8])
 	booked := (half>>16<<12 | half&0xfff) ^ hiding(org, event[8:])
@@ -109,13 +114,13 @@ func keyRetry(k key, next ledger.Micros, id ID) []byte {
 	return id.append(binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(next)))
 }
 
-// keyDue is where the rows begin of a destination's deliveries that are due at an
-// instant or later.
+// keyDue returns where the rows begin of a destination's deliveries that are due at the given time
+// or later.
 func keyDue(k key, at ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(at))
 }
 
-// parseRetry takes the key of a waiting delivery apart.
+// parseRetry parses the key of a waiting delivery.
 func parseRetry(org ledger.ID, row []byte) (k key, next ledger.Micros, id ID, ok bool) {
 	if len(row) != waitingHead+8+idSize {
 		return k, 0, id, false
@@ -130,7 +135,7 @@ func keyMarks(page ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64([]byte{rowMarks}, uint64(page))
 }
 
-// mark is a first attempt that was acknowledged.
+// mark is an acknowledged first attempt.
 type mark struct {
 	ID
 	page   ledger.Micros
@@ -139,7 +144,7 @@ type mark struct {
 	took   int64 // milliseconds
 }
 
-// appendMark writes a mark into the row of its page.
+// appendMark appends a mark to the row of its page.
 func appendMark(dst []byte, m *mark) []byte {
 	if len(dst) == 0 {
 		dst = append(dst, 1)
@@ -151,7 +156,7 @@ func appendMark(dst []byte, m *mark) []byte {
 	return binary.AppendUvarint(dst, uint64(m.took))
 }
 
-// eachMark reads a row of marks.
+// eachMark parses a row of marks.
 func eachMark(page ledger.Micros, row []byte, fn func(m mark)) error {
 	if len(row) == 0 || row[0] != 1 {
 		return fmt.Errorf("marks of deliveries: unknown form")
@@ -192,7 +197,7 @@ func eachMark(page ledger.Micros, row []byte, fn func(m mark)) error {
 	return nil
 }
 
-// keptVersion begins the row of a kept delivery; the msgpack map follows.
+// keptVersion is the first byte of the row of a kept delivery; a msgpack map follows.
 const keptVersion = 1
 
 type keptRow struct {

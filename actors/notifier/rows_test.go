@@ -79,7 +79,7 @@ func TestMarksAreReadAsTheyWereWritten(t *testing.T) {
 		page := ledger.Micros(rapid.Int64Range(1, 1<<50).Draw(t, "page"))
 		var want []mark
 		var row []byte
-		ends := map[int]int{1: 0} // length → marks
+		ends := map[int]int{1: 0} // length → number of marks
 		for range rapid.IntRange(1, 20).Draw(t, "marks") {
 			m := mark{
 				ID:   ID{page + ledger.Micros(rapid.Int64Range(0, 1<<40).Draw(t, "after")), rapid.SampledFrom(channels).Draw(t, "channel")},
@@ -156,7 +156,7 @@ func TestTheKeyOfADeliveryThatWaitsIsTakenApart(t *testing.T) {
 	}
 }
 
-// FuzzRows reads what is no row without a panic.
+// FuzzRows checks that parsing arbitrary rows does not panic.
 func FuzzRows(f *testing.F) {
 	m := mark{ID: ID{5, 1}, page: 4, at: 6, status: 200, took: 3}
 	f.Add(appendMark(nil, &m))

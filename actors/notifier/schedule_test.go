@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// gapsWanted are the specification's ("Delivery", 3).
+// gapsWanted are the specification's gaps ("Delivery", 3).
 var gapsWanted = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
 const microsecond = time.Microsecond
@@ -32,8 +32,8 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 	h.wantRows(map[byte]int{rowMarks: 1, rowNotices: 1})
 }
 
-// The clock stands before each instant and then reaches it: the attempt is made
-// then, not a microsecond earlier.
+// The clock stands just before each due time and then reaches it: the attempt is made then, not a
+// microsecond earlier.
 func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -183,7 +183,7 @@ func TestAnAddressThatIsRemovedIsAFailedAttempt(t *testing.T) {
 	h.wants(id, Delivered, 3)
 }
 
-// The stream's body stands for itself: no envelope, no id, no signature.
+// A stream's body has no envelope, no id and no signature.
 func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -211,8 +211,7 @@ func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
 	}
 }
 
-// Each organization has its own: none reads another's, and their ids are never
-// the same.
+// Organizations are separate: none reads another's deliveries, and their ids are never equal.
 func TestDeliveriesAreTheirOrganizations(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
@@ -223,7 +222,7 @@ func TestDeliveriesAreTheirOrganizations(t *testing.T) {
 	if r.count() != 2 || len(r.events()) != 2 {
 		t.Errorf("%d requests of %d events", r.count(), len(r.events()))
 	}
-	if mine == theirs { // on a clock that stands they may be
+	if mine == theirs { // on a clock that stands still they may be equal
 		if EventID(here, mine) == EventID(there, theirs) {
 			t.Error("two organizations' events have one id")
 		}

@@ -13,56 +13,57 @@ import (
 
 // Bounds of the notifier.
 const (
-	maxInMemory   = 65_536          // notices that wait in memory, of all destinations together; more wait in the store
-	maxAtHand     = 8_192           // of these, beyond which the records of those behind others are not kept in memory
-	maxQueue      = 8_192           // of one destination that answers
-	maxUntried    = 1_024           // of one that nothing is known of
-	maxDoubtful   = 64              // of one that has failed
-	firstWindow   = 4               // workers for a destination, once it has answered or failed: of one that nothing is known of, one
-	lastWindow    = 16              // at the most, while it answers and more waits than they can take
-	maxBatch      = 32              // notices that one worker takes to a destination that answers
-	slowAnswer    = time.Second     // a worker whose receiver takes longer gives the rest of its batch back, and it has no more workers than one that fails
-	briskPool     = 512             // workers for destinations that answer quickly, or of which nothing is known: at most, and half of Options.Connections
-	doubtfulPool  = 512             // and for those that have failed, or are slow: likewise
-	operatorPool  = 8               // and for operators: a mail server that hangs is not a merchant's concern
-	keepIdle      = time.Minute     // how long it is remembered that a destination answers
-	closePatience = 5 * time.Second // for deliveries under way when the process ends
+	maxInMemory   = 65_536          // notices of all destinations together that wait in memory; others wait in the store
+	maxAtHand     = 8_192           // number of waiting notices beyond which a destination's 65th and later ones are kept without their records
+	maxQueue      = 8_192           // waiting notices of one quick destination
+	maxUntried    = 1_024           // waiting notices of a destination that is neither quick nor failing
+	maxDoubtful   = 64              // waiting notices of a destination that has failed
+	firstWindow   = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
+	lastWindow    = 16              // at the most, while it answers and more waits than its workers can take
+	maxBatch      = 32              // notices that one worker takes to a quick destination
+	slowAnswer    = time.Second     // a receiver that takes longer is slow: its worker gives back the rest of the batch, and it has no more workers than a failing one
+	briskPool     = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
+	doubtfulPool  = 512             // the same for failing and slow destinations
+	operatorPool  = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
+	keepIdle      = time.Minute     // how long an idle destination's state is kept
+	closePatience = 5 * time.Second // wait for deliveries in progress when the process ends
 )
 
-// limits are bounds that tests set otherwise.
+// limits are bounds that tests change.
 type limits struct {
 	inMemory, atHand int64
 	slow             time.Duration
 	changeBytes      int
-	indexed          int // keys of what waits or is parked that a list reads
-	untriedPages     int // pages of notices that a list reads for what was not tried yet
+	indexed          int // keys of waiting or parked deliveries that a list reads
+	untriedPages     int // pages of notices that a list reads to find untried deliveries
 }
 
-// Options start a Service.
+// Options configure a Service.
 type Options struct {
 	Runtime   *actors.Runtime
 	Addresses actors.Addresses
-	Tellers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices tell of
+	Tellers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
 
-	// Operators carries what operators are told: an attempt, and whom it has
-	// reached so far, which the next one is given. Nil: nobody is there to be told.
+	// Operators makes one attempt to reach operators. told says which of them earlier attempts have
+	// reached; toldNow adds those that this one has reached, and is passed to the next attempt.
+	// Nil: operators are not notified.
 	Operators func(org, to ledger.ID, body, told []byte) (a Attempt, toldNow []byte, wait time.Duration)
 
-	// Connections bounds the webhooks under way at once, and the connections that are
-	// kept for more; 0: MaxConnections.
+	// Connections bounds the webhooks in progress and the connections that are kept open for reuse;
+	// 0: MaxConnections.
 	Connections int
 
-	AllowPrivate bool          // webhooks may go to any address
-	Retention    time.Duration // by the clock: how long deliveries are kept; 0: 30 days
+	AllowPrivate bool          // webhooks may go to any address, private ones included
+	Retention    time.Duration // how long deliveries are kept, by the clock; 0: 30 days
 
-	// Observe, if set, hears of every attempt, once it is over.
+	// Observe, if set, is called after every attempt.
 	Observe func(channel posting.Channel, failed bool, took time.Duration)
 }
 
-// MaxConnections is the bound of connections where Options name none.
+// MaxConnections is the default of Options.Connections.
 const MaxConnections = briskPool + doubtfulPool
 
-// DefaultRetention is how long deliveries are kept where Options say nothing.
+// DefaultRetention is the default of Options.Retention.
 const DefaultRetention = 30 * 24 * time.Hour
 
 // Service delivers notices.
@@ -84,17 +85,17 @@ type Service struct {
 	limits       limits
 	waiting      atomic.Int64 // notices in memory, until they are tried or in the store
 	stopping     atomic.Bool
-	under        sync.RWMutex // held by every delivery under way
+	under        sync.RWMutex // read-locked by every delivery in progress
 	faults       faults
-	rescanned    atomic.Bool // after a fault: something may be told twice
+	rescanned    atomic.Bool // a rescan has run, so duplicates are possible
 	letters      sync.Pool
 
-	resumed []resumption // what was there at the start
-	sweeps  atomic.Int64 // when old deliveries are next looked for, in µs
+	resumed []resumption // what New has found in the store
+	sweeps  atomic.Int64 // when the next retention run starts, in µs
 }
 
-// New registers the service with the runtime and with the journal, and reads when
-// the deliveries that wait are due. Start the runtime afterwards, then call Resume.
+// New registers the service with the runtime and with the journal, and reads when waiting
+// deliveries are due. Start the runtime afterwards, then call Resume.
 func New(o Options) (*Service, error) {
 	rt := o.Runtime
 	if o.Retention <= 0 {
@@ -131,14 +132,14 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// Close begins no more deliveries, waits a little for those under way, and interrupts
-// the rest, which counts as no attempt. What has not been delivered is in the store. Call it before the runtime
-// is stopped.
+// Close starts no more deliveries, waits up to closePatience for those in progress, and interrupts
+// the rest; an interrupted delivery does not count as an attempt. What has not been delivered is in
+// the store. Call Close before the runtime is stopped.
 func (s *Service) Close() {
 	s.stopping.Store(true)
 	ended := make(chan struct{})
 	go func() {
-		s.under.Lock() // when nobody delivers any more
+		s.under.Lock() // returns when no delivery is in progress
 		defer s.under.Unlock()
 		close(ended)
 	}()
@@ -151,7 +152,7 @@ func (s *Service) Close() {
 	s.courier.Close()
 }
 
-// offer hands what a durable group tells to its destinations.
+// offer passes the notices of a durable group to their destinations.
 func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 	if s.stopping.Load() {
 		return
@@ -170,7 +171,7 @@ func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 
 func keyOf(org ledger.ID, n *posting.Notice) key { return key{org, classOf(n.Channel), n.To} }
 
-// wake tells destinations that a delivery of theirs is due.
+// wake tells destinations whose deliveries are due.
 func (s *Service) wake(now time.Time) error {
 	for _, w := range s.timers.take(ledger.MicrosOf(now)) {
 		s.destinations.Tell(w.key, wakened{w.at})

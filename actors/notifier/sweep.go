@@ -10,20 +10,21 @@ import (
 
 const (
 	sweepEvery = 24 * time.Hour // by the clock
-	sweepAgain = time.Hour      // after one that has failed for some organization
+	sweepAgain = time.Hour      // after a run that has failed for some organization
 	firstSweep = time.Minute    // after a start
 	maxSwept   = 512            // rows that one Change removes
-	maxPassed  = 16 * maxSwept  // rows that it looks at and leaves
+	maxPassed  = 16 * maxSwept  // rows that it looks at and does not remove
 )
 
-// nextSweep is when old deliveries are next looked for.
+// nextSweep returns when the next retention run starts.
 func (s *Service) nextSweep() (time.Time, bool) {
 	return time.UnixMicro(s.sweeps.Load()), true
 }
 
-// sweep removes what is older than the retention, of every organization. What is
-// not settled stays, however old it is. An organization of which that fails keeps
-// nobody else's, and does not fail whoever moves the clock: there is another time.
+// sweep removes deliveries of every organization that are older than the retention. Deliveries that
+// are not settled stay, however old they are. A failure in one organization does not affect the
+// others. sweep logs it and runs again after sweepAgain; it does not return it, because that would
+// fail the move of the clock.
 func (s *Service) sweep(now time.Time) error {
 	before := ledger.MicrosOf(now) - s.retention
 	view := s.rt.Journal.View()
@@ -47,7 +48,7 @@ func (s *Service) sweep(now time.Time) error {
 	return nil
 }
 
-// sweepOf sweeps one organization, in as many Changes as are needed.
+// sweepOf removes one organization's old deliveries, in as many Changes as needed.
 func (s *Service) sweepOf(org ledger.ID, before ledger.Micros) error {
 	if err := s.settle(org); err != nil {
 		return err
@@ -68,32 +69,31 @@ func (s *Service) sweepOf(org ledger.ID, before ledger.Micros) error {
 	return nil
 }
 
-// swept is how far a sweep has come: the rows of each kind that it goes on from. What
-// is before them is gone or stays, and is not stepped over again. The zero value is
-// its beginning.
+// swept is the progress of a retention run: the row of each kind to continue from. Rows before it
+// were removed or stay, and are not read again. The zero value is the beginning.
 type swept struct {
 	pages, marks, kept, posted part
 }
 
-// part is how far a sweep has come with one kind of rows.
+// part is the progress of a retention run with one kind of rows.
 type part struct {
-	from []byte // nil: it has not begun
-	over bool   // nothing more of this kind is old
+	from []byte // nil: not begun
+	over bool   // no older rows of this kind are left
 }
 
 func (s *swept) more() bool { return !s.pages.over || !s.marks.over || !s.kept.over || !s.posted.over }
 
-// removal is what one Change removes.
+// removal is the state of one Change that removes rows.
 type removal struct {
 	office *office
 	draft  *draft
 	view   *posting.View
 	before ledger.Micros
-	rows   int // removed
-	passed int // looked at
+	rows   int // number removed
+	passed int // number looked at
 }
 
-// stops tells whether the Change takes no more, and where to go on then.
+// stops records the row to continue from, and tells whether the Change is full.
 func (r *removal) stops(at *part, row []byte) bool {
 	at.from = append([]byte(nil), row...)
 	return r.rows >= maxSwept || r.passed >= maxPassed
@@ -134,9 +134,8 @@ func (o *office) removeOld(d *draft, before ledger.Micros, at swept) (*swept, er
 	return &at, nil
 }
 
-// pages removes pages all of whose notices are older: those that are followed by a
-// page that begins before the instant. It returns the first page that stays; 0: none
-// is known.
+// pages removes pages all of whose notices are older than before: those that are followed by a page
+// that also begins before it. It returns the first page that stays; 0 if none was seen.
 func (r *removal) pages(at *part, before ledger.Micros) (stays ledger.Micros, err error) {
 	var last []byte
 	at.over = true
@@ -159,7 +158,7 @@ func (r *removal) pages(at *part, before ledger.Micros) (stays ledger.Micros, er
 	return stays, err
 }
 
-// marks removes the marks of earlier pages.
+// marks removes the marks of pages before the first one that stays.
 func (r *removal) marks(at *part, stays ledger.Micros) error {
 	at.over = true
 	return r.view.KVKeys(r.office.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
@@ -175,8 +174,8 @@ func (r *removal) marks(at *part, stays ledger.Micros) error {
 	})
 }
 
-// kept removes deliveries that are over. Of a page that the cursor has not passed none
-// may go: its notice would look as if it had never been tried.
+// kept removes deliveries that are over. It keeps those of pages that the cursor has not passed,
+// because without the row their notice would look untried.
 func (r *removal) kept(at *part, cursor ledger.Micros) error {
 	o := r.office
 	at.over = true
@@ -195,7 +194,7 @@ func (r *removal) kept(at *part, cursor ledger.Micros) error {
 			known, _ = decodeKept(id, value)
 		}
 		if !ok || known == nil || known.State == Pending || known.page != 0 && id.Booked >= cursor {
-			return true, nil // also what is wrong, of which the checker says more
+			return true, nil // also for wrong rows, which the checker reports
 		}
 		if known.State == Parked {
 			r.draft.put(o.org, keyParked(known.key(o.org), id), nil)
@@ -205,7 +204,7 @@ func (r *removal) kept(at *part, cursor ledger.Micros) error {
 	})
 }
 
-// posted removes the keys of bulletins.
+// posted removes the keys of old bulletins.
 func (r *removal) posted(at *part) error {
 	at.over = true
 	return r.view.KVsAscending(r.office.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {

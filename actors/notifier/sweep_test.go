@@ -12,8 +12,8 @@ import (
 
 const month = 30 * 24 * time.Hour
 
-// Of a month ago everything that is over goes: pages, marks, what was kept or parked,
-// bulletins and their keys. However little there was, nothing of it is told again.
+// After a month all finished deliveries are removed: pages, marks, kept and parked ones, bulletins
+// and their keys. None of them is sent again.
 func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
 	h := newHouse(t, func(h *house) {
 		h.telegrams = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
@@ -46,7 +46,7 @@ func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
 		wantCode(t, err, ledger.NotFound)
 	}
 	h.wants(fresh, Delivered, 2)
-	h.wantRows(map[byte]int{rowNotices: 2, rowKept: 1}) // the last page of before may hold what is not old
+	h.wantRows(map[byte]int{rowNotices: 2, rowKept: 1}) // the last page before may have notices that are not old
 	before := good.count() + later.count() + dead.count()
 	h.restart()
 	h.pass(month)
@@ -55,8 +55,8 @@ func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
 	}
 }
 
-// Where no later page comes the last one stays, and with it what was kept of it: or
-// else its notice would look as if it had never been tried.
+// If no later page follows, the last page stays, with its kept deliveries: otherwise its notice
+// would look untried.
 func TestNothingOldIsToldAgainWhereNothingElseHappens(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(500))
@@ -78,7 +78,7 @@ func TestWhatIsPendingStaysHoweverOldItIs(t *testing.T) {
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth < MaxAttempts] })
 	to := h.at(r)
 	id := h.one(to)
-	h.pass(5 * time.Hour) // its sixth attempt comes after more than seven
+	h.pass(5 * time.Hour) // its sixth attempt comes after more than seven hours
 	h.one(to)
 	h.pass(2 * time.Hour)
 	h.wants(id, Pending, 5)
@@ -95,7 +95,7 @@ func TestWhatIsPendingStaysHoweverOldItIs(t *testing.T) {
 	}
 }
 
-// More than one Change removes: a sweep goes on until nothing old is left.
+// A retention run continues with further Changes until nothing old is left.
 func TestASweepRemovesMoreThanOneChangeHolds(t *testing.T) {
 	h := newHouse(t)
 	dead, good := h.at(receive(t, always(500))), receive(t, always(200))
@@ -112,11 +112,10 @@ func TestASweepRemovesMoreThanOneChangeHolds(t *testing.T) {
 	last := h.one(to)
 	h.pass(2 * 24 * time.Hour)
 	h.wants(last, Delivered, 1)
-	h.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last one of before, of which a part may not be old
+	h.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last page before; part of it may not be old
 }
 
-// An organization that nothing is told of for long is none the less swept, and one
-// that is swept in vain writes nothing.
+// An organization without new notices is swept too, and a sweep that finds nothing writes nothing.
 func TestASweepThatFindsNothingWritesNothing(t *testing.T) {
 	h := newHouse(t)
 	h.one(h.at(receive(t, always(200))))
@@ -128,7 +127,7 @@ func TestASweepThatFindsNothingWritesNothing(t *testing.T) {
 	}
 }
 
-// A bulletin's key is as old as its bulletin.
+// A bulletin's key is kept as long as its bulletin.
 func TestAKeyIsKeptAsLongAsItsBulletin(t *testing.T) {
 	h := newHouse(t)
 	for day := range 32 {
@@ -146,14 +145,14 @@ func TestAKeyIsKeptAsLongAsItsBulletin(t *testing.T) {
 	}
 }
 
-// A row of one organization cannot be read: the others are swept, and whoever moves the
-// clock is not told so. When it can be read again, it is swept, too.
+// One organization has an unreadable row: the others are swept, and the move of the clock does not
+// fail. When the row can be read again, that organization is swept too.
 func TestAnOrganizationThatCannotBeSweptKeepsNothingOfOthers(t *testing.T) {
 	h := newHouse(t, func(h *house) { h.keep = time.Hour })
 	r := receive(t, always(200))
 	to := h.at(r)
 	tells := func() {
-		for range 2 { // pages of which the first can go when it is old
+		for range 2 { // two pages: the first can be removed when it is old
 			h.tells(here, posting.Webhook, to)
 			h.tells(there, posting.Webhook, to)
 			h.rest()
@@ -174,13 +173,13 @@ func TestAnOrganizationThatCannotBeSweptKeepsNothingOfOthers(t *testing.T) {
 	}
 }
 
-// A delivery that cannot be read stays; what is behind it goes.
+// A delivery that cannot be read stays; deliveries behind it are removed.
 func TestARowThatCannotBeReadIsSweptAround(t *testing.T) {
 	h := newHouse(t, func(h *house) { h.keep = 10 * time.Hour })
 	id := h.one(h.at(receive(t, always(500))))
 	h.plant(here, keyKept(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
 	h.pass(2 * 24 * time.Hour)
-	h.one(uuid.New()) // a later page, so that the first one goes
+	h.one(uuid.New()) // a later page, so that the first one can be removed
 	h.pass(2 * 24 * time.Hour)
 	_, err := h.Read(here, id)
 	wantCode(t, err, ledger.NotFound)
@@ -189,8 +188,8 @@ func TestARowThatCannotBeReadIsSweptAround(t *testing.T) {
 	}
 }
 
-// The cursor is moved by several: one that has seen less and asks last, and one that
-// is in the same Change, take nothing back.
+// Neither a move of the cursor that arrives late with an older page, nor one in the same Change,
+// moves it back.
 func TestTheCursorNeverGoesBack(t *testing.T) {
 	h := newHouse(t)
 	ask := func(to ...ledger.Micros) {
@@ -217,8 +216,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 	}
 }
 
-// Of many rows that stay, a Change looks at so many only, and the next one goes on
-// behind them.
+// A Change looks at a bounded number of rows that stay, and the next one continues behind them.
 func TestASweepPassesManyThatStayInStepsAndOnce(t *testing.T) {
 	h := newHouse(t)
 	const stay = maxPassed + 100

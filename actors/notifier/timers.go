@@ -8,13 +8,13 @@ import (
 	"mizan/ledger"
 )
 
-// timers know of each destination when its earliest delivery that waits is due.
-// The deliveries themselves are in the store: a million of them take no memory.
+// timers knows for each destination when its earliest waiting delivery is due. The deliveries
+// themselves are in the store, so a million of them take no memory.
 type timers struct {
 	mu    sync.Mutex
 	queue wakes                                   // guarded by mu
 	of    map[key]*wake                           // guarded by mu
-	done  ledger.Micros                           // guarded by mu: everything up to it was handed out
+	done  ledger.Micros                           // guarded by mu: all timers up to this instant were taken
 	early func(destination key, at ledger.Micros) // wakes a destination at once
 }
 
@@ -29,7 +29,7 @@ func newTimers(early func(key, ledger.Micros)) *timers {
 	return &timers{of: make(map[key]*wake), early: early}
 }
 
-// set has a destination woken at an instant, unless it is woken earlier.
+// set schedules a wake-up of a destination, unless an earlier one is scheduled.
 func (t *timers) set(k key, at ledger.Micros) {
 	if !t.put(k, at) {
 		t.early(k, at)
@@ -55,7 +55,7 @@ func (t *timers) put(k key, at ledger.Micros) bool {
 	return true
 }
 
-// next is the earliest instant that a destination waits for.
+// next returns the earliest instant that is scheduled.
 func (t *timers) next() (time.Time, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *timers) next() (time.Time, bool) {
 	return t.queue[0].at.Time(), true
 }
 
-// take hands out the destinations whose instant has come, the earliest first.
+// take removes and returns the wake-ups that are due, the earliest first.
 func (t *timers) take(now ledger.Micros) (due []*wake) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// One that was given up is asked for again: only those whom it has not reached are
-// told. One that was delivered is for all once more.
+// A replay of a parked delivery goes only to the operators that it has not reached; a replay of a
+// delivered one goes to all.
 func TestAReplayTellsOperatorsWhomItHasNotReachedOrAll(t *testing.T) {
 	var given []string
 	reaches := false

@@ -37,7 +37,7 @@ func choice(id ledger.ID, bank string) live.Choice {
 	return live.Choice{Command: of(id), Bank: bank}
 }
 
-// method makes a create one without a card.
+// method makes a create use a method without a card.
 func method(name string) func(*live.Create) {
 	return func(c *live.Create) { c.Request.Method, c.Card = name, nil }
 }
@@ -64,7 +64,7 @@ func TestAPayerWhoApprovesIsCharged(t *testing.T) {
 	h.has("100140 / 0")
 }
 
-// The rail sends the payer back to an address that outlives the payer's time.
+// The rail sends the payer back to an address that is valid longer than the payer's time.
 func TestTheRailKnowsWhereToSendThePayerBack(t *testing.T) {
 	h := openAs(t, func(h *house) {
 		h.returnURL = func(org, id ledger.ID, until time.Time) string {
@@ -133,7 +133,7 @@ func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
 	}
 }
 
-// What lacks the password never reaches the rail, and the payer can still act.
+// Material without the password never reaches the rail, and the payer can still act.
 func TestMaterialWithoutWhatTheRailAskedForIsNotSent(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, password, 70, "").Record.ID
@@ -305,8 +305,8 @@ func TestARailMayAskForOneActionAfterAnother(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-// Only the sealed row holds the number, only while the payer acts, and never
-// the CVV (which sound looks for in each test).
+// Only the sealed row contains the number, only while the payer acts, and never the CVV (sound
+// looks for it in each test).
 func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
 	var number string
 	r := new(rail)
@@ -358,8 +358,7 @@ func (forgetful) OpenCard([]byte, []byte) (*secret.Card, error) {
 	return nil, errors.New("the key is lost")
 }
 
-// A payer's card that the keyring can't open any more ends the charge; it does
-// not stop there.
+// A charge whose sealed card can no longer be opened ends; it does not wait for ever.
 func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
@@ -371,7 +370,7 @@ func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
 	h.is(id, payment.Failed, "The card's data did not reach the provider.")
 }
 
-// A rail that says again and again that it is ready is not told again at once.
+// A rail that always answers "ready" is told to complete only at its due instants.
 func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
 	ready := actors.Outcome{Verdict: payment.VerdictReady}
 	r := scripted(actors.Complete, ready, ready, ready, done).says(actors.Pay, ready)
@@ -386,7 +385,7 @@ func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
 	h.submitted(id, actors.Complete, 4)
 }
 
-// The last bit of what a rail says fits into the record, with the longest request.
+// The longest answer of a rail fits into the record beside the longest request.
 func TestWhatARailSaysIsBounded(t *testing.T) {
 	long := strings.Repeat("€", 1<<20)
 	object := []byte(`{"k":"` + long + `"}`)
@@ -428,7 +427,7 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 	}
 }
 
-// A rail that quotes a card's number does not get it stored or shown.
+// If a rail quotes a card's number, the number is neither stored nor shown.
 func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 	const number = "4242424242424242"
 	quotes := `{"pan":"` + number + `"}`
@@ -455,8 +454,7 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 	}
 }
 
-// Who asks often how a charge stands does not move away the instant at which it
-// is inquired anyway.
+// Frequent questions about a charge do not postpone the due inquiry.
 func TestAPayerWhoKeepsComingBackDelaysNothing(t *testing.T) {
 	pending := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
 	answers := []actors.Outcome{pending, lostAnswer, pending, lostAnswer, pending, done}

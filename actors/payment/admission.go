@@ -16,9 +16,9 @@ import (
 	"mizan/posting"
 )
 
-// admit carries out what the admission asks for, until it waits for an answer or its Change is
-// with the writer. The cause is the message that is admitted: a *create, the *operation that goes
-// on with a hosted transaction, or a *failover.
+// admit carries out the admission's tasks until it waits for an answer or its Change is with the
+// writer. The cause is the message that is being admitted: a *create, the *operation that continues
+// a hosted transaction, or a *failover.
 func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 	a := &t.admission
 	t.cause = cause
@@ -62,7 +62,7 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 	}
 }
 
-// rules are what the attempt is held against, as they are now.
+// rules returns the current limits and block list that the attempt is checked against.
 func (t *transaction) rules(cause any) admission.Rules {
 	s, a := t.service, &t.admission
 	rules := admission.Rules{Limits: s.directory.Limits(a.Org, a.Partner.Number), Volumes: &s.volumes}
@@ -84,7 +84,7 @@ func (t *transaction) rules(cause any) admission.Rules {
 	return rules
 }
 
-// velocityResult is the account's answer to an attempt.
+// velocityResult is the account package's answer to an attempt.
 type velocityResult struct {
 	exceeded *directory.Limit
 	err      error
@@ -93,7 +93,8 @@ type velocityResult struct {
 // Expected implements actors.Expected.
 func (velocityResult) Expected() {}
 
-// count has the velocity limits count the attempt: here and now where none is near its bound.
+// count counts the attempt against the velocity limits: at once if none is near its bound, else
+// through the account package's actor.
 func (t *transaction) count(c *actors.Context) admission.Task {
 	a := &t.admission
 	if t.service.admission.CountNow(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt) {
@@ -102,7 +103,7 @@ func (t *transaction) count(c *actors.Context) admission.Task {
 	return t.countLater(c)
 }
 
-// countLater has the account's actor count the attempt.
+// countLater makes the account package's actor count the attempt.
 func (t *transaction) countLater(c *actors.Context) admission.Task {
 	service, key, a := t.service, t.key, &t.admission
 	var repeats func() (bool, error)
@@ -120,12 +121,12 @@ func (t *transaction) countLater(c *actors.Context) admission.Task {
 }
 
 func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
-	if t.admission.Waits() { // else it was answered by a panic meanwhile
+	if t.admission.Waits() { // else a panic has answered it meanwhile
 		t.admit(c, t.cause, t.admission.Velocity(m.exceeded, m.err))
 	}
 }
 
-// claimed is who has a create's txid already.
+// claimed returns the transaction that already has a create's txid.
 func (s *Service) claimed(org ledger.ID, m *create) (id ledger.ID, taken bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -146,7 +147,7 @@ func (t *transaction) answerStored() {
 	m.answer(reply{existing: id, err: err})
 }
 
-// uncountable answers for an attempt that could not be counted: nothing of it is stored.
+// uncountable answers an attempt that could not be counted. Nothing is stored for it.
 func (t *transaction) uncountable(c *actors.Context, cause any) {
 	t.giveUp(cause, t.admission.Fault)
 	t.cause = nil
@@ -155,8 +156,8 @@ func (t *transaction) uncountable(c *actors.Context, cause any) {
 	}
 }
 
-// withdraw leaves a hosted transaction as if nobody had wanted to go on with it: what came
-// meanwhile is taken up.
+// withdraw ends the admission of a hosted transaction without a trace, and handles due work that
+// came meanwhile.
 func (t *transaction) withdraw(c *actors.Context) {
 	t.submission.wipe()
 	t.uncount()
@@ -172,7 +173,7 @@ func (t *transaction) uncount() {
 	}
 }
 
-// beginCharge decides on the charge of what nothing objects to.
+// beginCharge decides on the charge of a payment that passed the screening.
 func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	a := &t.admission
 	if m, ok := cause.(*operation); ok {
@@ -182,7 +183,7 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	}
 	m := t.create
 	d := t.context(c).Create(m.id, m.Partner.Number, m.Request, &a.Terms)
-	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 { // the writer judges limits before funds
+	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 { // the writer checks limits before funds
 		t.decision = d
 		return a.GuardFunds()
 	}
@@ -208,12 +209,12 @@ func (t *transaction) askAccount(c *actors.Context) admission.Task {
 }
 
 func (t *transaction) onFunds(c *actors.Context, covered bool) {
-	if t.create != nil { // else it was answered by a panic meanwhile
+	if t.create != nil { // else a panic has answered it meanwhile
 		t.admit(c, t.create, t.admission.Funds(covered))
 	}
 }
 
-// reject decides on the rejection of what something objects to.
+// reject decides on the rejection of a payment that did not pass.
 func (t *transaction) reject(c *actors.Context, cause any) {
 	s, a := t.service, &t.admission
 	attempts := a.LookedAt(s.directory.Terminals(a.Org, a.Partner.Number), rails{s}, c.Now())
@@ -232,8 +233,8 @@ func (t *transaction) reject(c *actors.Context, cause any) {
 	t.commit(c, d, m)
 }
 
-// objection is what the writer's refusal says against the payment that was decided on; zero: it
-// refused for another reason.
+// objection returns the failure that the writer's refusal means for the payment; zero if the
+// refusal has another reason.
 func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) payment.Failure {
 	switch refusal.Code {
 	case ledger.LimitExceeded:
@@ -246,23 +247,23 @@ func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) paym
 	return payment.Failure{}
 }
 
-// lose tells the admission, if one is under way, that the writer refused for a reason that is no
-// objection to the payment.
+// lose tells an admission in progress that the writer refused for a reason that is no objection to
+// the payment.
 func (t *transaction) lose(c *actors.Context, cause any) {
 	if t.admission.State() != "" {
 		t.admit(c, cause, t.admission.Lose())
 	}
 }
 
-// failover is an answer that sends the transaction on to another terminal.
+// failover is a provider's answer after which another terminal is tried.
 type failover struct {
 	providerAnswer
 	answer payment.Answer
 	asked  bool // the velocity limits or the writer were asked about a terminal
 }
 
-// failOver looks for another terminal; false: the answer is one that none is looked for after.
-// Without the card that the first terminal had, no other can be asked.
+// failOver looks for another terminal; it returns false if none may be tried after this answer, or
+// if the card is gone, without which no other terminal can be tried.
 func (t *transaction) failOver(c *actors.Context, m providerAnswer, answer payment.Answer) bool {
 	r := t.record
 	if !payment.Reroutable(r, answer) {
@@ -289,7 +290,7 @@ func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	terms := a.Terms
 	terms.Skipped = append(slices.Clone(a.Stopped), terms.Skipped...)
 	at := t.context(c)
-	at.Now = a.At.Time() // when it is counted there: what is stored says the same
+	at.Now = a.At.Time() // the time at which it is counted there, so that the stored attempt has the same time
 	d, ok := at.Reroute(t.record, m.answer, &terms)
 	if !ok {
 		return a.RuleOut()
@@ -299,8 +300,8 @@ func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	return ""
 }
 
-// failoverRefused goes on after the writer has refused the terminal that was being tried: what is
-// full there may have room at the next one.
+// failoverRefused continues after the writer has refused the terminal that was being tried: a limit
+// that is full there may have room at the next terminal.
 func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	errors.As(r.Err, &refusal)
@@ -313,9 +314,9 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 	t.admit(c, m, t.admission.Object(objection))
 }
 
-// letStand takes the answer of the terminal that refused for the charge's. What was found against
-// the others is noted if one of them came so far that somebody was asked about it: what is noted
-// counts towards the velocity limits there (admission.Attempts).
+// letStand takes the answer of the terminal that refused as the charge's result. If the velocity
+// limits or the writer were asked about another terminal, it also stores the objections against the
+// others, because stored attempts count towards the velocity limits there (admission.Attempts).
 func (t *transaction) letStand(c *actors.Context, m *failover) {
 	var stopped []payment.Attempt
 	if m.asked {

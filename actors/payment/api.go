@@ -10,26 +10,26 @@ import (
 	"mizan/posting"
 )
 
-// Create asks for a new transaction of a partner. The card is wiped once no
-// provider needs it.
+// Create is a request for a new transaction of a partner. The card is wiped when no provider needs
+// it any more.
 type Create struct {
 	Org     ledger.ID
 	Partner *directory.Partner
 	Request payment.Request
-	Hosted  bool // the payer brings the credentials to the hosted page
+	Hosted  bool // the payer enters the credentials on the hosted page
 	Card    *secret.Card
 	Key     actors.Key
 }
 
-// Command is about a transaction that is there.
+// Command is a request about an existing transaction.
 type Command struct {
 	Org     ledger.ID
-	Partner int64 // whose it has to be; 0: the payer's page asks, which has checked its token
+	Partner int64 // the partner that must own it; 0: the request comes from the payer's page, which has checked its token
 	ID      ledger.ID
 	Key     actors.Key
 }
 
-// Continue brings a payer's credentials to a hosted transaction.
+// Continue is a request with a payer's credentials for a hosted transaction.
 type Continue struct {
 	Command
 	Credentials payment.Credentials
@@ -44,22 +44,22 @@ type Amount struct {
 	Amount *money.Amount
 }
 
-// Material is what the payer's side submits for a charge that waits for it: a
-// JSON object that is never stored.
+// Material is what the payer's side submits for a charge that waits for it: a JSON object that is
+// never stored.
 type Material struct {
 	Command
 	Object []byte
 }
 
-// Choice names the receiving institution of a payout that waits for it.
+// Choice is a request that names the receiving institution of a payout that waits for it.
 type Choice struct {
 	Command
 	Bank string
 }
 
-// Result is a transaction as it stands.
+// Result is a transaction in the answer to a request.
 type Result struct {
 	Record *payment.Record // read only
 	Stamp  posting.Stamp
-	Replay bool // the txid or the idempotency key was there already
+	Replay bool // the txid or the idempotency key was used before
 }

@@ -13,19 +13,19 @@ import (
 	"mizan/posting"
 )
 
-// stampNumbers is how many numbers of a stamp a reply keeps.
+// stampNumbers is how many numbers of a stamp a reply has.
 const stampNumbers = 8
 
-// ReplyID is the id of the record that holds the answer to the request with the key; it is derived
-// from the key.
+// ReplyID returns the id of the record with the cached reply to a request, derived from the
+// request's key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "reply|"+key)
 }
 
-// keep stores the answer to a request with a key before it is given, so that a repetition gets the
-// same answer, whatever happens to the transaction meanwhile. The claim of the key is in the request's
-// own Change; the answer follows, because it is only known after the provider's first one. keep
-// returns the stored reply: another caller's, if that came first.
+// keep stores the reply to a request with a key before it is sent, so that a repeated request gets
+// the same reply, however the transaction has changed. The request's own Change claims the key; the
+// reply is stored later, because it is known only after the provider's first answer. keep returns
+// the stored reply, which is another caller's if that came first.
 func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error) {
 	if key.IsZero() {
 		return r, nil
@@ -57,17 +57,17 @@ func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error)
 	return r, err
 }
 
-// keptReply says whether there is a reply.
+// keptReply tells whether there is a reply.
 type keptReply uint8
 
 const (
-	absent     keptReply = iota // the key's request was not answered, as far as is stored
-	readable                    // it is the answer that was given
-	unreadable                  // it was answered, and the stored answer can't be decrypted
+	absent     keptReply = iota // no reply to the key's request is stored
+	readable                    // the reply that was sent
+	unreadable                  // a reply is stored and cannot be decrypted
 )
 
-// kept is the stored answer to the request with the key. One that can't be decrypted raises an alarm
-// and is treated as unknown: the transaction as it stands is the answer.
+// kept returns the stored reply to the request with the key. A reply that cannot be decrypted
+// raises an alarm; the caller then answers with the transaction's current state.
 func (s *Service) kept(org ledger.ID, key *actors.Key) (Result, keptReply, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -83,7 +83,7 @@ func (s *Service) kept(org ledger.ID, key *actors.Key) (Result, keptReply, error
 	return r, readable, nil
 }
 
-// read reads a reply; false: there is none. The error is actors.ErrReply, or the store's.
+// read reads a reply; false if there is none. The error is actors.ErrReply, or the store's.
 func (s *Service) read(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	stored, found, err := actors.ReplyRecord(view, org, ledger.Source{Kind: ledger.Reply, ID: id})
 	if err != nil || !found {
@@ -100,8 +100,8 @@ func (s *Service) read(view *posting.View, org, id ledger.ID) (Result, bool, err
 	return r, true, nil
 }
 
-// encodeReply is what is sealed of a reply: the numbers of its stamp, and the
-// transaction's payload.
+// encodeReply returns the plaintext of a reply: the numbers of its stamp, and the transaction's
+// payload.
 func encodeReply(r *Result) []byte {
 	var payload []byte
 	s := &r.Stamp
@@ -113,8 +113,8 @@ func encodeReply(r *Result) []byte {
 	return append(payload, paymentcodec.Encode(r.Record)...)
 }
 
-// OpenReply reads the payload of a ledger.Reply about a transaction, with the keys that
-// it was sealed with. An error says that it is none, or was changed.
+// OpenReply reads the payload of a ledger.Reply about a transaction with the keys that it was
+// sealed with. The error says that the payload has another form or was changed.
 func OpenReply(keys actors.Sealer, org, id ledger.ID, payload []byte) (Result, error) {
 	plaintext, err := actors.OpenReply(keys, actors.PaymentReply, org, id, payload)
 	if err != nil {

@@ -56,8 +56,8 @@ func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
 	}
 }
 
-// If the provider says charged after all, the transaction is charged, and who
-// cancels hears that it could not be.
+// If the provider answers that the charge has settled, the transaction is charged, and the caller
+// of the cancel is told that it was too late.
 func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, done)
@@ -126,7 +126,7 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 	}
 }
 
-// An operation waits for the answer to what is under way: it may decide it.
+// An operation waits for the answer to the call in progress, which may decide it.
 func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome   actors.Outcome
@@ -190,7 +190,7 @@ func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
 	soon(t, "at rest", h.runtime.Quiesce)
 }
 
-// Who waits for an answer gets one, whatever goes wrong while it waits.
+// A waiting caller gets an answer, whatever goes wrong meanwhile.
 func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 	r := new(rail)
 	began, goOn := make(chan ledger.ID), make(chan struct{})
@@ -210,8 +210,8 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-// The second "unknown reference" is sought at its instant, whoever comes back or
-// cancels meanwhile: the call may still be on its way.
+// The second "unknown reference" is inquired at its due instant, even if the payer returns or the
+// merchant cancels meanwhile, because the call may still be on its way.
 func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	for name, meddle := range map[string]func(*house, ledger.ID) (live.Result, error){
@@ -250,7 +250,7 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 	}
 }
 
-// A rail that hears of nothing, by any name, does not keep a transaction for ever.
+// If a rail never knows the operation under any id, the transaction still ends.
 func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		operation actors.Operation
@@ -283,8 +283,8 @@ func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
 	}
 }
 
-// An operation that has not begun when its caller's patience ends is not begun
-// any more: who was told that nothing was done is not surprised later.
+// An operation that has not begun when its caller stops waiting is not begun any more, because the
+// caller was told that nothing was done.
 func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 	r := new(rail)
 	began, goOn := make(chan ledger.ID), make(chan struct{})
@@ -311,8 +311,8 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 	}
 }
 
-// One that has begun is answered with the state reached, and its repetition with
-// the same, whatever has become of it.
+// An operation that has begun is answered with the state reached, and a repeated request gets the
+// same answer, whatever happened since.
 func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) {
 	r := new(rail)
 	began, goOn := make(chan struct{}), make(chan struct{})

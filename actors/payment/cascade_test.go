@@ -16,13 +16,12 @@ import (
 	"mizan/ledger/payment"
 )
 
-// failing has the simulator's terminal come out so, before others.
+// failing sets the outcome and the priority of a simulator terminal.
 func failing(how string, priority int) func(*directory.Settings) {
 	return func(s *directory.Settings) { s.Fail, s.Priority = how, priority }
 }
 
-// three is a house with three terminals of a kind: two that refuse, then one
-// that does not.
+// three is a fixture with three terminals of a kind: two that refuse, then one that does not.
 func three(t *testing.T, i int, set func(*house)) (h *house, ids [3]ledger.ID) {
 	h = openAs(t, func(h *house) {
 		h.set(i, failing(directory.FailRejected, 1))
@@ -45,7 +44,7 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 			return r.Provider.Submit(ctx, call)
 		}
 		h.on(r)
-		h.scripted = false // it only listens
+		h.scripted = false // the rail only observes
 		h.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -76,7 +75,7 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 	}
 }
 
-// At every moment, each call included, the payout's money is held once.
+// At every moment, also during each call, the payout's money is held once.
 func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 	var during []string
 	h, ids := three(t, 1, func(h *house) {
@@ -88,7 +87,7 @@ func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 		h.on(r)
 		h.scripted = false
 	})
-	r := h.create(payment.Payout, "4242424242424242", 100_000, "").Record // all that there is
+	r := h.create(payment.Payout, "4242424242424242", 100_000, "").Record // the whole balance
 	if r.Status != payment.Charged || r.Terminal != ids[2] {
 		t.Fatalf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
 	}
@@ -127,7 +126,7 @@ func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
 	h.submitted(r.ID, actors.Pay, 1)
 }
 
-// Once it was unknown it is not sent on even if the provider refuses at last.
+// After an unknown outcome no other terminal is tried, even if the provider finally refuses.
 func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	r := scripted(actors.Pay, lostAnswer).says(actors.Pay, refused)
@@ -167,8 +166,8 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 	}
 }
 
-// An inquiry that never left says nothing of the call that it asks about, which
-// may have charged: it sends nothing on.
+// An inquiry that was never sent says nothing about its call, which may have charged: no other
+// terminal is tried.
 func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
 	h, id := lostOn(t, payment.Payment, &flaky{after: true}, func(h *house) { h.add(0, failing("", 1)) }, func(h *house) {
 		r := &rail{}
@@ -188,8 +187,8 @@ func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
 	h.has("100070 / 0")
 }
 
-// After a restart the card is gone: what another terminal would need it for is
-// over, what needs none goes on.
+// After a restart the card is gone: no other terminal is tried for a card payment, but one is for
+// methods without a card.
 func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*live.Create)
@@ -215,7 +214,7 @@ func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 	}
 }
 
-// A terminal whose terms rule the transaction out is passed over.
+// A terminal whose terms exclude the transaction is skipped.
 func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
 	h, ids := three(t, 0, func(h *house) {
 		h.set(2, func(s *directory.Settings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // there is no rate
@@ -226,8 +225,7 @@ func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
 	}
 }
 
-// A payout that the other terminal's fee makes too dear is refused as the first
-// terminal refused it.
+// If the next terminal's fee makes a payout too expensive, the first terminal's refusal stands.
 func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *testing.T) {
 	h := openAs(t, func(h *house) {
 		h.add(1, func(s *directory.Settings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
@@ -241,7 +239,7 @@ func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *test
 	h.submitted(r.ID, actors.PayOut, 1)
 }
 
-// The record holds so many attempts and no more.
+// The record has a bounded number of attempts.
 func TestTheTerminalsThatAreTriedAreBounded(t *testing.T) {
 	h := openAs(t, func(h *house) {
 		h.set(0, failing(directory.FailRejected, 1))
@@ -290,8 +288,8 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 	}
 }
 
-// DECISIONS, "Conversion": the fee first, in the source currency; then
-// floor((amount − fee) × rate × 10^(scale difference)), at routing's rate.
+// DECISIONS, "Conversion": the fee first, in the source currency; then floor((amount − fee) ×
+// rate × 10^(scale difference)), at routing's rate.
 func TestMoneyIsConvertedAtTheRateOfItsRouting(t *testing.T) {
 	h := openAs(t, func(h *house) {
 		h.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}

@@ -8,7 +8,7 @@ import (
 	"mizan/posting"
 )
 
-// commit hands a decision to the writer. If the writer refuses, the cause is handled again.
+// commit submits a decision to the writer. If the writer refuses, the cause is handled again.
 func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 	whole := new(struct { // one allocation for the parts of nearly every change
 		posting.Change
@@ -28,7 +28,7 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 	c.Commit(change)
 }
 
-// claims appends the keys that a command takes: the caller's key first.
+// claims appends the keys that a command claims: the caller's idempotency key first.
 func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
 	source := ledger.Source{Kind: ledger.Transaction, ID: t.key.ID}
 	switch m := cause.(type) {
@@ -70,8 +70,8 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	}
 }
 
-// keepCard encrypts the card beside a record that needs it later, and removes it once the record does
-// not need it any more.
+// keepCard encrypts the card beside a record that needs it later, and removes it when the record no
+// longer needs it.
 func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	kept := t.record != nil && t.record.KeepCard
 	switch {
@@ -80,7 +80,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	case !kept && d.Record.KeepCard:
 		sealed, err := t.service.sealer.SealCard(t.submission.card, t.cardContext())
 		if err != nil {
-			panic(err) // nothing may be stored as if the card were kept
+			panic(err) // no record may say that the card is kept if it is not
 		}
 		step.Sealed = sealed
 	}

@@ -28,7 +28,7 @@ type chaos struct {
 	calm   bool
 }
 
-// one tells true about once in n times, and never once it is calm.
+// one returns true about once in n times, and never once the test is calm.
 func (c *chaos) one(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +52,7 @@ func (c *chaos) rail() *rail {
 		o := r.Provider.Submit(ctx, call)
 		c.mayPanic(10)
 		if c.one(10) {
-			return lost // its answer did not come back
+			return lost // the answer was lost
 		}
 		return o
 	}
@@ -66,9 +66,9 @@ func (c *chaos) rail() *rail {
 	return r
 }
 
-// Whatever panics, is lost or is asked for twice, and however often the process
-// restarts: each call to the rail is known to exactly one transaction, which ends
-// as the rail says; money and range come out even, and nothing is left over.
+// Whatever panics, is lost or is requested twice, and however often the process restarts: each call
+// of the rail belongs to exactly one transaction, which ends as the rail says; money and counters
+// balance, and no work is left.
 func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
 	h := openAs(t, func(h *house) {
@@ -80,7 +80,7 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 		}
 		h.asked = func() { c.mayPanic(10) }
 		h.handling = 5 * time.Millisecond
-		h.wait = 50 * time.Millisecond // a create that nobody answers is asked for again
+		h.wait = 50 * time.Millisecond // a create without an answer is repeated
 	})
 	const many = 120
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000119", "4000000000000077", "4000000000000341"}
@@ -96,7 +96,7 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 	for round := range 3 {
 		var all sync.WaitGroup
 		for i := range many {
-			for range 2 { // and its repetition
+			for range 2 { // and a repetition
 				all.Add(1)
 				go func() { defer all.Done(); create(i) }()
 			}
@@ -159,7 +159,7 @@ func (h *house) unfinished() (n int) {
 	return n
 }
 
-// accounted compares the house's transactions with the rail's own log.
+// accounted compares the fixture's transactions with the rail's own log.
 func (h *house) accounted(many int) {
 	h.t.Helper()
 	log, err := os.ReadFile(filepath.Join(h.dir, "simulator.log"))
@@ -206,7 +206,7 @@ func (h *house) accounted(many int) {
 	}
 }
 
-// operates does something at random to one of the transactions that there are.
+// operates makes a random operation on one of the existing transactions.
 func (c *chaos) operates(h *house, n int) {
 	c.mu.Lock()
 	i, what, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
@@ -242,9 +242,9 @@ func (c *chaos) operates(h *house, n int) {
 	}
 }
 
-// Refunds, cancels, commits and payers' actions, over two terminals of which one
-// holds: what the books say in the end is what the rail did (sound compares them
-// with its log), no call was made twice, and everything has ended.
+// Refunds, cancels, commits and payers' actions, over two terminals, one with holds: in the end
+// the books agree with the rail (sound compares them with its log), no call was made twice, and
+// everything has ended.
 func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
 	h := openAs(t, func(h *house) {
@@ -302,7 +302,7 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 	h.until("no actor is left", func() bool { return h.runtime.Outstanding() == 0 })
 }
 
-// reports is a rail that is polled by its own instants.
+// reports is a rail that is polled at its own times.
 type reports struct {
 	chaotic
 	at timed

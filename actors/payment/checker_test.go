@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// checked runs the checker: its rules hold of whatever a test has done.
+// checked runs the checker: its rules hold whatever a test has done.
 func (h *house) checked() {
 	h.t.Helper()
 	in := check.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)}
@@ -33,14 +33,14 @@ func (h *house) checked() {
 	}
 }
 
-// givenUp tells whether all that the checker minds are voids of charges that the
-// rail never had: a charge that is unknown may be cancelled.
+// givenUp tells whether the checker only reports voids of charges that the rail never had: a charge
+// with an unknown outcome may be cancelled.
 func givenUp(rule *findings.Rule) bool {
 	return all(rule, "has a void at a terminal where it is not open")
 }
 
-// unlisted tells whether all that the checker minds is that operators are told of a
-// terminal that the store does not know: this house has its terminals in memory.
+// unlisted tells whether the checker only reports alerts for terminals that the store does not
+// know: this fixture has its terminals in memory.
 func unlisted(rule *findings.Rule) bool {
 	return all(rule, "(operators) goes to nobody who is there")
 }

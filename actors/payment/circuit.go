@@ -14,16 +14,16 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// Breaker says when a terminal is taken for down: after so many charges in a row for which its provider
-// could not be reached or did not answer. It is skipped for Rest, in real time; then one charge is let
-// through as a probe.
+// Breaker configures the circuit breakers. A terminal counts as down after Failures charges in a
+// row for which its provider could not be reached or did not answer. It is skipped for Rest, in
+// real time; then one charge is let through as a probe.
 type Breaker struct {
 	Failures uint32        // 0: 20
 	Rest     time.Duration // 0: 30 s
 }
 
-// circuits are the terminals' circuits. A terminal gets one in this process when its provider first
-// fails to answer.
+// circuits are the terminals' circuit breakers. A terminal gets one in this process when its
+// provider first fails to answer.
 type circuits struct {
 	set  Breaker
 	log  *slog.Logger
@@ -42,7 +42,7 @@ func newCircuits(set Breaker, log *slog.Logger) *circuits {
 	return &circuits{set: set, log: log}
 }
 
-// open tells whether the terminal is to be skipped; it is also while the probe is under way.
+// open tells whether the terminal is to be skipped, also while a probe is in progress.
 func (s *circuits) open(terminal ledger.ID) bool {
 	found, ok := s.each.Load(terminal)
 	if !ok {
@@ -76,15 +76,15 @@ func (s *circuits) of(terminal ledger.ID) *circuit {
 
 var errDown = errors.New("the provider is down")
 
-// permit lets a call through its terminal's circuit and takes how the provider answered.
+// permit lets a call through its terminal's circuit and receives whether the provider answered.
 type permit struct {
 	circuits *circuits // nil: the call does not count
 	terminal ledger.ID
 	done     func(error) // nil: the terminal had no circuit
 }
 
-// permit asks the terminal's circuit to let a call through. Only charges count: an operation on a
-// charge can't go to another terminal.
+// permit asks the terminal's circuit to let a call through. Only charges count, because an
+// operation on a charge cannot go to another terminal.
 func (s *circuits) permit(call *actors.Call) (p permit, let bool) {
 	if call.Operation != actors.Pay && call.Operation != actors.PayOut {
 		return p, true
@@ -99,7 +99,8 @@ func (s *circuits) permit(call *actors.Call) (p permit, let bool) {
 	return p, err == nil
 }
 
-// circuitOpen is the answer to a charge that its circuit did not let through: it was never sent.
+// circuitOpen is the answer to a charge that its circuit did not let through: the charge was never
+// sent.
 func circuitOpen() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: admission.ReasonCircuitOpen}}
 }

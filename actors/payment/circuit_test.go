@@ -14,8 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// twoRails is a house with two payment terminals; the provider of the first does
-// what down says.
+// twoRails is a fixture with two payment terminals; down switches the provider of the first.
 func twoRails(t *testing.T, rest time.Duration) (h *house, ids [2]ledger.ID, down *atomic.Bool) {
 	down = new(atomic.Bool)
 	r := new(rail)
@@ -43,7 +42,7 @@ func TestATerminalWhoseProviderIsDownIsPassedOver(t *testing.T) {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
 		}
 	}
-	down.Store(false) // it is not asked, so nobody knows
+	down.Store(false) // it is not called, so its recovery is not noticed
 	r := h.ends(good, 1, payment.Charged, "")
 	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Failure: payment.Failure{Detail: "the terminal's circuit is open"}, Priority: 1,
 		At: ledger.MicrosOf(h.clock.Now())}
@@ -65,7 +64,7 @@ func off(t *directory.Terminal) *directory.Terminal {
 }
 
 func TestACircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
-	h, ids, down := twoRails(t, time.Nanosecond) // after which one is let through to see
+	h, ids, down := twoRails(t, time.Nanosecond) // after which one call is let through as a probe
 	down.Store(true)
 	for range 10 {
 		if r := h.ends(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
@@ -93,8 +92,8 @@ func TestOneAnswerBetweenSilencesKeepsTheCircuitClosed(t *testing.T) {
 	}
 }
 
-// A terminal that never answers leaves its payments' outcomes unknown: they stay
-// with it, and later ones go elsewhere.
+// A terminal that never answers leaves its payments' outcomes unknown: those payments stay with it,
+// and later ones go elsewhere.
 func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
 	h := openAs(t, func(h *house) {
 		h.breaker = live.Breaker{Failures: 3, Rest: 24 * time.Hour}

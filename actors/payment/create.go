@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// begin begins the admission of a create, in the order of refusals: what it lacks, a terminal, the
-// block list, limits, and for a payout its account.
+// begin begins the admission of a create. It refuses in this order: missing fields, no terminal,
+// block list, limits and, for a payout, funds.
 func (t *transaction) begin(c *actors.Context, m *create) {
 	t.create, t.submission.card = m, m.Card
 	lacks := payment.Unacceptable(&m.Request, m.Hosted)
@@ -23,14 +23,14 @@ func (t *transaction) begin(c *actors.Context, m *create) {
 	case m.Hosted:
 		t.commit(c, t.context(c).Host(m.id, m.Partner.Number, m.Request), m)
 		return
-	default: // whatever its amount is, it is an attempt
+	default: // whatever its amount is, it counts as an attempt
 		search.At = ledger.MicrosOf(c.Now())
 		t.admission, task = admission.Start(search, lacks)
 	}
 	t.admit(c, m, task)
 }
 
-// createRefused turns what the writer refused into the create's outcome.
+// createRefused turns the writer's refusal into the create's outcome.
 func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledger.Refusal, r posting.Receipt) {
 	objection := t.objection(refusal, r)
 	switch {
@@ -46,14 +46,14 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 		m.answer(reply{existing: id, err: err})
 	case !objection.IsZero() && t.admission.State() != "":
 		t.admit(c, m, t.admission.Object(objection))
-	default: // also the random id of a new record that is in use
+	default: // also if the random id of the new record is in use
 		t.giveUp(m, refusal)
 	}
 }
 
 func (m *create) claimsKey() bool { return !m.Key.IsZero() }
 
-// keyTaken is the answer to the request that lost the race for an idempotency key.
+// keyTaken is the reply to a request whose idempotency key another request has claimed first.
 func keyTaken(key *actors.Key, owner []byte) reply {
 	source, _, err := key.Claimed(owner)
 	return reply{existing: source.ID, byKey: true, err: err}

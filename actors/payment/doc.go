@@ -1,39 +1,38 @@
-// Package payment runs one actor a live transaction: it decides by ledger/payment and
-// ledger/payment/admission, hands the Change to the writer, and only then calls the provider or
-// answers.
+// Package payment runs one actor per live transaction: it decides with ledger/payment and
+// ledger/payment/admission, submits the Change to the writer, and only then calls the provider or answers.
 //
 // Invariants:
-//  1. The intent to call a provider is durable before the call, with the id that the provider knows it
-//     by: the transaction's, or one of the operation's own. It is submitted once and afterwards only
-//     inquired. It is submitted again, under the same id, only if the provider says that it waits for
-//     it or, for an operation or a charge by a stored credential, twice that it never arrived.
-//  2. A card stays in the actor's memory until no provider needs it, and is wiped. If a later step of
-//     the rail needs it, it is encrypted in a row beside the record, without its verification value,
-//     and removed with the last step.
-//  3. An unknown outcome leads to an inquiry, never to "failed". A call takes at most the provider
-//     time-out in real time; then its outcome is unknown.
-//  4. A transaction's providers are asked one thing at a time. Operations, reports and updates that
-//     come meanwhile wait for the answer, which may decide them. After "unknown reference" nothing is
-//     asked before the due instant, however often the process restarts.
-//  5. A caller gets the first outcome, or after the create-wait the state reached; the loser of a race
-//     for a txid or an idempotency key gets the winner's. The answer to a request with a key is durable
-//     before it is given, and a repetition gets the same one.
-//  6. An actor with a call under way or a waiting caller is never let go. A transaction that is not at
-//     its end has a due instant or its actor expects an answer: nothing that is lost leaves it waiting.
-//  7. Admission runs when the credentials are there. Another terminal is tried only if nothing moved at
-//     the one before: it refused, or the call was never sent.
-//  8. What a volume limit has counted is in the record, so that the outcome gives back or settles
-//     exactly that: in the same window, for the same subject.
-//  9. What a rail says is bounded before it is stored. A provider's update only causes an inquiry.
-//  10. Circuits are in memory, by real time: they save time, and nothing is wrong if they are lost.
-//  11. The record counts the transitions of which the merchant was notified, or nobody could be: a
-//     lost notice is found by that.
-//  12. A renewal is a create with a claim on its name in place of a txid's. A provider's token is
-//     encrypted in the record of its payment and decrypted for a renewal's call only.
+//  1. The intent to call a provider is durable before the call, with the id under which the provider knows it:
+//     the transaction's, or the operation's own. It is submitted once and afterwards only inquired. It is
+//     submitted again, under the same id, only if the provider says that it waits for it or, for an operation or
+//     a charge with a stored credential, says twice that it never arrived.
+//  2. A card stays in the actor's memory until no provider needs it, and is then wiped. If a later step of the
+//     rail needs it, it is encrypted in a row beside the record, without its verification value, and removed with
+//     the last step.
+//  3. An unknown outcome leads to an inquiry, never to "failed". A call takes at most the provider time-out in
+//     real time; then its outcome is unknown.
+//  4. A transaction has at most one provider call at a time. Operations, reports and updates that come meanwhile
+//     wait for its answer, which may decide them. After "unknown reference" the provider is not asked before the
+//     due instant, however often the process restarts.
+//  5. A caller gets the first outcome, or after the create-wait the state reached; the loser of a race for a txid
+//     or an idempotency key gets the winner's. The reply to a request with a key is durable before it is sent,
+//     and a repeated request gets the same reply.
+//  6. An actor with a call in progress or a waiting caller is never stopped. A transaction that has not ended has
+//     a due instant, or its actor expects an answer, so no lost message leaves it waiting.
+//  7. Admission runs when the credentials are there. Another terminal is tried only if no money moved at the
+//     previous one: it refused, or the call was never sent.
+//  8. The record stores what a volume limit has counted, so that the outcome releases or settles exactly that: in
+//     the same window, for the same subject.
+//  9. A rail's texts are bounded before they are stored. A provider's update only causes an inquiry.
+//  10. Circuit breakers are in memory and use real time: they save time, and losing them does no harm.
+//  11. The record counts the transitions for which the merchant was notified or could not be, so that a missing
+//     notice is detected.
+//  12. A renewal is a create that claims its own name in place of a txid. A provider's token is encrypted in the
+//     record of its payment and decrypted only for a renewal's call.
 //
-// Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, Charge,
-// Payment, OnRenewal), cmd (New). Siblings never import each other: the providers, the directory, the
-// admission of accounts and the encryption of cards are interfaces.
+// Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, Charge, Payment,
+// OnRenewal), cmd (New). Siblings never import each other: the providers, the directory, the admission of
+// accounts and the encryption of cards are interfaces.
 //
-// Rejected: one actor a partner for all its transactions; a slow provider would hold up the others.
+// Rejected: one actor per partner for all its transactions; a slow provider would hold up the others.
 package payment

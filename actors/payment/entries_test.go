@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// entries are a transaction's entries as the auditor sees them, oldest first.
+// entries returns a transaction's entries as the auditor sees them, oldest first.
 func (h *house) entries(id ledger.ID) string {
 	h.t.Helper()
 	v := h.journal.View()
@@ -47,11 +47,11 @@ func (h *house) fee(fixed uint64) {
 	h.terminals = append([]*directory.Terminal{&next}, h.terminals[1:]...)
 }
 
-// POSTINGS.md, "Payments": what a partner lacks becomes owed, what it is credited
-// first pays that off, and a return does both the other way round.
+// POSTINGS.md, "Payments": what a partner lacks becomes a debt; a credit first repays it, and a
+// return does the reverse.
 func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testing.T) {
 	h := open(t)
-	h.partner = &directory.Partner{Number: 2, Org: org, Active: true} // has nothing
+	h.partner = &directory.Partner{Number: 2, Org: org, Active: true} // has no balance
 	pay := func(kind payment.Type, card string, amount uint64) ledger.ID {
 		c := request(kind, card, amount, "")
 		c.Partner = h.partner
@@ -76,13 +76,13 @@ func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testi
 	}
 	const normal, takenBack = "4242424242424242", "4000000000000259"
 
-	h.fee(100) // more than the amount, of a partner that has nothing
+	h.fee(100) // more than the amount, for a partner without a balance
 	owing := pay(payment.Payment, takenBack, 70)
 	want(owing, "settle posted: Dr A:provider 70, Dr A:partner:2:receivable 30, Cr I:fees 100")
 	h.fee(0)
 	want(pay(payment.Payment, normal, 10), "settle posted: Dr A:provider 10, Cr A:partner:2:receivable 10")
 	want(pay(payment.Payment, normal, 50), "settle posted: Dr A:provider 50, Cr L:partner:2:available 30, Cr A:partner:2:receivable 20")
-	h.fee(100) // more than the amount, of a partner that has some of it
+	h.fee(100) // more than the amount, for a partner whose balance covers a part of it
 	want(pay(payment.Payment, normal, 60), "settle posted: Dr A:provider 60, Dr L:partner:2:available 30, Dr A:partner:2:receivable 10, Cr I:fees 100")
 	h.fee(0)
 	taken := pay(payment.Payment, takenBack, 40)
@@ -90,7 +90,7 @@ func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testi
 	want(pay(payment.Payout, normal, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+h.terminals[1].ID.String()+" 25; "+
 		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+h.terminals[1].ID.String()+" 25")
 
-	h.advance(time.Minute) // both are taken back, in the order of their ids
+	h.advance(time.Minute) // both are charged back, in the order of their ids
 	first, second := back(owing), back(taken)
 	a, b := h.entries(first), h.entries(second)
 	for _, ok := range []bool{
@@ -106,7 +106,7 @@ func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testi
 	t.Errorf("the returns are\n%s\n%s", a, b)
 }
 
-// headroom is the counter that keeps an asset's totals in range.
+// headroom returns the counter that keeps an asset's totals in range.
 func (h *house) headroom(asset money.Asset) string {
 	h.t.Helper()
 	v := h.journal.View()
@@ -118,8 +118,8 @@ func (h *house) headroom(asset money.Asset) string {
 	return amount.String()
 }
 
-// What an intent reserves of the range is given back exactly when no money moved,
-// in the asset that the terminal resolved.
+// What an intent reserves of the range is released exactly if no money moved, in the asset that the
+// terminal has resolved.
 func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
 	h := open(t)
 	for i, terminal := range h.terminals {
@@ -163,7 +163,7 @@ func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
 	}
 }
 
-// A fee that no amount can bear never reaches the ledger.
+// A fee that exceeds every amount never reaches the ledger.
 func TestAFeeBeyondTheRangeIsRejected(t *testing.T) {
 	h := open(t)
 	next := *h.terminals[0]

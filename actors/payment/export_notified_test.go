@@ -6,8 +6,8 @@ import (
 	"mizan/posting"
 )
 
-// CountTold is countTold for a merchant whose terminal wants to be notified of those
-// statuses; nil: it makes no choice.
+// CountTold calls countNotified for a merchant whose terminal wants notifications of these
+// statuses; nil: the default.
 func CountTold(d *payment.Decision, before *payment.Record, statuses []string, notices []posting.Notice) {
 	terminal := &directory.Terminal{Notification: directory.Notification{Statuses: statuses}}
 	countNotified(d, before, &recipient{terminal: terminal}, notices)

@@ -5,8 +5,8 @@ import "mizan/actors"
 // Send sends a message to a transaction's actor.
 func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
 
-// Waiters is how many callers an actor keeps after so many have asked it, each
-// of whom has given up.
+// Waiters returns how many callers an actor keeps after a number of callers have asked it and given
+// up.
 func Waiters(asked int) int {
 	t, c := &transaction{create: &create{}}, new(actors.Context)
 	for range asked {
@@ -17,23 +17,23 @@ func Waiters(asked int) int {
 	return len(t.waiters)
 }
 
-// Reported is what an actor is told when a rail reports something unasked.
+// Reported returns the message for a rail's report.
 func Reported(r actors.Report) any { return providerReport{r} }
 
-// SendCancel hands a cancel to the transaction's actor before it returns, and
-// tells where the answer comes.
+// SendCancel sends a cancel to the transaction's actor before it returns, and returns the channel
+// of the answer.
 func (s *Service) SendCancel(c Command) <-chan error { return s.send(c, cancel) }
 
-// SendRefund is SendCancel for a refund of all that is left.
+// SendRefund is SendCancel for a refund of everything that is left.
 func (s *Service) SendRefund(c Command) <-chan error { return s.send(c, refund) }
 
-// SendContinue is SendCancel for what a payer brings.
+// SendContinue is SendCancel for a payer's credentials.
 func (s *Service) SendContinue(c Continue) <-chan error {
 	return s.sendOperation(&operation{Command: c.Command, caller: newCaller(), what: proceed, with: c})
 }
 
-// BeginRefund hands a refund to its actor, as Refund does. Its caller's patience
-// ends when what comes back is called, and not before; that gives the answer.
+// BeginRefund sends a refund to its actor, as Refund does. The caller stops waiting when the
+// returned function is called, and not before; that function returns the answer.
 func (s *Service) BeginRefund(a Amount) (overdue func() (Result, error)) {
 	c, m := a.Command, &operation{Command: a.Command, caller: newCaller(), what: refund, amount: a.Amount}
 	s.registry.Tell(actors.RecordKey{Org: c.Org, ID: c.ID}, m)
@@ -55,5 +55,5 @@ func (s *Service) sendOperation(m *operation) <-chan error {
 	return answer
 }
 
-// MaxStashed is how many operations wait for the answer to a call at most.
+// MaxStashed is the maximum number of operations that wait for the answer to a call.
 const MaxStashed = maxStashed

@@ -18,13 +18,13 @@ import (
 	"mizan/posting"
 )
 
-// unsealing is a keyring that can't seal.
+// unsealing is a keyring that cannot seal.
 type unsealing struct{ live.Sealer }
 
 func (unsealing) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, errors.New("no key") }
 
-// A card that can't be sealed is stored nowhere: its caller hears that something
-// is wrong, and the charge ends with its payer's time.
+// A card that cannot be sealed is stored nowhere: its caller gets an error, and the charge ends
+// when the payer's time is over.
 func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
 	h := openAs(t, func(h *house) { h.sealer, h.handling = unsealing{h.keyring}, time.Millisecond })
 	create := request(payment.Payment, redirect, 70, "tx")
@@ -45,7 +45,7 @@ func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
 	h.is(again.Record.ID, payment.Rejected, "payer action expired")
 }
 
-// Who waits is answered at once when the actor fails as it lets a decision out.
+// A waiting caller is answered at once if the actor panics after its decision is durable.
 func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
 	var fail atomic.Bool
 	h := openAs(t, func(h *house) {
@@ -60,13 +60,12 @@ func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
 	fail.Store(true)
 	_, err := h.Refund(part(id, 0))
 	h.refused(err, ledger.Internal)
-	h.advance(time.Minute) // its inquiries say that it never arrived, and it is sent again
+	h.advance(time.Minute) // inquiries answer that it never arrived, and it is sent again
 	h.is(id, payment.Refunded, "")
 	h.submitted(id, actors.Refund, 1)
 }
 
-// What is told of a status comes after the status is durable; who is told may
-// fail without anybody's harm.
+// Observers are called after a status is durable, and a panic of an observer affects nothing else.
 func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
 	h := openAs(t, func(h *house) {
 		h.handling = time.Millisecond
@@ -87,8 +86,8 @@ func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
 	h.is(r.Record.ID, payment.Refunded, "")
 }
 
-// fill brings the partner's totals to a quarter of their range, where no command
-// may begin; each step moves less than that, counting both of its sides.
+// fill brings the partner's totals to a quarter of their range, where no command may begin; each
+// step moves less than that, counting both of its sides.
 func (h *house) fill() {
 	h.t.Helper()
 	eighth := money.FromUint64(1)
@@ -127,7 +126,7 @@ func TestWhereTotalsHaveNoRoomNothingIsBegun(t *testing.T) {
 	}
 }
 
-// touch moves a record as if by another's hand: its state stays, its version not.
+// touch writes a record like another writer: its state stays, its version changes.
 func (h *house) touch(id ledger.ID) {
 	h.t.Helper()
 	r := h.whole(h.Find(org, id))
@@ -142,7 +141,7 @@ func (h *house) touch(id ledger.ID) {
 	}
 }
 
-// What the writer refuses because the record has moved meanwhile is decided on again.
+// If the writer refuses because the record has changed meanwhile, the decision is made again.
 func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, c := range map[string]struct {
@@ -166,7 +165,7 @@ func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
 	}
 }
 
-// An operation that has to be decided on again, and fails in that, is answered.
+// If the second decision on an operation panics, the operation is answered.
 func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
 	h := open(t)
 	h.foreign = true
@@ -174,7 +173,7 @@ func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
 	times := 0
 	h.sought = func() {
 		if times++; times == 1 {
-			h.touch(id) // the record moves before the decision is durable
+			h.touch(id) // the record changes before the decision is durable
 			return
 		}
 		panic("a bug")
@@ -189,8 +188,7 @@ func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
 	h.is(id, payment.Created, "")
 }
 
-// What a provider was handed is its own until it answers, whatever becomes of
-// the actor meanwhile.
+// A provider keeps what it was given until it answers, even if the actor panics meanwhile.
 func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
 	r := new(rail)
 	began, goOn := make(chan ledger.ID), make(chan struct{})

@@ -9,14 +9,14 @@ import (
 	"mizan/posting"
 )
 
-// Attempts calls fn with a partner's attempts since an instant as the limits have seen them, the last
-// booked first, until fn wants no more; it is an account.History. It reads everything that was booked
-// since then.
+// Attempts calls fn with a partner's attempts since a time, as the limits have seen them, the last
+// booked first, until fn returns false; it is an account.History. It reads everything that was
+// booked since then.
 func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	seen := make(map[ledger.ID]bool) // those that are attempted, or sent on, later than they are created
+	seen := make(map[ledger.ID]bool) // transactions already passed: one may be listed again when it is attempted or rerouted after its creation
 	return view.List(org, posting.List{Partner: partner, Env: uint8(env)}, posting.Walk{From: since}, func(row posting.Listed) (bool, error) {
 		if seen[row.ID] {
 			return true, nil

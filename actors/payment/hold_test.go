@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// twoPhased is a house whose terminals hold money until commit or cancel.
+// twoPhased is a fixture whose terminals hold money until commit or cancel.
 func twoPhased(t *testing.T, set func(*house)) *house {
 	return openAs(t, func(h *house) {
 		h.set(0, twoPhase)
@@ -174,7 +174,7 @@ func TestACardThatTakesItsTimeIsHeldWhenItIsDone(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-// scripted is a rail on which one operation comes out as a test says.
+// scripted is a rail on which one operation has the outcomes that a test sets.
 func scripted(operation actors.Operation, outcomes ...actors.Outcome) *rail {
 	r := new(rail)
 	n := 0
@@ -189,8 +189,7 @@ func scripted(operation actors.Operation, outcomes ...actors.Outcome) *rail {
 	return r
 }
 
-// says has every inquiry about an operation answered so; others are the
-// simulator's.
+// says sets the answers to inquiries about an operation; the simulator answers the other inquiries.
 func (r *rail) says(operation actors.Operation, outcomes ...actors.Outcome) *rail {
 	n := 0
 	r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
@@ -271,8 +270,7 @@ func TestAHoldThatTheRailHasCapturedByItselfIsChargedWhenItShouldExpire(t *testi
 	h.has("100070 / 0")
 }
 
-// A hold that falls due while its commit is unknown is not given up before the
-// commit's answer.
+// A hold that expires while its commit is unknown is not given up before the commit's answer.
 func TestAHoldDoesNotExpireUnderACommit(t *testing.T) {
 	r := scripted(actors.Capture, lostAnswer).says(actors.Capture, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, done)
 	h := twoPhased(t, func(h *house) {
@@ -288,7 +286,7 @@ func TestAHoldDoesNotExpireUnderACommit(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-// What a commit asked for that was thought lost is what the rail has captured.
+// If a commit was thought lost, the rail has captured the amount of that commit.
 func TestAHoldThatTheRailHasCapturedAfterALostCommitIsChargedForThatMuch(t *testing.T) {
 	r := new(rail)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {

@@ -17,7 +17,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// hosted creates a transaction whose payer brings the credentials later.
+// hosted creates a transaction whose payer enters the credentials later.
 func (h *house) hosted(txid string) live.Result {
 	h.t.Helper()
 	r, err := h.begin(payment.Payment, "", 70, func(c *live.Create) {
@@ -28,10 +28,10 @@ func (h *house) hosted(txid string) live.Result {
 	return r
 }
 
-// brings is what a payer with a card brings to the hosted page.
+// brings returns what a payer with a card enters on the hosted page.
 func brings(id ledger.ID, number string) live.Continue {
 	return live.Continue{
-		Command:     live.Command{Org: org, ID: id}, // the page's token says whose it is
+		Command:     live.Command{Org: org, ID: id}, // the page's token identifies the transaction
 		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: number[:6], CardLast4: number[12:], CardPrint: "f00d"},
 		Card:        &secret.Card{Number: []byte(number), CVV: []byte("123")},
 		Browser:     []byte(`{"language":"en"}`),
@@ -134,8 +134,8 @@ func TestAHostedPaymentThatNoTerminalServesIsRejectedAndItsCardWiped(t *testing.
 	}
 }
 
-// DECISIONS: a route that is not offered leaves the payment waiting, as any other flow
-// that can't continue.
+// DECISIONS: a route that is not offered leaves the payment waiting, as any other flow that can't
+// continue.
 func TestARouteThatIsNotOfferedLeavesTheHostedPaymentWaiting(t *testing.T) {
 	h := open(t)
 	id := h.hosted("").Record.ID
@@ -170,7 +170,7 @@ func TestARouteThatIsNotOfferedLeavesTheHostedPaymentWaiting(t *testing.T) {
 	h.submitted(id, actors.Pay, 1)
 }
 
-// dear is a terminal that takes no small amounts.
+// dear returns a terminal that accepts no small amounts.
 func dear(from *directory.Terminal) []*directory.Terminal {
 	terminal, least := *from, money.FromUint64(1_000_000)
 	terminal.Settings.MinAmount = &least
@@ -223,8 +223,8 @@ func TestTheNetworkThatThePayersCredentialsNameIsTaken(t *testing.T) {
 	}
 }
 
-// A key that another request claims at the same moment refuses the payer, whose
-// card goes.
+// If another request claims the key at the same moment, the payer's request is refused and its card
+// is wiped.
 func TestAContinueWhoseKeyIsTakenMeanwhileIsAConflictAndItsCardWiped(t *testing.T) {
 	h := open(t)
 	h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = keyed("k", "create") }))
@@ -232,7 +232,7 @@ func TestAContinueWhoseKeyIsTakenMeanwhileIsAConflictAndItsCardWiped(t *testing.
 	c := brings(id, "4242424242424242")
 	c.Key = keyed("k", "continue")
 	number := c.Card.Number
-	h.refused(answered(t, h.SendContinue(c)), ledger.Conflict) // past the look that finds most keys
+	h.refused(answered(t, h.SendContinue(c)), ledger.Conflict) // without the check that finds most used keys
 	soon(t, "at rest", h.runtime.Quiesce)
 	if !wiped(number) {
 		t.Error("the card is still there")

@@ -17,11 +17,11 @@ import (
 	"mizan/ledger/payment"
 )
 
-// patience is how long a test waits for what happens at once, or never: longer
-// than any machine and disk take.
+// patience is how long a test waits for what happens at once or never. It is longer than any
+// machine or disk takes.
 const patience = 2 * time.Minute
 
-// rail is a provider that does what a test tells it to.
+// rail is a provider that a test controls.
 type rail struct {
 	actors.Provider
 	submit    func(ctx context.Context, call *actors.Call) actors.Outcome
@@ -62,13 +62,13 @@ func (r *rail) NextReport(since time.Time) (time.Time, bool) {
 	return r.next(since)
 }
 
-// on puts the rail before the simulator, whose log no longer says what the rail did.
+// on puts the rail before the simulator, whose log then no longer shows what the rail did.
 func (h *house) on(r *rail) {
 	h.scripted = true
 	h.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
 }
 
-// try creates and returns what the caller gets.
+// try creates a transaction and returns what the caller gets.
 func (h *house) try(kind payment.Type, txid string) (live.Result, error) {
 	c := request(kind, "4242424242424242", 70, txid)
 	c.Partner = h.partner
@@ -90,7 +90,7 @@ func soon(t testing.TB, what string, fn func()) {
 	}
 }
 
-// answered is an answer that has to come soon.
+// answered returns an answer that must come soon.
 func answered(t testing.TB, answer <-chan error) error {
 	t.Helper()
 	select {
@@ -118,15 +118,14 @@ func (h *house) until(what string, holds func() bool) {
 	}
 }
 
-// reaches waits until a transaction has a status; with a real clock only.
+// reaches waits until a transaction has a status; only with a real clock.
 func (h *house) reaches(id ledger.ID, want payment.Status) {
 	h.t.Helper()
 	h.until(string(want), func() bool { return h.read(id).Status == want })
 }
 
-// Between two restarts in a row less than a provider time-out passes: the
-// second "unknown reference" must not be asked for before, the call may still
-// be on its way.
+// Less than a provider time-out passes between two restarts: the second "unknown reference" must
+// not be inquired before, because the call may still be on its way.
 func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
 	h, id := lost(t, payment.Payment, &flaky{before: true})
 	for range 3 {
@@ -146,8 +145,7 @@ func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
 	}
 }
 
-// A pool without room loses no inquiry: its transaction would stand still until
-// the next restart.
+// A full pool loses no inquiry: otherwise its transaction would wait until the next restart.
 func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 	r := &rail{
 		submit: func(context.Context, *actors.Call) actors.Outcome {
@@ -178,7 +176,7 @@ func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 	}
 }
 
-// due wakes a transaction at the instant that it asked for.
+// due wakes a transaction at its due instant.
 func (h *house) due(id ledger.ID) {
 	h.t.Helper()
 	result, err := h.Read(org, 1, id)
@@ -189,8 +187,8 @@ func (h *house) due(id ledger.ID) {
 	h.Send(key, actors.Due{Key: key, At: result.Stamp.Due})
 }
 
-// A panic while a submission is under way must not forget it: an inquiry beside
-// it would hear "unknown reference" of a call that is about to charge.
+// A panic during a submission must not forget the submission: an inquiry meanwhile would answer
+// "unknown reference" for a call that is about to charge.
 func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 	r := &rail{}
 	began, goOn := make(chan ledger.ID), make(chan struct{})
@@ -223,8 +221,8 @@ func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 	}
 }
 
-// panics at each point at which an actor calls somebody: the create is
-// answered, the card is wiped, nothing is stuck and no money is lost.
+// A panic at each point at which an actor calls another component: the create is answered, the card
+// is wiped, nothing is stuck and no money is lost.
 func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	once := func() func() {
 		var done atomic.Bool
@@ -265,7 +263,7 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 			} else if !repeated.Replay || repeated.Record.Status != c.want {
 				t.Errorf("it became %s, replay %v", repeated.Record.Status, repeated.Replay)
 			}
-			h.advance(time.Minute) // an account that nobody asks for stays for a minute of real time
+			h.advance(time.Minute) // an unused account actor stays for a minute of real time
 			if n := h.runtime.Outstanding(); n != 0 {
 				t.Errorf("%d units of work are left", n)
 			}
@@ -323,8 +321,8 @@ func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 	}
 }
 
-// A provider that hangs holds a transaction up for a provider time-out, and then
-// its outcome is unknown: not failed, and not for ever.
+// A provider that hangs delays a transaction by a provider time-out; then the outcome is unknown,
+// and not failed.
 func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
 	r := &rail{submit: func(ctx context.Context, _ *actors.Call) actors.Outcome {
 		<-ctx.Done()
@@ -345,7 +343,7 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 	var asked sync.WaitGroup
 	asked.Add(racers)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		asked.Wait() // all of them want the txid before there is an outcome
+		asked.Wait() // all of them use the txid before there is an outcome
 		return r.Provider.Submit(ctx, call)
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
@@ -387,7 +385,7 @@ func wiped(secret []byte) bool {
 	return !slices.ContainsFunc(secret, func(b byte) bool { return b != 0 })
 }
 
-// The card does not outlive its use, whatever becomes of the create.
+// The card is wiped after its use, whatever happens to the create.
 func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 	release := make(chan struct{})
 	full := func(h *house) {

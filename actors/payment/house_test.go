@@ -52,26 +52,26 @@ type house struct {
 	keyring   *secret.Keyring
 	sealer    live.Sealer // instead of the keyring
 
-	real          bool          // the machine's clock instead
-	wait, inquire time.Duration // 0: patience, which no test sees the end of; ten seconds, of the clock
-	asked         func()        // called when a terminal is looked for
-	sought        func()        // called when a partner is
+	real          bool          // uses the machine's clock
+	wait, inquire time.Duration // 0: patience, longer than any test waits; ten seconds by the clock
+	asked         func()        // called when a terminal is looked up
+	sought        func()        // called when a partner is looked up
 	accounts      *account.Service
 	limits        []*directory.Limit
 	breaker       live.Breaker
-	blocked       func(*directory.Payer) string // nil: nobody is
+	blocked       func(*directory.Payer) string // nil: no payer is blocked
 	admission     live.Admission
-	before        func(live.Admission) live.Admission // stands before the accounts; nil: nobody
+	before        func(live.Admission) live.Admission // wraps the account service; nil: not wrapped
 	handling      time.Duration
-	closed        bool // the journal, before its time
-	scripted      bool // the simulator's log is not what the rail did
-	lossy         bool // charges may be given up that never reached the rail
-	foreign       bool // the test has written what no machine writes
+	closed        bool // the journal was closed early
+	scripted      bool // the simulator's log does not show what the rail did
+	lossy         bool // charges that never reached the rail may be given up
+	foreign       bool // the test has written what no state machine writes
 	observe       func(ledger.ID, payment.Status, *payment.Record)
 	operators     live.Operators
 	returnURL     func(org, id ledger.ID, until time.Time) string
 	seen          seen
-	witness       *witness // of this life
+	witness       *witness // of the current runtime
 	dead          []*actors.Runtime
 }
 
@@ -215,7 +215,7 @@ func (h *house) stop() {
 
 func (h *house) restart() { h.restartAs(func(*house) {}) }
 
-// restartAs has the next life begin as set says.
+// restartAs restarts after set has changed the fixture.
 func (h *house) restartAs(set func(*house)) {
 	h.stop()
 	set(h)
@@ -279,7 +279,7 @@ func (h *house) advance(d time.Duration) {
 	}
 }
 
-// balance is "posted available / pending debits" of the partner.
+// balance returns "posted available / pending debits" of the partner.
 func (h *house) balance() string {
 	h.t.Helper()
 	v := h.journal.View()
@@ -291,7 +291,7 @@ func (h *house) balance() string {
 	return fmt.Sprintf("%v / %v", totals.Balance(ledger.Credit), totals.DebitsPending)
 }
 
-// path is the states that a transaction went through.
+// path returns the states that a transaction went through.
 func (h *house) path(id ledger.ID) string {
 	h.t.Helper()
 	v := h.journal.View()
@@ -323,7 +323,7 @@ func (h *house) set(i int, change func(*directory.Settings)) {
 	h.terminals[i] = &next
 }
 
-// add adds a terminal like another one, after it.
+// add adds a changed copy of a terminal, after it.
 func (h *house) add(i int, change func(*directory.Settings)) ledger.ID {
 	next := *h.terminals[i]
 	next.ID = uuid.UUID{0xaa, byte(len(h.terminals))}
@@ -335,7 +335,7 @@ func (h *house) add(i int, change func(*directory.Settings)) ledger.ID {
 
 func twoPhase(s *directory.Settings) { s.TwoPhase, s.HoldTTL = true, directory.DefaultHoldTTL }
 
-// begin creates, as request says, with a change; it returns what the caller gets.
+// begin creates a transaction from request, with a change; it returns what the caller gets.
 func (h *house) begin(kind payment.Type, card string, amount uint64, change func(*live.Create)) (live.Result, error) {
 	c := request(kind, card, amount, "")
 	c.Partner = h.partner
@@ -345,10 +345,10 @@ func (h *house) begin(kind payment.Type, card string, amount uint64, change func
 	return h.Create(c)
 }
 
-// of is a partner's command about a transaction.
+// of returns a partner's command about a transaction.
 func of(id ledger.ID) live.Command { return live.Command{Org: org, Partner: 1, ID: id} }
 
-// part is a partner's command about a part of a transaction; 0: all of it.
+// part returns a partner's command about a part of a transaction; 0: all of it.
 func part(id ledger.ID, amount uint64) live.Amount {
 	a := live.Amount{Command: of(id)}
 	if amount != 0 {
@@ -358,7 +358,7 @@ func part(id ledger.ID, amount uint64) live.Amount {
 	return a
 }
 
-// must is the record of a result that had to come.
+// must returns the record of a result that must not be an error.
 func (h *house) must(r live.Result, err error) *payment.Record {
 	h.t.Helper()
 	if err != nil {
@@ -367,14 +367,14 @@ func (h *house) must(r live.Result, err error) *payment.Record {
 	return r.Record
 }
 
-// whole is a result that had to come.
+// whole returns a result that must not be an error.
 func (h *house) whole(r live.Result, err error) live.Result {
 	h.t.Helper()
 	h.must(r, err)
 	return r
 }
 
-// refused fails the test unless the error is a refusal of the code.
+// refused fails the test unless the error is a refusal with the code.
 func (h *house) refused(err error, want ledger.Code) {
 	h.t.Helper()
 	if !isRefusal(err, want) {
@@ -387,7 +387,7 @@ func isRefusal(err error, code ledger.Code) bool {
 	return errors.As(err, &refusal) && refusal.Code == code
 }
 
-// is checks how a transaction stands.
+// is checks a transaction's status and failure.
 func (h *house) is(id ledger.ID, status payment.Status, reason string) *payment.Record {
 	h.t.Helper()
 	r := h.read(id)
@@ -429,7 +429,7 @@ func (h *house) submitted(id ledger.ID, operation actors.Operation, want int) {
 	}
 }
 
-// decides is the payer's answer on the simulator's challenge page.
+// decides answers for the payer on the simulator's challenge page.
 func (h *house) decides(id ledger.ID, approve bool) {
 	h.t.Helper()
 	action := h.read(id).Action
@@ -447,7 +447,7 @@ func (h *house) decides(id ledger.ID, approve bool) {
 	}
 }
 
-// sealed tells whether a card is kept beside the transaction.
+// sealed tells whether a card is stored beside the transaction.
 func (h *house) sealed(id ledger.ID) bool {
 	h.t.Helper()
 	v := h.journal.View()
@@ -459,8 +459,8 @@ func (h *house) sealed(id ledger.ID) bool {
 	return found
 }
 
-// why names a failure in short: the code where the catalogue's sentence says no more
-// than that, or else the text.
+// why returns a failure in short: the code if the text is only the catalogue's sentence, else the
+// text.
 func why(f payment.Failure) string {
 	if text := f.Describe("en"); f.Detail != "" || !strings.HasSuffix(text, ".") {
 		return text
@@ -468,7 +468,7 @@ func why(f payment.Failure) string {
 	return string(f.Code)
 }
 
-// refundMsg is how the last refund stands: "refunded", "refund pending", or why it failed.
+// refundMsg returns the state of the last refund: "refunded", "refund pending", or why it failed.
 func refundMsg(r *payment.Record) string {
 	f := r.LastRefund()
 	switch {

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// flaky stands before the simulator and loses a call, or its answer, as a
-// process does that dies: nothing ever comes back.
+// flaky wraps the simulator and loses a call, or its answer, as a process that dies does: nothing
+// ever returns.
 type flaky struct {
 	actors.Provider
 	before, after bool
@@ -34,8 +34,7 @@ func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	return o
 }
 
-// dieAnd leaves the runtime where it stands and opens the store anew, as after a
-// kill. The next life begins as set says.
+// dieAnd abandons the runtime and opens the store again, as after a kill, with the changes of set.
 func (h *house) dieAnd(set func(*house)) {
 	h.t.Helper()
 	h.witness.dead.Store(true)
@@ -54,8 +53,7 @@ func lost(t *testing.T, kind payment.Type, f *flaky) (*house, ledger.ID) {
 	return lostOn(t, kind, f, plain, func(h *house) { h.wrap = nil })
 }
 
-// lostOn loses a call in a house that set has set up, whose next life begins as
-// next says.
+// lostOn loses a call in a fixture that set has set up, and restarts it with the changes of next.
 func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*house)) (*house, ledger.ID) {
 	h := openAs(t, set)
 	f.reached, f.forever = make(chan ledger.ID, 1), make(chan struct{})
@@ -112,7 +110,7 @@ func TestACallWhoseAnswerWasLostIsInquiredAndNeverRepeated(t *testing.T) {
 		if n := h.calls(id); n != 1 {
 			t.Errorf("%v: %d provider calls", kind, n)
 		}
-		// The txid answers with what became of it.
+		// The txid answers with the transaction's result.
 		if r := h.create(kind, "4242424242424242", 70, "lost"); !r.Replay || r.Record.ID != id {
 			t.Errorf("%v: the txid answers %v, replay %v", kind, r.Record.ID, r.Replay)
 		}

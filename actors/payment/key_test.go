@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// keyed is a caller's key for a request that the body stands for.
+// keyed returns a caller's key for a request identified by body.
 func keyed(text, body string) actors.Key {
 	return actors.Key{Scope: actors.KeyOfPartner(1), Text: text, Hash: [32]byte([]byte(body + strings.Repeat(" ", 32)))}
 }
@@ -41,8 +41,8 @@ func TestARepeatedCreateWithItsKeyIsAnsweredWithTheFirstOne(t *testing.T) {
 	h.has("100140 / 0")
 }
 
-// The key comes before the txid: a repetition of the very request is that
-// request, whatever else it would meet.
+// The key is checked before the txid: a repeated request gets the first one's answer, whatever else
+// would refuse it.
 func TestAKeyIsClaimedWithItsCreateAlsoIfThatIsRejected(t *testing.T) {
 	h := open(t)
 	pay := func(text string) (live.Result, error) {
@@ -137,8 +137,8 @@ func TestARepeatedOperationWithItsKeyIsOneEffect(t *testing.T) {
 	}
 }
 
-// What a request was answered with is what its repetition is answered with,
-// whatever has become of the transaction meanwhile.
+// A repeated request gets the first request's reply, whatever has happened to the transaction
+// meanwhile.
 func TestARepetitionIsAnsweredAsTheFirstRequestWas(t *testing.T) {
 	h := open(t)
 	pay := func() (live.Result, error) {
@@ -167,7 +167,7 @@ func TestARepetitionIsAnsweredAsTheFirstRequestWas(t *testing.T) {
 	h.submitted(id, actors.Refund, 2)
 }
 
-// A refund is refused, and its key is free for the one that is not.
+// A refund is refused, and its key is free for a later one.
 func TestARefusedOperationDoesNotClaimItsKey(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -198,7 +198,7 @@ func TestARepeatedCancelThatWasNotGrantedIsNotGrantedAgain(t *testing.T) {
 	h.submitted(id, actors.Void, 1)
 }
 
-// A card that comes with a repeated request is wiped as the first one was.
+// The card of a repeated request is wiped like the first one's.
 func TestTheCardOfARepeatedRequestIsWiped(t *testing.T) {
 	h := open(t)
 	for range 2 {
@@ -220,7 +220,7 @@ func TestTheCardOfARepeatedRequestIsWiped(t *testing.T) {
 	h.submitted(id, actors.Pay, 1)
 }
 
-// Two partners may use one key for different things.
+// Two partners may use one key for different requests.
 func TestAKeyIsItsOwnersOwn(t *testing.T) {
 	h := open(t)
 	first := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = keyed("k", "a") }))

@@ -17,9 +17,8 @@ import (
 	"mizan/posting"
 )
 
-// killer ends the process at some of the points that it passes: each time
-// something is durable and before anything follows from it, before and after
-// each call of the provider, before and after each inquiry.
+// killer ends the process at some of the points that it passes: after each change becomes durable
+// and before its consequences, and before and after each call and each inquiry of the provider.
 type killer struct {
 	mu      sync.Mutex
 	at      map[int]bool // guarded by mu: points at which to kill
@@ -39,7 +38,7 @@ func (k *killer) point() {
 	select {
 	case k.reached <- struct{}{}:
 		<-k.forever
-	case <-k.forever: // what is left of an earlier life, when the test is over
+	case <-k.forever: // what is left of an earlier process, at the end of the test
 	}
 }
 
@@ -49,7 +48,7 @@ func (k *killer) passed() int {
 	return k.points
 }
 
-// deadly stands before the simulator.
+// deadly wraps the simulator.
 type deadly struct {
 	actors.Provider
 	timed
@@ -70,7 +69,7 @@ func (d deadly) Inquire(ctx context.Context, q *actors.Question) actors.Outcome 
 	return o
 }
 
-// script drives one transaction of a house that may be killed at any point.
+// script drives one transaction of a fixture that may be killed at any point.
 type script struct {
 	*house
 	*killer
@@ -98,19 +97,19 @@ func (s *script) do(name string, request func(*live.Service, actors.Key) (live.R
 			if a.error == nil {
 				s.id = a.Record.ID
 			} else if isRefusal(a.error, ledger.Unavailable) {
-				continue // its patience is short, and the machine is slow: it asks again, as callers do
+				continue // its wait is short and the machine slow: it repeats the request, as clients do
 			} else if !isRefusal(a.error, ledger.NotReversible) && !isRefusal(a.error, ledger.Conflict) && !isRefusal(a.error, ledger.NotContinuable) {
 				s.t.Errorf("%s: %v", name, a.error)
 			}
 			return
 		case <-s.reached:
-			<-returned // its patience is short; meanwhile it may read the store, which can't be closed under it
+			<-returned // its wait is short; meanwhile it may read the store, which must not be closed under it
 			s.dies()
 		}
 	}
 }
 
-// pass moves the clock, in this life and, after a kill, in the next one.
+// pass moves the clock, now and, after a kill, again after the restart.
 func (s *script) pass(d time.Duration) {
 	s.t.Helper()
 	to := s.house.clock.Now().Add(d)
@@ -129,8 +128,7 @@ func (s *script) pass(d time.Duration) {
 	}
 }
 
-// dies ends this life. A runtime that is left behind must not move the clock of
-// the next one.
+// dies ends this process. An abandoned runtime must not move the clock of the next one.
 func (s *script) dies() {
 	for killed := true; killed; {
 		now := s.house.clock.Now()
@@ -143,7 +141,7 @@ func (s *script) dies() {
 		select {
 		case <-rested:
 			killed = false
-		case <-s.reached: // again, while it recovers
+		case <-s.reached: // again, during recovery
 		}
 	}
 }
@@ -162,7 +160,7 @@ func (s *script) create(kind payment.Type, card string, change func(*live.Create
 	s.pass(25 * time.Second)
 }
 
-// approves has the payer act, if the action that it was shown survived.
+// approves makes the payer act, if the published action survived.
 func (s *script) approves() {
 	if r := s.read(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
 		s.decides(s.id, true)
@@ -192,7 +190,7 @@ func refunds(amount uint64) func(*live.Service, live.Command) (live.Result, erro
 	}
 }
 
-// scripts are the lives of transactions, and where they end when nobody kills.
+// scripts are sequences of requests for a transaction, with the final state when there is no kill.
 var scripts = []struct {
 	name string
 	set  func(*house)
@@ -256,10 +254,10 @@ var scripts = []struct {
 	}, payment.Failed, "100000 / 0"},
 }
 
-// killedAt runs a script in a house that is killed at some points, to the end of
-// everything, and returns how many points there were. What must hold is checked
-// by the witness (no call twice, none without its intent) and by sound (all have
-// ended, and the books are as the simulator's log says).
+// killedAt runs a script in a fixture that is killed at some points, until everything has ended, and
+// returns how many points there were. The witness checks the invariants (no call twice, none
+// without its intent), and sound checks that all have ended and the books agree with the
+// simulator's log.
 func killedAt(t *testing.T, i int, at ...int) (points int) {
 	c := &scripts[i]
 	k := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
@@ -268,7 +266,7 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 	}
 	h := openAs(t, func(h *house) {
 		if len(at) > 0 {
-			h.wait = 50 * time.Millisecond // nobody waits long for an answer that a kill has taken
+			h.wait = 50 * time.Millisecond // a request whose answer a kill has taken waits only briefly
 		}
 		h.observe = func(ledger.ID, payment.Status, *payment.Record) { k.point() }
 		h.wrap = func(p actors.Provider) actors.Provider { return deadly{p, p.(timed), k} }
@@ -320,7 +318,7 @@ func TestAKillAtAnyPointLeadsToNoSecondCallAndEverythingEnds(t *testing.T) {
 	}
 }
 
-// A second kill soon after the first one, also while the first one is recovered.
+// A second kill soon after the first one, also during its recovery.
 func TestTwoKillsAtAnyPoints(t *testing.T) {
 	d := dice(t)
 	for range 24 {

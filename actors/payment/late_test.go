@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// tells has the rail report something of a transaction, and waits for what
-// follows at once.
+// tells makes the rail report something about a transaction, and waits for the immediate
+// consequences.
 func (h *house) tells(id ledger.ID, what actors.Reported, reason string) {
 	h.t.Helper()
 	h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{
@@ -44,7 +44,7 @@ func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing
 			h.booked(r.ID, lateIn, lateBack)
 			h.has("100000 / 0")
 			h.submitted(r.ID, actors.Refund, 1)
-			h.tells(r.ID, actors.Settled, "") // the rail says it again
+			h.tells(r.ID, actors.Settled, "") // the rail repeats the report
 			h.advance(time.Hour)
 			h.booked(r.ID, lateIn, lateBack)
 			h.submitted(r.ID, actors.Refund, 1)
@@ -77,7 +77,7 @@ func TestTheWayBackOfMoneyInSuspenseIsInquiredWhereItsAnswerIsLost(t *testing.T)
 	h.submitted(id, actors.Refund, 1)
 }
 
-// A payout that went out after all can't be called back.
+// A payout that was sent after all cannot be called back.
 func TestAPayoutThatSettlesLateStaysInSuspense(t *testing.T) {
 	h := openAs(t, func(h *house) { h.on(new(rail)) })
 	id := h.create(payment.Payout, "4000000000000002", 70, "").Record.ID
@@ -90,7 +90,7 @@ func TestAPayoutThatSettlesLateStaysInSuspense(t *testing.T) {
 	h.submitted(id, actors.Refund, 0)
 }
 
-// What a rail says while it is asked something else is not forgotten.
+// A rail's report during another call is not forgotten.
 func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -179,8 +179,7 @@ func TestWhatARailReportsOfAnotherTerminalIsNotBelieved(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-// Only what was not refunded yet is taken back, after what becomes of a refund
-// that is under way.
+// Only what was not refunded yet is taken back, after the result of a refund in progress is known.
 func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -231,7 +230,7 @@ func TestAReversalOfWhatWasRefundedWhollyTakesNothing(t *testing.T) {
 	}
 }
 
-// A chargeback of part of a hold's capture takes what was captured.
+// A chargeback after a partial capture takes back what was captured.
 func TestAReversalOfACommitTakesWhatWasCaptured(t *testing.T) {
 	h := twoPhased(t, plain)
 	id := h.create(payment.Payment, "4000000000000259", 70, "").Record.ID

@@ -18,7 +18,7 @@ import (
 	"mizan/posting"
 )
 
-// tight are limits that one transaction of the amount fills.
+// tight returns limits that one transaction of the amount fills.
 func tight(amount uint64) []*directory.Limit {
 	return []*directory.Limit{
 		limit(directory.PerTransaction, amount, nil),
@@ -28,7 +28,7 @@ func tight(amount uint64) []*directory.Limit {
 	}
 }
 
-// atOnce does so many things at the same time.
+// atOnce runs do n times concurrently.
 func atOnce(n int, do func(int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -37,8 +37,8 @@ func atOnce(n int, do func(int)) {
 	all.Wait()
 }
 
-// admitted counts the transactions that no limit has refused, and those that one
-// has, beside hosted ones that still wait.
+// admitted counts the transactions that passed the limits and those that a limit has refused,
+// without hosted ones that still wait.
 func (h *house) admitted() (passed, breached int) {
 	h.t.Helper()
 	v := h.journal.View()
@@ -62,8 +62,8 @@ func (h *house) wantAdmitted(passed, breached int) {
 	}
 }
 
-// Of a hundred attempts at once exactly as many pass as the limit says, whatever
-// they are, also where the process restarts between them.
+// Of a hundred concurrent attempts exactly as many pass as the limit allows, whatever kind they
+// are, also with a restart between them.
 func TestAVelocityAdmitsExactlyItsCountOfAHundredAtOnce(t *testing.T) {
 	const most = 30
 	for name, attempt := range map[string]func(*house, ledger.ID){
@@ -107,8 +107,8 @@ func TestADaysVolumeHoldsUnderAHundredPayoutsAndContinuationsAtOnce(t *testing.T
 	h.usage(l, "", "2100 0 0")
 }
 
-// A kill while as many as the limits admit are at the provider: the next life
-// admits no other, until it is known that they never arrived.
+// A kill while the limit's maximum is at the provider: after the restart no further attempt is
+// admitted until it is known that those calls never arrived.
 func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 	const most = 30
 	day, pace := limit(directory.DailyVolume, 10*most, nil), limit(directory.Velocity, 4*most, func(l *directory.Limit) { l.Window = time.Hour })
@@ -139,15 +139,15 @@ func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 	h.advance(time.Minute) // the provider does not know them
 	h.usage(day, "", "0 0 300")
 	atOnce(2*most, pay)
-	h.wantAdmitted(2*most, 3*most) // of 150 attempts 120 were allowed, and of these 30 and 30 had room
+	h.wantAdmitted(2*most, 3*most) // of 150 attempts velocity allowed 120, and of these 30 and 30 had room in the volume
 	h.usage(pace, "", "150 0")
 	h.usage(day, "", "300 0 0")
 }
 
-// Whatever panics, is lost, is sent on to another terminal, is captured in part,
-// cancelled or returned, and however often the process is killed: what the volume
-// has reserved and settled is never above its limit, and in the end it is what
-// stands. The checker compares the counters with the transactions.
+// Whatever panics, is lost, fails over to another terminal, is captured in part, cancelled or
+// returned, and however often the process is killed: reserved and settled volume never exceeds its
+// limit, and in the end equals what the transactions have moved. The checker compares the counters
+// with the transactions.
 func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
 	const most = 300
@@ -223,13 +223,13 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 	}
 }
 
-// counter is an admission whose counting the test holds.
+// counter is an Admission whose counting the test controls.
 type counter struct {
 	live.Admission
 	mu     sync.Mutex
-	hold   chan struct{} // guarded by mu: closed to let an attempt be counted; nil: it is at once
-	held   bool          // guarded by mu: an attempt was
-	failed error         // guarded by mu: instead
+	hold   chan struct{} // guarded by mu: closed to let an attempt be counted; nil: at once
+	held   bool          // guarded by mu: an attempt was held
+	failed error         // guarded by mu: returned instead
 	back   int           // guarded by mu: attempts taken back
 }
 
@@ -283,8 +283,8 @@ func counted(t *testing.T, limits ...*directory.Limit) (*house, *counter) {
 	}), c
 }
 
-// What can't be counted is not let through, and leaves nothing: the same request
-// is judged again.
+// An attempt that cannot be counted is refused and leaves nothing: the same request is checked
+// again.
 func TestAnAttemptThatCannotBeCountedLeavesNothing(t *testing.T) {
 	l := limit(directory.Velocity, 2, nil)
 	h, c := counted(t, l)
@@ -310,8 +310,8 @@ func TestAnAttemptThatCannotBeCountedLeavesNothing(t *testing.T) {
 	h.usage(l, "", "2 0")
 }
 
-// A payer's time that is over while the attempt is counted ends the transaction
-// if that leads to nothing.
+// If a payer's time ends while the attempt is counted, and the attempt leads to nothing, the
+// transaction ends.
 func TestAPayersTimeThatEndsWhileAnAttemptIsCountedIsKept(t *testing.T) {
 	l := limit(directory.Velocity, 2, nil)
 	h, c := counted(t, l)
@@ -330,8 +330,7 @@ func TestAPayersTimeThatEndsWhileAnAttemptIsCountedIsKept(t *testing.T) {
 	h.is(hosted, payment.Rejected, "payer action expired")
 }
 
-// Two pages of one payer with the same key: the one that comes second is no
-// attempt.
+// Two pages of one payer use the same key: the second request does not count as an attempt.
 func TestAContinuationWhoseKeyIsTakenIsNoAttempt(t *testing.T) {
 	l := limit(directory.Velocity, 3, nil)
 	h, c := counted(t, l)
@@ -355,7 +354,7 @@ func TestAContinuationWhoseKeyIsTakenIsNoAttempt(t *testing.T) {
 	h.usage(l, "", "1 2")
 }
 
-// What was rejected is remembered as it was judged, on the network of its terminal.
+// A rejected attempt is stored as it was screened, on the network of its terminal.
 func TestARejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	l := limit(directory.Velocity, 1, func(l *directory.Limit) { l.Asset = tron })
@@ -378,7 +377,7 @@ func TestARejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	h.usage(l, "", "2 0")
 }
 
-// A partner has at most a hundred active limits; all may bound one transaction.
+// A partner has at most a hundred active limits; all may apply to one transaction.
 func TestATransactionMayBeBoundedByAHundredLimits(t *testing.T) {
 	var limits []*directory.Limit
 	for i := range directory.MaxLimits {

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// passingOn is a house whose first terminal refuses everything, so that the
-// others are tried in turn; limits are made for the three.
+// passingOn is a fixture whose first terminal refuses everything, so that the others are tried in
+// turn; limits are made for the three terminals.
 func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (h *house, ids [3]ledger.ID) {
 	h = openAs(t, func(h *house) {
 		h.set(0, failing(directory.FailRejected, 1))
@@ -21,7 +21,7 @@ func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (
 	return h, ids
 }
 
-// tried is the record's attempts: outcome and reason of each.
+// tried returns the record's attempts: outcome and reason of each.
 func tried(r *payment.Record) (texts []string) {
 	for _, a := range r.Attempts {
 		texts = append(texts, a.Outcome+": "+why(a.Failure))
@@ -113,7 +113,7 @@ func TestWhatSpokeAgainstEveryOtherTerminalIsNotedBesideTheFirstOnesAnswer(t *te
 	wantTried(t, r, "stopped: limit exceeded: daily_volume", "stopped: limit exceeded: velocity")
 }
 
-// Nobody gets round a limit with a network that the currency does not have.
+// A limit cannot be evaded with a network that the currency does not have.
 func TestAnAmountOfUnknownScaleIsBoundedByEveryLimitOfItsCurrency(t *testing.T) {
 	tron, prod := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, money.Prod
 	l := &directory.Limit{Kind: directory.PerTransaction, Asset: tron, Scope: directory.ScopePartner, Active: true}
@@ -160,8 +160,8 @@ func TestAMerchantThatIsSwitchedOffTakesNothingByItsPages(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-// What is counted in memory and what is read from the store are the same
-// attempts, also by a clock that moves.
+// Attempts counted in memory and attempts read from the store are the same, also if the clock
+// moves.
 func TestALimitThatChangesCountsWhatWasSentOnOnce(t *testing.T) {
 	var ids [3]ledger.ID
 	var l *directory.Limit

@@ -25,7 +25,7 @@ const (
 	declined = "4000000000000002"
 )
 
-// limit is one of the house's partner, on all its transactions in usd.
+// limit returns a limit of the fixture's partner, on all its transactions in usd.
 func limit(kind directory.LimitKind, most uint64, change func(*directory.Limit)) *directory.Limit {
 	l := &directory.Limit{
 		ID: uuid.New(), Org: org, Partner: 1, Kind: kind, Asset: usd, Scope: directory.ScopePartner, Active: true,
@@ -45,7 +45,7 @@ func limited(t *testing.T, limits ...*directory.Limit) *house {
 	return openAs(t, func(h *house) { h.limits = limits })
 }
 
-// usage is "used reserved remaining" of a volume, "used remaining" of a velocity.
+// usage returns "used reserved remaining" of a volume, "used remaining" of a velocity.
 func (h *house) usage(l *directory.Limit, subject string, want string) directory.Usage {
 	h.t.Helper()
 	u, err := h.accounts.Usage(context.Background(), l, subject)
@@ -62,7 +62,7 @@ func (h *house) usage(l *directory.Limit, subject string, want string) directory
 	return u
 }
 
-// ends creates and checks how that ends; it returns the transaction.
+// ends creates a transaction and checks its result; it returns the transaction.
 func (h *house) ends(card string, amount uint64, status payment.Status, reason string) *payment.Record {
 	h.t.Helper()
 	r := h.create(payment.Payment, card, amount, "").Record
@@ -154,7 +154,7 @@ func TestWhatIsUnderWayIsReservedAndWhatMovesNoMoneyIsGivenBack(t *testing.T) {
 	h.ends(declined, 40, payment.Rejected, "card_declined")
 	h.usage(l, "", "60 0 40")
 	h.must(h.Refund(part(held.ID, 60)))
-	h.usage(l, "", "60 0 40") // what was refunded was moved all the same
+	h.usage(l, "", "60 0 40") // refunded money has moved nevertheless
 }
 
 func TestAHoldOfYesterdayIsGivenBackToYesterday(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAPayoutsLimitIsJudgedBeforeItsFunds(t *testing.T) {
 	h := limited(t, l)
 	r := h.create(payment.Payout, good, 1_000_000_000, "").Record
 	h.is(r.ID, payment.Rejected, "limit exceeded: daily_volume")
-	h.ends(good, 1_000, payment.Charged, "") // a payment is not bounded
+	h.ends(good, 1_000, payment.Charged, "") // the limit does not apply to a payment
 	h.usage(l, "", "0 0 100")
 	r = h.create(payment.Payout, good, 100, "").Record
 	h.is(r.ID, payment.Charged, "")
@@ -286,7 +286,7 @@ func TestAScopeTakesTogetherWhatIsOfOneSubject(t *testing.T) {
 			pay("a", 100, "")
 			pay("a", 1, "limit exceeded: daily_volume")
 			pay("b", 100, "")
-			pay("", 500, "") // of whom nothing is known nothing is taken together
+			pay("", 500, "") // payers without a known subject are not counted together
 			pay("a", 1, "limit exceeded: daily_volume")
 			pay("a", 1, "limit exceeded: velocity")
 			pay("b", 1, "limit exceeded: daily_volume")
@@ -305,14 +305,14 @@ func TestALimitOfATerminalBoundsWhatGoesThere(t *testing.T) {
 	})
 	h.ends(good, 100, payment.Charged, "") // by the second, after the first has refused
 	h.usage(l, "", "100 0 0")
-	r := h.ends(good, 1, payment.Rejected, "forced_by_terminal") // the second may not: the first one's answer stands
+	r := h.ends(good, 1, payment.Rejected, "forced_by_terminal") // the second has no room, so the first one's answer stands
 	if r.Terminal != first {
 		t.Errorf("by %v", r.Terminal)
 	}
 	h.usage(l, "", "100 0 0")
 	l = limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Terminal = first })
 	h.limits = []*directory.Limit{l}
-	h.ends(good, 100, payment.Charged, "") // reserved for the first, given back with its refusal
+	h.ends(good, 100, payment.Charged, "") // reserved for the first, released with its refusal
 	h.usage(l, "", "0 0 100")
 	h.ends(good, 101, payment.Rejected, "limit exceeded: daily_volume")
 }
@@ -353,7 +353,7 @@ func TestWhoIsOnTheBlocklistIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 		c.Request.CardPrint, c.Request.CardBIN = "print", "424242"
 		c.Request.PayerIP = netip.MustParseAddr("203.0.113.7")
 	}))
-	h.is(r.ID, payment.Rejected, "anti-fraud: email") // before the limit
+	h.is(r.ID, payment.Rejected, "anti-fraud: email") // checked before the limit
 	want := directory.Payer{
 		BIN: []byte("42424242"), Card: "print", Email: "eve@example.com", Phone: "79001234567", Country: "RU", IP: netip.MustParseAddr("203.0.113.7"),
 	}
@@ -364,11 +364,11 @@ func TestWhoIsOnTheBlocklistIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 		t.Errorf("the provider was called %d times", n)
 	}
 	h.set(0, func(s *directory.Settings) { s.Currencies = []money.Currency{"EUR"} })
-	h.ends(another, 50, payment.Rejected, "no terminal available") // comes first
+	h.ends(another, 50, payment.Rejected, "no terminal available") // checked first
 }
 
-// Whoever repeats what is stored takes no place from anybody, however often and
-// with however many at once.
+// Requests that repeat stored ones take no place from other payments, however many there are at
+// once.
 func TestRepetitionsNeverRejectAnotherPayment(t *testing.T) {
 	l := limit(directory.Velocity, 2, nil)
 	h := limited(t, l)

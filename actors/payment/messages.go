@@ -16,11 +16,11 @@ import (
 type reply struct {
 	result   Result
 	existing ledger.ID // the owner of the txid or the key, instead of a result
-	byKey    bool      // of the key
+	byKey    bool      // existing owns the key
 	err      error
 }
 
-// caller waits for a reply. Answering it never blocks: the channel has room for one reply, and a
+// caller waits for a reply. Answering never blocks: the channel has room for one reply, and a
 // second one (after a panic) is dropped.
 type caller struct {
 	reply chan reply
@@ -28,8 +28,8 @@ type caller struct {
 	phase atomic.Int32
 
 	// For the actor only.
-	patient bool // waits for the answer to the call under way too
-	cancels bool // wants to know why a cancel was not granted
+	patient bool // waits also for the answer to the call in progress
+	cancels bool // wants the reason if a cancel was not granted
 }
 
 // The phases of a request: the actor begins it or the caller gives it up, whichever comes first.
@@ -39,17 +39,17 @@ const (
 	givenUp
 )
 
-// begin begins the request; false: its caller has given it up.
+// begin begins the request; false if its caller has given it up.
 func (c *caller) begin() bool {
 	return c.phase.CompareAndSwap(notBegun, begun) || c.phase.Load() == begun
 }
 
-// giveUp gives the request up; false: it has begun.
+// giveUp gives the request up; false if it has begun.
 func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(notBegun, givenUp) }
 
 func newCaller() *caller { return &caller{reply: make(chan reply, 1)} }
 
-// wait returns the reply; false: the timer ended first.
+// wait returns the reply; false if the timer ended first.
 func (c *caller) wait(timer *time.Timer) (reply, bool) {
 	select {
 	case r := <-c.reply:
@@ -95,13 +95,13 @@ func (m *await) Observes() {}
 // LogValue implements slog.LogValuer.
 func (m *await) LogValue() slog.Value { return slog.StringValue("await") }
 
-// providerAnswer is a provider's answer to a submission or an inquiry. The card comes back with the
-// answer to a charge: another terminal or a later step may need it.
+// providerAnswer is a provider's answer to a submission or an inquiry. The answer to a charge
+// brings the card back, because another terminal or a later step may need it.
 type providerAnswer struct {
 	actors.Outcome
-	inquiry bool      // it answers a question; else a submission
-	early   bool      // and was put before the record wanted to be woken
-	reissue bool      // and asked the rail to publish anew what the payer has to do
+	inquiry bool      // it answers an inquiry; else a submission
+	early   bool      // the inquiry was made before the record's due instant
+	reissue bool      // the inquiry asked the rail to publish the payer's action again
 	op      ledger.ID // the operation on the charge that it is about; zero: the charge
 	card    *secret.Card
 }
@@ -109,16 +109,16 @@ type providerAnswer struct {
 // Expected implements actors.Expected.
 func (providerAnswer) Expected() {}
 
-// providerReport is what a rail reports without being asked.
+// providerReport is a rail's report that was not requested.
 type providerReport struct{ actors.Report }
 
-// failure is the rail's reason.
+// failure returns the rail's reason, bounded.
 func (m *providerReport) failure() payment.Failure { return shorten(m.Failure) }
 
-// Lasting implements actors.Lasting: the rail is not asked for it again.
+// Lasting implements actors.Lasting: the rail does not send it again.
 func (providerReport) Lasting() {}
 
-// what names an operation on an existing transaction. The zero value is invalid.
+// what is the kind of an operation on an existing transaction. The zero value is invalid.
 type what uint8
 
 const (
@@ -140,7 +140,7 @@ type operation struct {
 	amount   *money.Amount
 	material []byte
 	choice   string
-	page     bool // for reissue: the payer's page asks
+	page     bool // for reissue: the request comes from the payer's page
 	with     Continue
 }
 
@@ -150,7 +150,7 @@ func (m *operation) Refuse(err error) {
 	m.answer(reply{err: err})
 }
 
-// wipe overwrites the secrets of an operation that is not done.
+// wipe overwrites the secrets of an operation that is not carried out.
 func (m *operation) wipe() {
 	m.with.Card.Wipe()
 	clear(m.material)

@@ -15,7 +15,8 @@ import (
 	"mizan/posting"
 )
 
-// changeable is what a notice stores: the fields of its transaction that may change later.
+// changeable has the fields of a notification that may change in the record later; a notice stores
+// them.
 type changeable struct {
 	status  payment.Status
 	failure payment.Failure
@@ -25,17 +26,17 @@ type changeable struct {
 	rail    []byte // JSON object of the rail's own keys; nil: none
 }
 
-// notification is a notice with its record. The first attempt finds it in memory (Notice.About):
-// records never change, the next one replaces them.
+// notification is a notice with its record. The first attempt finds it in memory (Notice.About);
+// that is safe, because a record never changes: a change makes a new one.
 type notification struct {
 	record     *payment.Record
 	changeable changeable
 }
 
-// recipient is who is notified of the transitions of a record, by the present settings.
+// recipient is who is notified of a record's transitions, by the current settings.
 type recipient struct {
 	to       ledger.ID // the destination of webhooks
-	set      bool      // an address is set there
+	set      bool      // it has an address
 	terminal *directory.Terminal
 }
 
@@ -50,8 +51,8 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	return a
 }
 
-// wants tells whether the merchant wants to be notified of the event's status. Without a terminal the
-// default decides.
+// wants tells whether the merchant wants notifications of the event's status. Without a terminal
+// the default applies.
 func (a *recipient) wants(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
 	if a.terminal == nil {
@@ -60,8 +61,8 @@ func (a *recipient) wants(e *ledger.Event) bool {
 	return a.terminal.Notification.Notifies(e.To, byDefault)
 }
 
-// notices are a step's notices to the merchant and to the terminal's operators. Each has the status
-// of its own event and everything else as the last event has left it.
+// notices returns a step's notices to the merchant and to the terminal's operators. Each has its
+// own event's status, and all other fields as after the last event.
 func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -81,7 +82,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (not
 	return notices
 }
 
-// notification is the merchant's notification of an event.
+// notification returns the merchant's notification of an event.
 func (s *Service) notification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
 	return &notification{record: r, changeable: changeable{
 		status: payment.Status(e.To), failure: r.Failure, withFee: r.WithFee, dest: r.Dest,
@@ -96,8 +97,8 @@ func (s *Service) lang(org ledger.ID, partner int64) string {
 	return ""
 }
 
-// A notice's body: version, flags, status, then the fields that the flags announce. A field that is
-// as the record has it, as nearly always, is left out.
+// A notice's body: version, flags, status, then the fields that the flags announce. A field that
+// equals the record's, as nearly always, is omitted.
 const (
 	noticeVersion = 1
 
@@ -147,7 +148,7 @@ func appendBytes[T string | []byte](dst []byte, text T) []byte {
 
 var errNotice = errors.New("notice: unknown form")
 
-// readChangeable reads what append wrote.
+// readChangeable parses what append wrote.
 func readChangeable(body []byte, r *payment.Record) (f changeable, err error) {
 	if len(body) < 3 || body[0] != noticeVersion {
 		return f, errNotice
@@ -186,7 +187,7 @@ func readChangeable(body []byte, r *payment.Record) (f changeable, err error) {
 	return f, nil
 }
 
-// NoticeStatus is the status in a stored notice.
+// NoticeStatus returns the status in a stored notice.
 func NoticeStatus(body []byte) (payment.Status, error) {
 	if len(body) < 3 || body[0] != noticeVersion {
 		return "", errNotice
@@ -241,8 +242,8 @@ func (t *notification) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendCode appends a failure's error_code: null for success, and for what has no
-// published code.
+// AppendCode appends a failure's error_code: null for success, and for a code that is not
+// published.
 func AppendCode(dst []byte, f payment.Failure) []byte {
 	if !f.Code.Published() {
 		return append(dst, "null"...)
@@ -250,17 +251,16 @@ func AppendCode(dst []byte, f payment.Failure) []byte {
 	return schema.AppendText(dst, string(f.Code))
 }
 
-// reservedMeta is the key of merchant_meta that the service sets (specification,
-// "Rules on fields", 5); defaultLang is its value for a partner without one.
+// reservedMeta is the key of merchant_meta that the service sets (specification, "Rules on fields",
+// 5); defaultLang is its value for a partner without a language.
 const (
 	reservedMeta = "lang"
 	defaultLang  = "en"
 )
 
-// AppendMeta appends merchant_meta: what the caller sent, then the rail's own keys
-// of which the caller has none of that name. Both are JSON objects, nil for none. The
-// reserved key belongs to the service: it is there if the partner has a lang, or if
-// one was sent.
+// AppendMeta appends merchant_meta: what the caller sent, then those of the rail's own keys that
+// the caller did not send. Both are JSON objects, nil for none. The service sets the reserved key:
+// it is present if the partner has a language, or if the caller sent the key.
 func AppendMeta(dst, sent, rail []byte, lang string) []byte {
 	reserved := lang != "" || len(sent) > 0 && jsonwalk.Has(sent, reservedMeta)
 	if !reserved && rail == nil {
@@ -283,8 +283,8 @@ func AppendMeta(dst, sent, rail []byte, lang string) []byte {
 	return append(dst, '}')
 }
 
-// appendMembers appends the members of an object that keep admits, without the reserved one, to the
-// object whose members begin at first.
+// appendMembers appends the members of an object that keep accepts, except the reserved one. first
+// is where the members of the resulting object begin.
 func appendMembers(dst []byte, first int, object []byte, keep func(name string) bool) []byte {
 	if len(object) == 0 {
 		return dst

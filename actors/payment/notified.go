@@ -5,11 +5,11 @@ import (
 	"mizan/posting"
 )
 
-// countNotified adds to the next record how many of its transitions the merchant was notified of,
-// how many it did not want to know, and at how many nobody could be notified. The checker finds a
-// missing notice by these counts: the settings of that moment are stored nowhere else. before is the
-// record that was decided on (nil: there was none), so that a decision that is handed to the writer
-// a second time is not counted twice.
+// countNotified adds up in the next record for how many of its transitions the merchant was
+// notified, did not want a notification, or could not be notified. The checker finds a missing
+// notice by these counts, because the settings of that moment are not stored elsewhere. before is
+// the record that was decided on (nil: none), so that a decision that is submitted twice is counted
+// once.
 func countNotified(d *payment.Decision, before *payment.Record, a *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {
@@ -37,12 +37,12 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 	r.Unnotified += all - notified
 }
 
-// ReadNotice is the status in the body of a transaction's posting.Notice by posting.Webhook. The error
-// says that the body has no known form.
+// ReadNotice returns the status in the body of a transaction's posting.Notice by posting.Webhook.
+// The error says that the body has no known form.
 func ReadNotice(body []byte) (payment.Status, error) {
 	f, err := readChangeable(body, &noRecord)
 	return f.status, err
 }
 
-// noRecord stands for the record when only the form of a notice is checked.
+// noRecord takes the record's place when only the form of a notice is checked.
 var noRecord payment.Record

@@ -9,9 +9,8 @@ import (
 	"mizan/posting"
 )
 
-// charging is a decision that passes through an intent, asks the payer to act and ends
-// charged: three transitions of which a merchant can be notified, and of the last two it
-// is by default.
+// charging is a decision that passes through an intent, asks the payer to act and ends charged: of
+// its three transitions a merchant can be notified, and of the last two it is by default.
 func charging() *payment.Decision {
 	return &payment.Decision{Record: new(payment.Record), Events: []ledger.Event{
 		{Name: string(payment.Create), To: string(payment.Created)},
@@ -59,7 +58,7 @@ func TestCountsGoOnFromTheRecordDecidedOn(t *testing.T) {
 	wantCounts(t, before, 3, 4, 5)
 }
 
-// The writer may refuse a Change for something that passes.
+// The writer may refuse a Change for a temporary reason.
 func TestADecisionThatIsHandedOverOnceMoreIsNotCountedTwice(t *testing.T) {
 	d := charging()
 	for range 2 {

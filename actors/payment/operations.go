@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// operate decides on an operation on an existing transaction. While a provider's answer is awaited
-// it waits too: the answer may decide it.
+// operate decides on an operation on an existing transaction. While a provider's answer is expected
+// the operation waits, because the answer may decide it.
 func (t *transaction) operate(c *actors.Context, m *operation) {
 	if c.Expecting() > 0 {
 		if len(t.stashed) >= maxStashed {
@@ -29,7 +29,7 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		return
 	}
 	if !m.begin() {
-		m.wipe() // its caller has given up and was told that it is not done
+		m.wipe() // its caller has given up and was told that the operation was not carried out
 		return
 	}
 	if m.what == proceed {
@@ -51,8 +51,8 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 	}
 }
 
-// refuse answers an operation that is not allowed; one that repeats a stored one by its key is
-// answered as that one was.
+// refuse answers an operation that is not allowed; if its key repeats a stored operation, with that
+// operation's reply.
 func (t *transaction) refuse(m *operation, err error) {
 	existing, repeated, keyErr := t.service.used(t.key.Org, &m.Key)
 	switch {
@@ -66,7 +66,8 @@ func (t *transaction) refuse(m *operation, err error) {
 	}
 }
 
-// decide makes the operation's decision; not decided: it only waits for the first outcome.
+// decide makes the operation's decision; decided is false if the operation only waits for the first
+// outcome.
 func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decision, decided bool, err error) {
 	at, request := t.context(c), uuid.New()
 	switch m.what {
@@ -87,7 +88,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	case reissue:
 		if t.record.Ended(ledger.MicrosOf(at.Now), m.page) {
 			if err := t.ask(c, payment.AskReissue, true); err != nil {
-				t.logNotAsked(err) // the next reader asks again
+				t.logNotAsked(err) // the next read of the transaction asks again
 			}
 		}
 		return d, false, nil
@@ -95,7 +96,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	return d, err == nil, err
 }
 
-// hasText is a test for the members of an object that are texts and not blank.
+// hasText returns a function that tells whether a member of the object is a text and not blank.
 func hasText(object []byte) func(name string) bool {
 	return func(name string) bool {
 		if len(object) == 0 {
@@ -114,7 +115,7 @@ func hasText(object []byte) func(name string) bool {
 	}
 }
 
-// proceed begins the admission of a hosted transaction whose payer has brought credentials.
+// proceed begins the admission of a hosted transaction whose payer has entered credentials.
 func (t *transaction) proceed(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	switch r := t.record; {
@@ -151,7 +152,7 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 	t.admit(c, m, task)
 }
 
-// payerReturned asks the provider how the charge stands after its payer came back from the rail.
+// payerReturned inquires the charge after its payer came back from the rail.
 func (t *transaction) payerReturned(c *actors.Context, at payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
 	submits := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
@@ -161,13 +162,13 @@ func (t *transaction) payerReturned(c *actors.Context, at payment.DecisionContex
 	}
 	if r.Status.Moving() && r.Op == nil && !r.NotKnown() {
 		if err := t.ask(c, payment.AskInquire, true); err != nil {
-			t.logNotAsked(err) // its due instant asks again
+			t.logNotAsked(err) // the due instant asks again
 		}
 	}
 	return payment.Decision{}, false, nil
 }
 
-// operationRefused turns what the writer refused into the operation's answer.
+// operationRefused turns the writer's refusal into the operation's reply.
 func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
 	objection := t.objection(refusal, r)
 	switch {
@@ -216,7 +217,8 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 	}
 }
 
-// resumeDeferred handles the rail's reports and updates that came while something else was under way.
+// resumeDeferred handles the rail's reports and updates that came while something else was in
+// progress.
 func (t *transaction) resumeDeferred(c *actors.Context) {
 	if m := t.deferred.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
 		t.deferred.settled = nil
@@ -230,8 +232,8 @@ func (t *transaction) resumeDeferred(c *actors.Context) {
 	}
 }
 
-// settle decides on a report that money has moved after all; not done: a call is under way whose
-// answer may say the same.
+// settle decides on a report that money has moved after all. It returns false while a call is in
+// progress whose answer may say the same.
 func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
@@ -243,8 +245,8 @@ func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
 	return true
 }
 
-// takeBack decides on a report that settled money was taken back; not done: we do not know yet that
-// it settled, or how a refund ends.
+// takeBack decides on a report that settled money was taken back. It returns false while the
+// charge's settlement or a refund's result is not known yet.
 func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) {
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil {
@@ -254,5 +256,5 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 		t.commit(c, d, m)
 		return true
 	}
-	return r.Status.Final() || r.Status == payment.Refunded // there is nothing left to take
+	return r.Status.Final() || r.Status == payment.Refunded // there is nothing left to take back
 }

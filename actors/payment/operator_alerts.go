@@ -10,8 +10,8 @@ import (
 // Operators tells whether any of a terminal's operators can be reached.
 type Operators func(n *directory.Notification) bool
 
-// alert is the body of the notice to the terminal's operators of an event that has led to the record;
-// nil: none. It holds all that a later attempt to send it needs.
+// alert returns the body of the notice to the terminal's operators about an event that led to the
+// record; nil if there is none. It contains everything that a later attempt to send it needs.
 func (s *Service) alert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
 	if s.operators == nil || !payment.Charges(e) {
 		return nil

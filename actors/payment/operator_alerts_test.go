@@ -15,7 +15,7 @@ import (
 
 const threshold = 50
 
-// operated is a house whose terminals have operators and a threshold.
+// operated is a fixture whose terminals have operators and a threshold.
 func operated(t *testing.T, set func(*house)) *house {
 	return openAs(t, func(h *house) {
 		large := money.FromUint64(threshold)
@@ -28,8 +28,8 @@ func operated(t *testing.T, set func(*house)) *house {
 	})
 }
 
-// alerts are what operators are told of the transactions, in the order of booking:
-// the first word of each message, and whether it is a return's.
+// alerts returns the operators' messages about transactions, in the order of booking: the first
+// word of each, and whether it is about a return.
 func (h *house) alerts() string {
 	h.t.Helper()
 	view := h.journal.View()
@@ -139,8 +139,7 @@ func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
 	}
 }
 
-// What a later attempt says is what was said at first, whatever has become of the
-// transaction: it is stored.
+// A later attempt sends the stored message of the first, whatever has happened to the transaction.
 func TestAnAlertSaysTheSameAfterARefund(t *testing.T) {
 	h := operated(t, plain)
 	id := h.create(payment.Payment, "4242424242424242", threshold, "").Record.ID

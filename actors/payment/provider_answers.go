@@ -10,9 +10,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// toAnswer is what a provider has answered, bounded as it is stored. An invalid verdict
-// is no answer: the provider is asked again and nothing is assumed. An inquiry that was
-// never sent says nothing of the call that it is about, which was.
+// toAnswer bounds a provider's answer for storage. An invalid verdict counts as no answer: the
+// provider is asked again. An inquiry that was never sent says nothing about its call, which was
+// sent.
 func toAnswer(m *providerAnswer) payment.Answer {
 	m.conceal()
 	verdict := m.Verdict
@@ -29,8 +29,8 @@ func toAnswer(m *providerAnswer) payment.Answer {
 	return a
 }
 
-// conceal removes the card's number from everything in the answer: a rail may quote it, and what it
-// says is shown and stored.
+// conceal removes the card's number from everything in the answer, because a rail may quote the
+// number, and its answer is shown and stored.
 func (m *providerAnswer) conceal() {
 	if m.card == nil || len(m.card.Number) == 0 {
 		return
@@ -52,7 +52,7 @@ func (m *providerAnswer) conceal() {
 	m.Action = &a
 }
 
-// boundedAction is a rail's action within the bounds below.
+// boundedAction returns a rail's action within the bounds below.
 func boundedAction(a *payment.Action) *payment.Action {
 	action := &payment.Action{
 		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Params: object(a.Params), Page: address(a.Page), PageUntil: a.PageUntil,
@@ -71,25 +71,24 @@ func boundedAction(a *payment.Action) *payment.Action {
 	return action
 }
 
-// Bounds of a rail's answer: beside a request of the greatest size, a record has room for all of it
-// (posting.MaxRecord). An answer that exceeds them is still an answer: what is too long is cut, or
-// left out if a part of it has no meaning.
+// Bounds of a rail's answer: even beside a request of the greatest size, a record has room for all
+// of it (posting.MaxRecord). A longer answer is still accepted: a part that is too long is cut, or
+// omitted if it has no meaning when cut.
 const (
 	maxText         = 255
 	maxAddress      = 2 << 10
-	maxCode         = 1 << 10 // more would be too small on a screen to be scanned
+	maxCode         = 1 << 10 // a larger code could not be scanned from a screen
 	maxObject       = 8 << 10
 	maxDestinations = 32
 	maxRequired     = 8
 )
 
-// text is the kept part of a rail's text, in valid UTF-8.
+// text returns the stored part of a rail's text, in valid UTF-8.
 func text(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
 }
 
-// shorten is a rail's failure with the kept part of its words. A code that is not published is
-// dropped.
+// shorten bounds the words of a rail's failure and drops a code that is not published.
 func shorten(f payment.Failure) payment.Failure {
 	f.Detail = text(f.Detail)
 	if !f.Code.Published() {
@@ -112,7 +111,7 @@ func code(s string) string {
 	return s
 }
 
-// object is a rail's JSON if it is an object, as callers are promised; else nil.
+// object returns a rail's JSON if it is an object, as the API promises; else nil.
 func object(text []byte) []byte {
 	if text = bytes.TrimSpace(text); len(text) == 0 || len(text) > maxObject || text[0] != '{' || !utf8.Valid(text) || !json.Valid(text) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// A rail that quotes the card in its answer does not get it stored.
+// If a rail quotes the card in its answer, the number is not stored.
 func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 	const number = "4242424242424242"
 	r := new(rail)
@@ -30,7 +30,7 @@ func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 	}
 }
 
-// A payer who reloads the page that the rail sent him back to moves nothing away.
+// A payer who reloads the return page does not postpone the due inquiry.
 func TestWhoComesBackOftenDoesNotPutTheInquiryOff(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
@@ -60,8 +60,8 @@ func (h *house) found(id ledger.ID) live.Result {
 	return r
 }
 
-// What was asked for while a call took its time, and given up by who asked, is
-// not done behind his back.
+// An operation that was requested during a slow call and given up by its caller is not carried out
+// later.
 func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
 	release, calls := make(chan struct{}), make(chan struct{}, 8)
 	r := new(rail)

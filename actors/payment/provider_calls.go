@@ -13,15 +13,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Reissuer is a provider whose rail can publish again what the payer has to do, once the first
-// publication has ended. It answers as to an inquiry, with the Action. That moves no money and needs
-// no durable intent: if the answer is lost, the next reader asks again.
+// Reissuer is a provider whose rail can publish the payer's action again after the first
+// publication has expired. Reissue answers like an inquiry, with the Action. It moves no money and
+// needs no durable intent: if the answer is lost, the next reader asks again.
 type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
 }
 
-// ask calls the provider from the pool; the answer comes back by the registry. An error says why
-// the call could not be queued. early says that the record's due instant has not come.
+// ask calls the provider on the pool; the registry delivers the answer. The error says why the call
+// could not be queued. early says that the record's due instant has not come.
 func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
@@ -35,12 +35,12 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	if what == payment.AskReissue {
 		able := false
 		if q.reissuer, able = provider.(Reissuer); !able {
-			return nil // its publications do not end
+			return nil // its publications do not expire
 		}
 		q.inquiry.Acting = false
 	}
 	job := func() {
-		// An adapter that panics has not answered: what became of its call is inquired.
+		// An adapter that panics has not answered: an inquiry finds the result of its call.
 		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
 		var through permit
@@ -68,7 +68,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 			answer.Outcome = circuitOpen()
 			return
 		}
-		answer.Down = true // unless it answers: an adapter that panics has not
+		answer.Down = true // until it answers; an adapter that panics has not
 		answer.Outcome = provider.Submit(ctx, q.call)
 	}
 	if err := c.Runtime.Go(job); err != nil {
@@ -80,17 +80,18 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	return nil
 }
 
-// question is what a provider is asked: a call or an inquiry.
+// question is a call or an inquiry to a provider.
 type question struct {
 	call     *actors.Call
 	inquiry  *actors.Question
-	reissuer Reissuer     // is asked to publish again, by the inquiry; nil: it is a plain inquiry
+	reissuer Reissuer     // asked to publish again, with inquiry; nil: a plain inquiry
 	op       ledger.ID    // the operation on the charge that the answer is about; zero: the charge
 	card     *secret.Card // comes back with the answer
 	noToken  bool         // the stored credential is not readable: the call is not made
 }
 
-// question builds what the record wants to ask. A submission takes the card out of the actor.
+// question builds the call or inquiry that the record needs. A submission takes the card from the
+// actor.
 func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (q question, err error) {
 	r := t.record
 	about := chargeOf(r)
@@ -115,10 +116,11 @@ func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (
 	return q, nil
 }
 
-// errNoProvider says that a terminal's provider is not served by this process.
+// errNoProvider says that this process does not serve a terminal's provider.
 var errNoProvider = ledger.Refuse("payment", ledger.Unavailable, "the transaction's terminal has no provider")
 
-// provider finds a terminal and its provider; nil: this process does not serve it.
+// provider finds a terminal and its provider; the provider is nil if this process does not serve
+// it.
 func (s *Service) provider(org, id ledger.ID) (*directory.Terminal, actors.Provider) {
 	terminal, known := s.directory.Terminal(org, id)
 	if !known {
@@ -141,7 +143,7 @@ var operations = map[payment.OpKind]actors.Operation{
 	payment.OpRefund:   actors.Refund,
 }
 
-// charge builds the submission of the charge itself, which takes the card out of the actor.
+// charge builds the submission of the charge itself, which takes the card from the actor.
 func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
@@ -178,8 +180,8 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 		return nil, err
 	}
 	if call.Card, err = t.service.sealer.OpenCard(sealed, t.cardContext()); err != nil {
-		// A key that is lost does not come back. The rail ends a charge that lacks
-		// its card, where we could only ask for ever.
+		// A lost key does not come back. The rail ends a charge that lacks its card, while we could
+		// only inquire for ever.
 		t.service.rt.Log.Error("a sealed card can't be opened", "transaction", r.ID.String(), "error", err)
 		call.Card = nil
 	}
@@ -188,7 +190,7 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 
 // onProviderAnswer decides on a provider's answer.
 func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
-	t.submission.card = m.card // every way out of here wipes it or submits it
+	t.submission.card = m.card // every path from here wipes it or submits it
 	if !t.load() {
 		t.submission.wipe()
 		return
@@ -202,7 +204,7 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 		return
 	}
 	if m.Verdict == payment.VerdictReady && !m.inquiry && t.record.Op != nil {
-		m.Verdict = payment.VerdictPending // it was just told to complete: to tell it again at once could repeat for ever
+		m.Verdict = payment.VerdictPending // the provider was just told to complete; telling it again at once could repeat for ever
 	}
 	a := toAnswer(&m)
 	if m.early && t.record.SaysNothing(a) {
@@ -215,13 +217,13 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 	}
 }
 
-// settleFor takes a provider's answer as the charge's. stopped are the terminals that failover
-// passed over before.
+// settleFor takes a provider's answer as the charge's result. stopped are the terminals that
+// failover passed over before.
 func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
 		if d, err := t.context(c).Complete(r, uuid.New()); err == nil {
-			d.Outcome = true // no caller could be refused
+			d.Outcome = true // no caller waits who could be refused
 			t.commit(c, d, m)
 			return
 		}
@@ -238,7 +240,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...
 	t.commit(c, d, m)
 }
 
-// chargeState is what the record keeps of the charge for its provider.
+// chargeState returns what the record keeps of the charge for its provider.
 func (t *transaction) chargeState() actors.ChargeState {
 	r := t.record
 	m := actors.ChargeState{

@@ -8,8 +8,8 @@ import (
 	"mizan/actors"
 )
 
-// poll asks a provider regularly for its rail's reports since the last answer, and after a restart for
-// all of them: one that is stored already changes nothing.
+// poll polls a provider for its rail's reports since the last answer, and after a restart for all
+// of them: a report that is already stored changes nothing.
 func (s *Service) poll(p actors.Provider) {
 	timed, ok := p.(interface {
 		NextReport(since time.Time) (time.Time, bool)
@@ -17,7 +17,7 @@ func (s *Service) poll(p actors.Provider) {
 	if !ok {
 		return
 	}
-	var mu sync.Mutex // Run is called from the pool, Next by the clock
+	var mu sync.Mutex // the pool calls Run, the clock calls Next
 	var since time.Time
 	from := func() time.Time {
 		mu.Lock()

@@ -10,24 +10,24 @@ import (
 )
 
 // Examiner is a provider that can be asked about a charge that is closed here: whether its rail has
-// taken it back, corrected itself or settled it after all. It answers false if there is nothing to
+// reversed, corrected or settled the charge after all. Examine returns false if there is nothing to
 // report.
 type Examiner interface {
 	Examine(ctx context.Context, q *actors.Question) (actors.Report, bool)
 }
 
-// providerUpdate says that a provider may know more of a transaction than we do.
+// providerUpdate says that a provider may have news of a transaction.
 type providerUpdate struct{ terminal ledger.ID }
 
-// Refuse implements actors.Refusable: nobody waits, and a poll finds what is lost.
+// Refuse implements actors.Refusable: no caller waits, and a poll finds what is lost.
 func (*providerUpdate) Refuse(error) {}
 
 // LogValue implements slog.LogValuer.
 func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("provider update") }
 
-// ProviderUpdate inquires at once about a transaction of which the terminal's provider has
-// announced an update. The announcement itself is not believed. A transaction that does not exist,
-// or is on another terminal, is left alone. The error is the store's, or Unavailable.
+// ProviderUpdate inquires at once about a transaction for which the terminal's provider has
+// announced an update. The announcement itself is not trusted. If the transaction does not exist,
+// or is at another terminal, nothing happens. The error is the store's, or Unavailable.
 func (s *Service) ProviderUpdate(org, terminal, id ledger.ID) error {
 	found, err := s.Find(org, id)
 	if ledger.IsRefusal(err, ledger.NotFound) || err == nil && found.Record.Terminal != terminal {
@@ -39,8 +39,8 @@ func (s *Service) ProviderUpdate(org, terminal, id ledger.ID) error {
 	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, &providerUpdate{terminal})
 }
 
-// onProviderUpdate asks the provider; later, if a call is under way: its answer may be older than
-// the update.
+// onProviderUpdate inquires the provider. If a call is in progress it does so later, because the
+// call's answer may be older than the update.
 func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if !t.load() || t.record.Terminal != m.terminal {
 		return
@@ -51,7 +51,7 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	}
 	r := t.record
 	if r.NotKnown() {
-		return // it is not asked again before the due instant after "unknown reference"
+		return // after "unknown reference" the provider is not asked before the due instant
 	}
 	what := payment.AskNothing
 	switch {
@@ -68,7 +68,7 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 		return
 	}
 	if err := t.ask(c, what, true); err != nil {
-		t.logNotAsked(err) // its due instant asks again
+		t.logNotAsked(err) // the due instant asks again
 	}
 }
 

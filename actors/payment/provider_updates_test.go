@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Examine lets the provider behind the witness be examined, if it can be.
+// Examine calls the wrapped provider's Examine, if it has one.
 func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
 	if e, able := w.Provider.(live.Examiner); able {
 		return e.Examine(ctx, q)
@@ -33,7 +33,7 @@ func (e examined) Examine(_ context.Context, q *actors.Question) (actors.Report,
 	return e.examine(q)
 }
 
-// hint has the terminal say that it has news, and waits for what that leads to.
+// providerUpdate makes the terminal announce an update, and waits for the consequences.
 func (h *house) providerUpdate(terminal, id ledger.ID) {
 	h.t.Helper()
 	if err := h.ProviderUpdate(org, terminal, id); err != nil {
@@ -57,7 +57,7 @@ func TestAProviderUpdateHasTheProviderAskedAtOnce(t *testing.T) {
 	}
 }
 
-// Nothing is taken from the news: only the provider's answer counts.
+// The announcement itself is not trusted: only the provider's answer counts.
 func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
 	r := &rail{inquire: saying(payment.VerdictPending)}
 	h := openAs(t, func(h *house) { h.on(r) })
@@ -88,7 +88,7 @@ func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 	h.is(id, payment.Charging, "")
 }
 
-// The answer that is on its way may be older than the news.
+// The answer that is expected may be older than the update.
 func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
 	r := &rail{}
@@ -138,7 +138,7 @@ func TestAProviderUpdateAboutARefundAsksForTheRefund(t *testing.T) {
 	}
 }
 
-// A second "unknown reference" is not sought before its instant, whoever hints.
+// A second "unknown reference" is not inquired before its due instant, even after an update.
 func TestAProviderUpdateDoesNotShortenTheWaitForACallThatIsNotKnown(t *testing.T) {
 	h, id := lost(t, payment.Payment, &flaky{before: true})
 	for range 3 {
@@ -180,14 +180,14 @@ func TestAProviderUpdateAboutAClosedTransactionHasItExamined(t *testing.T) {
 }
 
 func TestAProviderUpdateThatHasNothingToExamineChangesNothing(t *testing.T) {
-	h := open(t) // whose simulator can't be examined
+	h := open(t) // whose simulator is not an Examiner
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	before := h.path(id)
 	h.providerUpdate(h.terminals[0].ID, id)
 	h.went(id, before)
 }
 
-// What the record has kept for its provider is there whenever it is asked.
+// Every inquiry brings what the record has kept for its provider.
 func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
 	var told []actors.ChargeState
 	r := &rail{}

@@ -12,7 +12,7 @@ import (
 
 const racers = 64
 
-// race runs all at once and returns the answers.
+// race makes all calls concurrently and returns the answers.
 func race(run func(i int) (live.Result, error)) (results []live.Result, errs []error) {
 	results, errs = make([]live.Result, racers), make([]error, racers)
 	var all sync.WaitGroup
@@ -30,7 +30,7 @@ func race(run func(i int) (live.Result, error)) (results []live.Result, errs []e
 	return results, errs
 }
 
-// wins counts who was not refused; everybody else must be, by one of the codes.
+// wins counts the calls that were not refused; the others must be refused with one of the codes.
 func (h *house) wins(errs []error, codes ...ledger.Code) (won int) {
 	h.t.Helper()
 	for _, err := range errs {
@@ -64,7 +64,7 @@ func TestOfManyFullRefundsOneIsMade(t *testing.T) {
 	}
 }
 
-// A refund of 3 of 70 at a time: 23 of them can be, and no more is returned.
+// Concurrent refunds of 3 of 70: 23 of them succeed, and no more is returned.
 func TestOfManyPartialRefundsNoMoreAreMadeThanThereIs(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -126,7 +126,7 @@ func TestOfManyPasswordsOneIsSubmitted(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-// The payer's browser may come back many times, while the merchant cancels.
+// The payer's browser returns many times while the merchant cancels.
 func TestAPayerWhoComesBackManyTimesIsChargedOnceOrNotAtAll(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID

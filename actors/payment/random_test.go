@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+// dice returns a source whose seed is printed; MIZAN_SEED repeats a run.
 func dice(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())

@@ -209,7 +209,7 @@ func TestTheFeeGoesBackByCumulativeFloorsWhereItIsRefundable(t *testing.T) {
 	}
 }
 
-// POSTINGS.md: what the partner lacks for a refund is owed.
+// POSTINGS.md: what the partner lacks for a refund becomes a debt.
 func TestARefundThatAPartnerCannotPayIsOwed(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID

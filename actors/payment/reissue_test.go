@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// signs is the material for what a record publishes.
+// signs returns the material for what a record publishes.
 func signs(t *testing.T, r *payment.Record) live.Material {
 	t.Helper()
 	var published struct{ Payload string }
@@ -54,8 +54,8 @@ func TestASignatureOfWhatIsPublishedIsCharged(t *testing.T) {
 	h.has("100070 / 0")
 }
 
-// "Request fresh material and start again": the next reader has the rail publish it anew;
-// what is published is durable, and nobody is asked while it lasts.
+// "Request fresh material and start again": the next reader makes the rail publish again; what is
+// published is durable, and the rail is not asked while it is valid.
 func TestTheNextReaderFindsFreshMaterial(t *testing.T) {
 	h := open(t)
 	r := h.chain()
@@ -100,7 +100,7 @@ func TestManyReadersHaveItPublishedAnewOnce(t *testing.T) {
 	h.went(r.ID, "created new authorizing charging action_required action_required")
 }
 
-// Once the payer's time is over, or while it is being given up, nothing is published.
+// After the payer's time, or while the transaction is being given up, nothing is published again.
 func TestNothingIsPublishedAnewAfterThePayersTime(t *testing.T) {
 	h := open(t)
 	over, cancelled := h.chain().ID, h.chain().ID
@@ -125,7 +125,7 @@ func TestOnlyWhoseItIsReadsIt(t *testing.T) {
 	}
 }
 
-// publisher is a rail that publishes anew as a test says.
+// publisher is a rail that publishes again as a test sets.
 type publisher struct {
 	*rail
 	reissue func(q *actors.Question) actors.Outcome
@@ -137,7 +137,7 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 	return p.reissue(q)
 }
 
-// publishes opens a house whose rail asks for an action and publishes it anew so.
+// publishes opens a fixture whose rail asks for an action and publishes it again with reissue.
 func publishes(t *testing.T, action payment.Action, reissue func(h *house, q *actors.Question) actors.Outcome) (*house, *publisher, ledger.ID) {
 	t.Helper()
 	p := new(publisher)
@@ -150,7 +150,7 @@ func publishes(t *testing.T, action payment.Action, reissue func(h *house, q *ac
 	return h, p, h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 }
 
-// The address of the rail's own page may end before the payer's time does.
+// The address of the rail's own page may expire before the payer's time does.
 func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 	n := 1
 	h, p, id := publishes(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(h *house, q *actors.Question) actors.Outcome {
@@ -178,7 +178,8 @@ func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 	}
 }
 
-// A rail that can't say keeps nobody from reading, and what it says of the charge counts.
+// A rail that cannot publish again does not prevent reading, and what it says about the charge
+// counts.
 func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
 	expiring := payment.Action{Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute))}
 	for name, c := range map[string]struct {
@@ -206,7 +207,7 @@ func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
 	}
 }
 
-// A provider whose actions have no end is never asked.
+// A provider whose actions do not expire is never asked.
 func TestAProviderThatPublishesOnceIsNotAskedAgain(t *testing.T) {
 	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// TokenSealer is a Sealer that also encrypts the tokens that providers give out for charged cards;
-// *secret.Keyring is one. With another Sealer no payment leaves a credential.
+// TokenSealer is a Sealer that also encrypts the tokens that providers return for charged cards;
+// *secret.Keyring implements it. With another Sealer no payment leaves a credential.
 type TokenSealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
@@ -19,21 +19,21 @@ type TokenSealer interface {
 
 var _ TokenSealer = (*secret.Keyring)(nil)
 
-// renew begins a subscription's renewal. No caller waits for it; if it is lost, its subscription begins
-// it again.
+// renew begins a subscription's renewal. No caller waits for it; if it is lost, its subscription
+// begins it again.
 type renew struct{ actors.Renewal }
 
 // LogValue implements slog.LogValuer.
 func (m renew) LogValue() slog.Value { return slog.StringValue("renewal " + m.ID.String()) }
 
-// Renew begins a renewal's payment, unless it exists. It may be lost if the process ends: the caller
-// asks Charge and calls Renew again. It is never refused, and however often it is called there is one
-// payment.
+// Renew begins a renewal's payment, unless it exists. The request may be lost if the process ends,
+// so the caller asks Charge and calls Renew again. Renew is never refused, and repeated calls make
+// one payment.
 func (s *Service) Renew(r actors.Renewal) {
 	s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.ID}, renew{r})
 }
 
-// Charge is how a renewal's payment stands. An error is the store's.
+// Charge returns the state of a renewal's payment. The error is the store's.
 func (s *Service) Charge(org, id ledger.ID) (actors.Charge, error) {
 	result, found, err := s.load(org, id)
 	if err != nil || !found {
@@ -52,19 +52,19 @@ func chargeAt(r *payment.Record) actors.Charge {
 	return actors.ChargeUnderWay
 }
 
-// Payment is a transaction as it is stored, whosever it is; false: there is none.
+// Payment returns a stored transaction of any partner; false if it does not exist.
 func (s *Service) Payment(org, id ledger.ID) (*payment.Record, bool, error) {
 	result, found, err := s.load(org, id)
 	return result.Record, found, err
 }
 
-// OnRenewal has fn called when a renewal's payment has come to its end, at least
-// once, on its actor's goroutine. It is set before the runtime starts.
+// OnRenewal registers a function that is called when a renewal's payment has ended, at least once,
+// on the payment's actor's goroutine. It must be set before the runtime starts.
 func (s *Service) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool)) {
 	s.onRenewal = fn
 }
 
-// notifySubscription reports a renewal that has come to its end.
+// notifySubscription reports a renewal that has ended.
 func (t *transaction) notifySubscription() {
 	r := t.record
 	if r.Renewal == nil || t.service.onRenewal == nil {
@@ -75,14 +75,14 @@ func (t *transaction) notifySubscription() {
 	}
 }
 
-// renew begins the payment, once. From here on it is a create like others, with a claim that only a
-// renewal can have in place of a txid's.
+// renew begins the payment, once. From here on it is an ordinary create, except that it claims the
+// renewal's key in place of a txid.
 func (t *transaction) renew(c *actors.Context, m renew) {
 	if t.create != nil {
 		return
 	}
 	if t.load() {
-		t.notifySubscription() // the subscription does not know that it has ended
+		t.notifySubscription() // the subscription does not know that the renewal has ended
 		return
 	}
 	service := t.service
@@ -103,12 +103,12 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 		Create: Create{Org: m.Org, Partner: partner, Request: renewalOf(&m.Renewal, initial.Record), Key: m.Key()},
 		id:     m.ID, caller: newCaller(),
 	}
-	begun.gone.Store(true) // nobody waits
+	begun.gone.Store(true) // no caller waits
 	t.begin(c, begun)
 }
 
-// renewalOf is the initial payment's request again, with the payer's address of that time: limits and
-// the block list see the same payer.
+// renewalOf repeats the initial payment's request, with the payer's address of that time, so that
+// limits and the block list see the same payer.
 func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 	return payment.Request{
 		Type: payment.Payment, Amount: r.Amount, Asset: initial.Asset, Method: payment.ProviderToken,
@@ -120,7 +120,7 @@ func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 	}
 }
 
-// sealedAnswer is a provider's answer with its token, if it is kept, encrypted.
+// sealedAnswer returns a provider's answer with its token encrypted, if the token is kept.
 func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	a := toAnswer(m)
 	r := t.record
@@ -142,8 +142,8 @@ func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	return a
 }
 
-// takeToken puts the stored credential into a renewal's charge; false: it is missing or can't be
-// decrypted. Any other charge is left as it is.
+// takeToken puts the stored credential into a renewal's charge; false if the credential is missing
+// or cannot be decrypted. It leaves any other charge unchanged.
 func (t *transaction) takeToken(call *actors.Call) bool {
 	renewal := t.record.Renewal
 	if renewal == nil {
@@ -167,7 +167,7 @@ func (t *transaction) takeToken(call *actors.Call) bool {
 	return true
 }
 
-// tokenMissing is the answer for a renewal without its credential: it was never sent.
+// tokenMissing is the answer for a renewal without its credential: the charge was never sent.
 func tokenMissing() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
 }

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// An operation whose intent is durable and which never reached its provider, as
-// when the process was killed in between, is sent once more under its own name.
+// An operation whose intent is durable and which never reached its provider, as after a kill in
+// between, is sent once more under its own id.
 func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		card      string
@@ -38,7 +38,7 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 				if call.Operation == c.operation {
 					names = append(names, call.Request)
 					if lost++; lost == 1 {
-						return actors.Outcome{Verdict: payment.VerdictUnknown} // it never left
+						return actors.Outcome{Verdict: payment.VerdictUnknown} // it was never sent
 					}
 				}
 				return r.Provider.Submit(ctx, call)

@@ -15,8 +15,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A poll that fails, or that has something to say for ever, neither holds the
-// clock up nor spins.
+// A poll that fails, or that always has something to report, neither stops the clock nor spins.
 func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 	var polls atomic.Int64
 	var broken atomic.Bool
@@ -43,13 +42,13 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 	if got := h.clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("the clock shows %v", got)
 	}
-	most := 1 + int64(time.Since(began)/time.Second) // it rests for a second at least, of real time
+	most := 1 + int64(time.Since(began)/time.Second) // it waits for a second at least, in real time
 	if n := polls.Load(); n < 1 || n > most {
 		t.Errorf("polled %d times while the rail is down, want 1 to %d", n, most)
 	}
 }
 
-// A rail whose list takes long to come holds up no due work.
+// A rail whose list takes long does not delay due work.
 func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 	release := make(chan struct{})
 	began := make(chan struct{})
@@ -77,8 +76,8 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 	h.reaches(result.Record.ID, payment.Charged)
 }
 
-// A chargeback of a payment whose charge we have not heard of yet waits for it,
-// also over a panic of the actor.
+// A chargeback of a payment whose charge is not known yet waits for the charge, also over a panic
+// of the actor.
 func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		var due atomic.Bool
@@ -113,8 +112,7 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 	}
 }
 
-// Two reversals of one payment, and one of a payment that never was, are one
-// return and none.
+// Two reversals of one payment are one return; one of a payment that does not exist is none.
 func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4000000000000259", 70, "").Record.ID

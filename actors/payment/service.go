@@ -22,21 +22,21 @@ import (
 type Directory interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	// Terminals are a partner's by priority, then by id.
+	// Terminals returns a partner's terminals by priority, then by id.
 	Terminals(org ledger.ID, partner int64) []*directory.Terminal
 	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
 
-	// Limits are a partner's limits in force, a slice that never changes.
+	// Limits returns a partner's active limits, in a slice that never changes.
 	Limits(org ledger.ID, partner int64) []*directory.Limit
-	// HasBlocks tells whether there is anything that Blocked could find.
+	// HasBlocks tells whether the block list has any entry.
 	HasBlocks(org ledger.ID) bool
-	// Blocked is the kind of the first entry of the blocklist that names the payer.
+	// Blocked returns the kind of the first entry of the block list that matches the payer.
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Admission refuses early what an account surely can't bear, and counts attempts; actors/account
-// implements it. Answers come by a callback because they may take a while.
+// Admission refuses early what an account certainly cannot bear, and counts attempts;
+// actors/account implements it. Answers come by callback because they may take a while.
 type Admission interface {
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
 	Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt, repeats func() (bool, error),
@@ -46,8 +46,8 @@ type Admission interface {
 	Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt)
 }
 
-// Sealer encrypts the cards that a later step needs; *secret.Keyring is one. The context binds the
-// ciphertext to its record.
+// Sealer encrypts the cards that a later step needs; *secret.Keyring implements it. The context
+// binds the ciphertext to its record.
 type Sealer interface {
 	SealCard(card *secret.Card, context []byte) ([]byte, error)
 	OpenCard(sealed, context []byte) (*secret.Card, error)
@@ -65,19 +65,21 @@ type Options struct {
 	Addresses       actors.Addresses // nil: no merchant is notified
 	Operators       Operators        // nil: no operator is alerted
 	CreateWait      time.Duration    // real time
-	ProviderTimeout time.Duration    // by the clock; the most, in real time, that one call may take
+	ProviderTimeout time.Duration    // by the clock: when an unanswered call is inquired; in real time: the most that one call may take
 	ActionTTL       time.Duration    // by the clock: how long a payer may take
 	Breaker         Breaker
 
-	// ReturnURL, if set, is where a rail sends the payer who has acted.
+	// ReturnURL, if set, makes the address to which a rail sends the payer after the payer has
+	// acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
 
-	// Observe, if set, is called with every durable change of a transaction's status, on its actor's
-	// goroutine: the status before (payment.Absent: it is new) and the record, which it may not change.
+	// Observe, if set, is called after every durable change of a transaction's status, on its
+	// actor's goroutine: with the previous status (payment.Absent: the transaction is new) and the
+	// record, which it must not change.
 	Observe func(org ledger.ID, from payment.Status, r *payment.Record)
 }
 
-// Service creates, reads and moves transactions.
+// Service creates, reads and changes transactions.
 type Service struct {
 	rt        *actors.Runtime
 	directory Directory
@@ -114,13 +116,13 @@ func New(o Options) *Service {
 	return s
 }
 
-// Resumes tells which due work is handled at start, whatever its instant: that of every transaction,
-// so that those that wait for a provider are inquired.
+// Resumes tells which due work is handled at start, whatever its due time: that of every
+// transaction, so that transactions that wait for a provider are inquired.
 func Resumes(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
 
-// Create makes a transaction and waits for its first outcome, or for the
-// create-wait. An error is a *ledger.Refusal: nothing was stored, unless its
-// code is Internal, or Unavailable after the create-wait.
+// Create creates a transaction and waits for its first outcome, or for the create-wait. The error
+// is a *ledger.Refusal. Nothing was stored, unless its code is Internal, or Unavailable after the
+// create-wait.
 func (s *Service) Create(c Create) (Result, error) {
 	if existing, found, err := s.used(c.Org, &c.Key); found || err != nil {
 		c.Card.Wipe()
@@ -163,9 +165,9 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (id ledger.ID, found bool
 	return source.ID, found, err
 }
 
-// replay answers a request whose key was used before with the first one's answer. If there is none
-// that can be read, because the process ended before it answered or the stored answer is damaged, the
-// answer is the transaction of the first one as it stands.
+// replay answers a request whose key was used before with the first request's reply. If there is
+// none, because the process ended before it answered, or if the reply is damaged, the answer is the
+// current state of the first request's transaction.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key) (Result, error) {
 	kept, is, err := s.kept(org, key)
 	if err != nil || is == readable {
@@ -182,12 +184,12 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 		return Result{}, err
 	}
 	if is == unreadable {
-		return result, nil // the key's record can't be another one
+		return result, nil // the id of the key's reply record is taken, so it cannot be stored again
 	}
 	return s.keep(org, key, result)
 }
 
-// await answers a repeated request with the answer to the first one, for which it waits.
+// await answers a repeated request with the first outcome, for which it waits.
 func (s *Service) await(org ledger.ID, partner int64, id ledger.ID, timer *time.Timer) (Result, error) {
 	result, err := s.Read(org, partner, id)
 	if err == nil && !result.Record.Answered() {
@@ -205,7 +207,7 @@ func (s *Service) await(org ledger.ID, partner int64, id ledger.ID, timer *time.
 	return result, err
 }
 
-// reached is the state that a transaction has when its create-wait is over.
+// reached returns a transaction's state when its create-wait is over.
 func (s *Service) reached(org, id ledger.ID) (Result, error) {
 	result, found, err := s.load(org, id)
 	if err != nil {
@@ -217,7 +219,8 @@ func (s *Service) reached(org, id ledger.ID) (Result, error) {
 	return result, nil
 }
 
-// Read is a partner's transaction as stored. A foreign id answers as an unknown one.
+// Read returns a partner's transaction as stored. Another partner's id is answered like an unknown
+// one.
 func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
 	result, err := s.Find(org, id)
 	if err == nil && result.Record.Partner != partner {
@@ -226,7 +229,7 @@ func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, erro
 	return result, err
 }
 
-// Find is a transaction as stored, whoever's it is.
+// Find returns a stored transaction of any partner.
 func (s *Service) Find(org, id ledger.ID) (Result, error) {
 	result, found, err := s.load(org, id)
 	if err == nil && !found {
@@ -252,7 +255,7 @@ func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	return Result{Record: record, Stamp: stored.Stamp}, true, nil
 }
 
-// TxIDKey is the claim key of a partner's txid.
+// TxIDKey returns the claim key of a partner's txid.
 func TxIDKey(partner int64, txid string) string {
 	return strconv.FormatInt(partner, 10) + "/" + txid
 }

@@ -24,34 +24,34 @@ type transaction struct {
 
 	create     *create             // until its Change is durable or refused
 	admission  admission.Admission // until its Change is durable
-	overdue    *actors.Due         // due work that came while the velocity limits were asked
+	overdue    *actors.Due         // due work that came while the velocity limits were being asked
 	submission submission
-	decision   payment.Decision // being made durable; afterwards only its Counters, whose memory the next decision uses
-	cause      any              // the message that is being admitted or was decided on: it is handled again if the writer refuses
-	stashed    []*operation     // wait for the provider's answer to the call under way
+	decision   payment.Decision // the decision that is being made durable; afterwards only its Counters, whose memory the next decision reuses
+	cause      any              // the message that is being admitted or was decided on; it is handled again if the writer refuses
+	stashed    []*operation     // wait for the answer to the provider call in progress
 	waiters    []*caller
 	deferred   deferred
 }
 
-// submission is what is passed on to the provider and never stored.
+// submission is what is passed to the provider and never stored.
 type submission struct {
 	card     *secret.Card // until no provider needs it
 	browser  []byte       // browser_data, until the provider has it
 	material []byte       // what the payer's side submitted, until the provider has it
 }
 
-// wipe overwrites what is secret and forgets all of it.
+// wipe overwrites the secrets and drops all fields.
 func (s *submission) wipe() {
 	s.card.Wipe()
 	clear(s.material)
 	*s = submission{}
 }
 
-// deferred is what a rail reported while something else was under way.
+// deferred has a rail's reports that came while something else was in progress.
 type deferred struct {
 	settled   *providerReport // money has moved after all
-	takenBack *providerReport // settled money was taken back, before we knew that it had settled or beside a refund
-	update    *providerUpdate // the provider is to be asked again
+	takenBack *providerReport // settled money was taken back: before we knew that it had settled, or during a refund
+	update    *providerUpdate // the provider is to be inquired again
 }
 
 // maxStashed bounds the operations that wait for one answer.
@@ -86,8 +86,9 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	t.resume(c)
 }
 
-// resume handles the messages that waited, once the provider has answered and the answer is
-// durable. An operation stays in its queue while it is handled: a panic answers all that are there.
+// resume handles the messages that waited, after the provider has answered and the answer is
+// durable. An operation stays in the queue while it is handled, so that a panic answers all
+// operations in the queue.
 func (t *transaction) resume(c *actors.Context) {
 	t.resumeDeferred(c)
 	for len(t.stashed) > 0 && c.Expecting() == 0 && !c.Committing() {
@@ -130,7 +131,7 @@ func (t *transaction) Failed(*actors.Context) {
 	}
 }
 
-// observeStatus reports the statuses that a durable decision leads to.
+// observeStatus reports the status change of a durable decision.
 func (t *transaction) observeStatus(d *payment.Decision) {
 	observe := t.service.observe
 	if observe == nil {
@@ -148,16 +149,16 @@ func (t *transaction) observeStatus(d *payment.Decision) {
 	}
 }
 
-// onDue handles due work: at the instant that the record asked for or, after a restart, earlier.
-// If the provider has answered "unknown reference", it is never asked again before the instant:
-// the call may still be on its way to it.
+// onDue handles due work at the record's due instant or, after a restart, earlier. If the provider
+// has answered "unknown reference", it is never asked before the due instant, because the call may
+// still be on its way to it.
 func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	if t.admission.Waits() {
 		t.overdue = &m
 		return
 	}
 	if !t.load() || t.stamp.Due != m.At || c.Expecting() > 0 {
-		return // it has moved on, or an answer is on its way
+		return // the due instant has changed, or an answer is expected
 	}
 	early := m.At > ledger.MicrosOf(c.Now())
 	ask, d, decided := t.context(c).OnDue(t.record, early, uuid.New())
@@ -173,12 +174,12 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
 		t.logNotAsked(err)
-	case !early: // due work that came early comes again at its instant
+	case !early: // due work that came early comes again at its due instant
 		c.Runtime.Postpone(ledger.Transaction, m)
 	}
 }
 
-// resumeDue handles the due work that came while the velocity limits were asked.
+// resumeDue handles the due work that came while the velocity limits were being asked.
 func (t *transaction) resumeDue(c *actors.Context) {
 	if m := t.overdue; m != nil {
 		t.overdue = nil
@@ -186,7 +187,7 @@ func (t *transaction) resumeDue(c *actors.Context) {
 	}
 }
 
-// logNotAsked reports that a provider could not be asked. The transaction's due work comes again.
+// logNotAsked logs that a provider could not be asked. The transaction's due work comes again.
 func (t *transaction) logNotAsked(err error) {
 	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
@@ -201,7 +202,7 @@ func (t *transaction) await(c *actors.Context, m *await) {
 	t.answer(c)
 }
 
-// load reads the record from the store, if the actor does not have it; false: there is none.
+// load reads the record from the store, if the actor does not have it; false if it does not exist.
 func (t *transaction) load() bool {
 	if t.record != nil {
 		return true
@@ -216,7 +217,7 @@ func (t *transaction) load() bool {
 	return found
 }
 
-// context is what a decision may know now.
+// context returns the context of a decision that is made now.
 func (t *transaction) context(c *actors.Context) payment.DecisionContext {
 	s := t.service
 	return payment.DecisionContext{
@@ -239,7 +240,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.resume(c)
 		return
 	}
-	t.decision, t.cause, t.overdue = payment.Decision{Counters: d.Counters}, nil, nil // the writer is done with them
+	t.decision, t.cause, t.overdue = payment.Decision{Counters: d.Counters}, nil, nil // the writer no longer uses them
 	if t.admission.State() != "" {
 		t.admission = admission.Admission{}
 	}
@@ -259,11 +260,11 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.resume(c)
 }
 
-// follow asks the provider what the durable decision wants to know. After "unknown reference" it
-// is only asked when that is due.
+// follow asks the provider what the durable decision needs. After "unknown reference" the provider
+// is only asked at the due instant.
 func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
-		t.submission.wipe() // nobody else needs the card
+		t.submission.wipe() // no later call needs the card
 	}
 	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.NotKnown() {
 		return
@@ -274,7 +275,7 @@ func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	}
 }
 
-// refused handles the message again whose decision the writer refused.
+// refused handles a message again whose decision the writer refused.
 func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if !errors.As(r.Err, &refusal) {
@@ -282,7 +283,7 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 		return
 	}
 	if refusal.Code == ledger.StaleVersion {
-		t.record = nil // somebody else moved it: decide again on what is stored
+		t.record = nil // another writer has changed it: decide again on the stored record
 	}
 	switch m := cause.(type) {
 	case *create:
@@ -302,7 +303,7 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	}
 }
 
-// giveUp answers everybody who waits with the reason why nothing could be stored.
+// giveUp answers all waiting callers with the reason why nothing could be stored.
 func (t *transaction) giveUp(cause any, err error) {
 	t.submission.wipe()
 	t.uncount()
@@ -320,8 +321,8 @@ func (t *transaction) giveUp(cause any, err error) {
 	t.waiters = nil
 }
 
-// answer replies to everybody who waits, once there is a first outcome. A cancel that was not
-// granted is answered with why.
+// answer replies to all waiting callers once there is a first outcome. The caller of a cancel that
+// was not granted gets the reason.
 func (t *transaction) answer(c *actors.Context) {
 	if t.record == nil || t.create != nil || !t.record.Answered() || len(t.waiters) == 0 {
 		return

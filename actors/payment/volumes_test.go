@@ -19,7 +19,7 @@ func (h *house) in(currency money.Currency, amount uint64, want string) {
 	}
 }
 
-// onlyIn has a limit be on the currency.
+// onlyIn makes a limit apply to the currency.
 func onlyIn(currency money.Currency) func(*directory.Limit) {
 	return func(l *directory.Limit) { l.Asset.Currency = currency }
 }
@@ -46,8 +46,8 @@ func TestALimitOfAVolumeThatChangesBindsTheNextPayment(t *testing.T) {
 	h.usage(&wider, "", "140 0 10")
 }
 
-// Payments of one partner are bounded by different ones of its limits: each by
-// those of its currency, in whatever order they come.
+// Different limits of one partner apply to its payments: to each those of its currency, in any
+// order.
 func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 	currencies := []money.Currency{
 		"USD", "EUR", "AED", "SAR", "QAR", "MYR", "IDR", "PKR", "BDT", "EGP", "TRY", "KZT", "UZS", "AZN", "KGS", "RUB", "GBP",
@@ -71,11 +71,11 @@ func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 	for _, l := range limits {
 		h.usage(l, "", map[directory.LimitKind]string{directory.DailyVolume: "100 0 0", directory.MonthlyVolume: "100 0 30"}[l.Kind])
 	}
-	h.in("KWD", 1_000, "") // none is on it
+	h.in("KWD", 1_000, "") // no limit applies to it
 }
 
-// Where one of the volumes is of a card, the partner's bind beside it, and the
-// first of them that is full is the reason.
+// A volume limit of the partner applies together with one of the card, and the first that is full
+// is the reason.
 func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 	month := limit(directory.MonthlyVolume, 150, nil)
 	day := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
@@ -98,8 +98,7 @@ func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 	h.usage(day, "b", "30 0 70")
 }
 
-// What was decided on before the process ended counts in the next one as it would
-// have in the first.
+// What was decided before the process ended counts after the restart as it would have before.
 func TestVolumesThatWereReadAgainAreGivenBackAndSettled(t *testing.T) {
 	day, month := limit(directory.DailyVolume, 200, nil), limit(directory.MonthlyVolume, 300, nil)
 	h := openAs(t, func(h *house) {
@@ -115,7 +114,7 @@ func TestVolumesThatWereReadAgainAreGivenBackAndSettled(t *testing.T) {
 	h.usage(month, "", "60 0 240")
 }
 
-// More limits than a partner may have bind all the same.
+// More limits than a partner may have still apply.
 func TestMoreLimitsThanThereMayBeBind(t *testing.T) {
 	var limits []*directory.Limit
 	for range directory.MaxLimits + 40 {

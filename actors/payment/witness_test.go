@@ -17,15 +17,14 @@ import (
 	"mizan/posting"
 )
 
-// witness stands before every provider of a house, in all its lives, and holds
-// the service to its invariants: the intent is durable before the call, a call
-// is made once, nothing is asked of a charge while something else is, and no
-// card goes where it is not needed.
+// witness wraps every provider of a fixture, over all restarts, and checks the service's invariants:
+// the intent is durable before the call, a call is made once, a charge has one request at a time,
+// and no card is passed where it is not needed.
 type witness struct {
 	actors.Provider
 	h       *house
 	journal *posting.Journal
-	dead    atomic.Bool // its process is: what is left of it reaches nobody
+	dead    atomic.Bool // the process is dead: its remaining calls have no effect
 }
 
 // timed is a provider that says when to poll it.
@@ -33,7 +32,7 @@ type timed interface {
 	NextReport(since time.Time) (time.Time, bool)
 }
 
-// reissuing is a provider that publishes anew what a payer has to do, seen by a witness.
+// reissuing is a Reissuer behind a witness.
 type reissuing struct {
 	live.Reissuer
 	w *witness
@@ -45,8 +44,7 @@ func (r reissuing) Reissue(ctx context.Context, q *actors.Question) actors.Outco
 	return r.Reissuer.Reissue(ctx, q)
 }
 
-// reporting lets the witness say when to poll, and publish anew, if who it stands before
-// does.
+// reporting makes the witness implement timed and Reissuer if the wrapped provider does.
 func reporting(w *witness, before actors.Provider) actors.Provider {
 	t, reports := before.(timed)
 	r, reissues := before.(live.Reissuer)
@@ -71,19 +69,19 @@ func reporting(w *witness, before actors.Provider) actors.Provider {
 	return w
 }
 
-// made names a call.
+// made identifies a call.
 type made struct {
 	terminal, reference ledger.ID
 	operation           actors.Operation
 	request             ledger.ID
 }
 
-// seen is what the witnesses of a house have seen.
+// seen is what the witnesses of a fixture have seen.
 type seen struct {
 	mu     sync.Mutex
 	calls  map[made]int                            // guarded by mu
-	active map[*posting.Journal]map[ledger.ID]bool // guarded by mu: what each life asks now
-	again  map[ledger.ID]int                       // guarded by mu: how often in a row the provider has said that what was sent last never arrived
+	active map[*posting.Journal]map[ledger.ID]bool // guarded by mu: charges with a request in progress, per runtime
+	again  map[ledger.ID]int                       // guarded by mu: how often in a row the provider has said that the last submission never arrived
 }
 
 func (s *seen) enter(t testing.TB, j *posting.Journal, id ledger.ID) (leave func()) {
@@ -113,8 +111,8 @@ func (s *seen) call(t testing.TB, c made) {
 	delete(s.again, c.reference)
 }
 
-// heard notes what allows a second submission: that an operation on a charge
-// never arrived, twice in a row; or that the charge still waits for Complete.
+// heard records what allows a second submission: that an operation on a charge never arrived, twice
+// in a row; or that the charge still waits for Complete.
 func (s *seen) heard(about made, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +120,7 @@ func (s *seen) heard(about made, o actors.Outcome) {
 	switch {
 	case !charge && o.Verdict == payment.VerdictNotFound:
 		s.again[about.reference]++
-	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // silence says nothing
+	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // no answer says nothing
 	case charge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
 		s.again[about.reference] = 2
 	default:
@@ -165,7 +163,7 @@ func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 	return o
 }
 
-// intended sees to it that the intent of a call is durable.
+// intended checks that the intent of a call is durable.
 func (w *witness) intended(call *actors.Call) {
 	v := w.journal.View()
 	defer v.Close()
@@ -199,7 +197,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 	return o
 }
 
-// waits tells whether something is still to happen to a transaction by itself.
+// waits tells whether a transaction will still change by itself.
 func waits(r *payment.Record) bool {
 	switch {
 	case r.Op != nil, r.SettledLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
@@ -208,7 +206,7 @@ func waits(r *payment.Record) bool {
 	return !r.Status.Final() && r.Status != payment.Refunded
 }
 
-// transactions are all that the store has.
+// transactions calls fn with all transactions in the store.
 func (h *house) transactions(v *posting.View, fn func(r *payment.Record, s posting.Stamp)) {
 	h.t.Helper()
 	err := v.Records(org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
@@ -223,7 +221,7 @@ func (h *house) transactions(v *posting.View, fn func(r *payment.Record, s posti
 	}
 }
 
-// sound is checked when a test is over.
+// sound is checked at the end of a test.
 func (h *house) sound() {
 	h.t.Helper()
 	h.waiting()
@@ -232,9 +230,9 @@ func (h *house) sound() {
 	}
 }
 
-// waiting is checked whenever nothing is under way: every transaction that is not
-// at an end wants to be woken, and no other; what only a living charge needs is
-// gone with it; and sealed cards are there exactly where a later step needs them.
+// waiting is checked whenever no work is in progress: every transaction that has not ended wants to
+// be woken, and no other does; what only a live charge needs is gone after its end; and sealed
+// cards exist exactly where a later step needs them.
 func (h *house) waiting() {
 	h.t.Helper()
 	v := h.journal.View()

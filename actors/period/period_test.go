@@ -64,7 +64,7 @@ func (o *office) start() {
 	})
 }
 
-// moved moves a euro on a day; 0: the booked one.
+// moved returns a Change that moves a euro on a day; 0: the day of booking.
 func moved(org ledger.ID, on ledger.Date) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
@@ -75,7 +75,7 @@ func moved(org ledger.ID, on ledger.Date) *posting.Change {
 	}}}
 }
 
-// submit is a command that moves a euro on a day.
+// submit moves a euro on a day by a command.
 func (o *office) submit(on ledger.Date) error {
 	o.t.Helper()
 	change := moved(o.org, on)
@@ -87,7 +87,7 @@ func (o *office) submit(on ledger.Date) error {
 	return (<-done).Err
 }
 
-// falls books what takes effect on a day without a command that says so.
+// falls books something that takes effect on a day without a command that names the day.
 func (o *office) falls(on ledger.Date) {
 	o.t.Helper()
 	change := moved(o.org, on)
@@ -105,7 +105,7 @@ func (o *office) book(on ledger.Date) {
 	}
 }
 
-// after moves the clock to the first instants behind a month.
+// after moves the clock to the first instants after a month.
 func (o *office) after(m period.Month) {
 	o.t.Helper()
 	if err := o.clock.Set(m.End().Time().Add(time.Hour)); err != nil {
@@ -133,7 +133,7 @@ func (o *office) wantCode(err error, code ledger.Code) {
 	}
 }
 
-// balance is a month's trial balance as it is now.
+// balance returns a month's current trial balance.
 func (o *office) balance(m period.Month) [32]byte {
 	o.t.Helper()
 	v := o.journal.View()
@@ -185,7 +185,7 @@ func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
 	o.wantCode(err, ledger.Conflict) // it has not ended
 }
 
-// An organization of which nothing was ever written has no month before this one.
+// An organization without any record has no month before the current one.
 func TestNothingIsClosedWhereNothingHasBegun(t *testing.T) {
 	o := openOffice(t)
 	o.org = uuid.New()
@@ -207,15 +207,15 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 		}
 	}
 	move(0, september.End()-1)
-	o.after(september) // past the runtime, as after a sleep of the machine: nobody has woken it, nor read what is due
+	o.after(september) // without the runtime, as after a sleep of the machine: nothing was woken, and due items were not read
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Conflict)
 	move(1, (september + 1).End())
 	o.mustClose(september)
 }
 
-// Invariant 2: what is dated into the month while its balance is read sends the closing
-// back, and it is made again on what is stored by then. Commands do that once.
+// Invariant 2: if something is dated into the month while its balance is read, the closing is
+// computed again from the current state. Commands can cause that once.
 func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
 	o := openOffice(t)
 	o.after(september)
@@ -236,7 +236,7 @@ func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
 	o.wantCode(o.submit(september.Last()), ledger.Invalid)
 }
 
-// Invariant 2: a closing that is not done lets commands in again.
+// Invariant 2: after a closing that failed, commands are accepted again.
 func TestAClosingThatIsNotDoneKeepsNobodyOut(t *testing.T) {
 	o := openOffice(t)
 	o.after(september)
@@ -258,7 +258,7 @@ func TestAClosingThatIsNotDoneKeepsNobodyOut(t *testing.T) {
 	o.book((september + 1).Last())
 }
 
-// Invariant 2: not for ever.
+// Invariant 2: the number of tries is bounded.
 func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
 	o := openOffice(t)
 	o.after(september)
@@ -295,7 +295,7 @@ func TestAKeyGivesTheMonthThatItHasClosed(t *testing.T) {
 	o.wantCode(err, ledger.Conflict)
 }
 
-// Of 64 who close a month at once one does; with one key all are told so.
+// Of 64 concurrent closings of a month one succeeds; with one key all get its result.
 func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 	for _, keyed := range []bool{false, true} {
 		o := openOffice(t)
@@ -332,7 +332,7 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 	}
 }
 
-// Invariant 4: also where its first request closes the month while this one reads.
+// Invariant 4: also if the key's first request closes the month while this one reads.
 func TestAKeyGivesTheMonthThatItHasClosedMeanwhile(t *testing.T) {
 	o := openOffice(t)
 	o.after(september)
@@ -374,7 +374,7 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 	}
 }
 
-// Invariant 4: nor does its repetition wait for a turn.
+// Invariant 4: a repeated request does not wait for a turn.
 func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
 	o := openOffice(t)
 	o.after(september)
@@ -389,7 +389,7 @@ func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
 	}
 }
 
-// Invariant 3: whoever waits for a turn in vain is told to ask again, and has closed
+// Invariant 3: a request that waits for its turn in vain is told to ask again, and has closed
 // nothing.
 func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
 	o := openOffice(t)
@@ -403,7 +403,7 @@ func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
 	o.mustClose(september)
 }
 
-// A key that names what is no closed month is damage, and no answer.
+// A key whose claim names no closed month is damage, and not an answer.
 func TestAKeyThatNamesNoClosedMonthIsAnError(t *testing.T) {
 	o := openOffice(t)
 	o.after(september)

@@ -14,16 +14,16 @@ import (
 type Service struct {
 	rt   *actors.Runtime
 	wait time.Duration
-	turn chan struct{} // held by whoever reads a trial balance
+	turn chan struct{} // held while a trial balance is read
 
-	read func() // if set, called between the reading of a trial balance and its closing: for tests
+	read func() // test hook: called between reading a trial balance and submitting its closing
 }
 
-// closeWait is how long somebody waits for a turn, and for the Change, in real time.
+// closeWait is how long a request waits for its turn and for the Change, in real time.
 const closeWait = 30 * time.Second
 
-// maxTries bounds how often a closing is made again because something was dated into
-// its month meanwhile.
+// maxTries bounds how often a closing is computed again because something was dated into its month
+// meanwhile.
 const maxTries = 16
 
 // New makes the service.
@@ -31,7 +31,7 @@ func New(rt *actors.Runtime) *Service {
 	return &Service{rt: rt, wait: closeWait, turn: make(chan struct{}, 1)}
 }
 
-// Close is a month that is to be closed.
+// Close is a request to close a month.
 type Close struct {
 	Org   ledger.ID
 	Month period.Month
@@ -39,17 +39,17 @@ type Close struct {
 	Key   actors.Key
 }
 
-// Result is a closed month as somebody is told of it.
+// Result is a closed month in the answer to a request.
 type Result struct {
 	Record *period.Record
 	Replay bool // the key's first request has closed it
 }
 
-// Close closes a month of the organization. The error is a *ledger.Refusal, and nothing
-// was stored, unless its code is Unavailable: Invalid for a month before the books
-// began; Conflict for one that is closed, has not ended, is not the next one, or has
-// something due in it; Unavailable if something is dated into it all the time, or the
-// answer has not come yet. What the store can't read is another error.
+// Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month
+// before the books began; Conflict for a month that is closed, has not ended, is not the next one,
+// or has something due in it; Unavailable if something is dated into it again and again, or if
+// there is no answer yet. Unless the code is Unavailable, nothing was stored. Other errors are the
+// store's.
 func (s *Service) Close(c Close) (Result, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
@@ -91,7 +91,7 @@ func (s *Service) Close(c Close) (Result, error) {
 	return Result{}, ledger.Refuse("period.Close", ledger.Unavailable, "something is dated into %v all the time: ask again", c.Month)
 }
 
-// refusedBy is what the writer's refusal means for whoever asked.
+// refusedBy translates the writer's refusal for the client.
 func refusedBy(err error) error {
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) && refusal.Code == ledger.Conflict && refusal.Detail == ledger.UnderWayKey {
@@ -104,7 +104,7 @@ func late() error {
 	return ledger.Refuse("period.Close", ledger.Unavailable, "it is not closed yet; ask for it again, with the same key")
 }
 
-// prepare looks whether the month can be closed, and makes its closing.
+// prepare checks whether the month can be closed, and computes its closing.
 func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -136,8 +136,8 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 	return r, change, nil
 }
 
-// standing is how the organization's books stand. What falls due in the month after it
-// was looked at, by a command that is under way, takes the first open day.
+// standing reads the state of the organization's books. An item that a command adds later and that
+// falls due in the month takes effect on the first open day.
 func (s *Service) standing(view *posting.View, c *Close) (standing period.Standing, err error) {
 	standing.Now = ledger.MicrosOf(s.rt.Clock.Now())
 	standing.Began = period.Of(standing.Now.Date())
@@ -151,7 +151,7 @@ func (s *Service) standing(view *posting.View, c *Close) (standing period.Standi
 	if standing.Through, err = view.Closed(c.Org); err != nil {
 		return standing, err
 	}
-	// A clock that has leapt stands behind all that memory has of what is due.
+	// After a jump of the clock, memory may not have all due items yet.
 	if err = s.rt.Journal.Due.LookAhead(standing.Now.Time()); err != nil {
 		return standing, err
 	}
@@ -159,8 +159,8 @@ func (s *Service) standing(view *posting.View, c *Close) (standing period.Standi
 	return standing, nil
 }
 
-// answered is the month that the key's first request has closed; false: the key is
-// free. The error is Conflict if it was another request's.
+// answered returns the month that the key's first request has closed; false if the key is free. The
+// error is a Conflict if the key was used for another request.
 func (s *Service) answered(c *Close) (Result, bool, error) {
 	if c.Key.IsZero() {
 		return Result{}, false, nil
@@ -184,8 +184,8 @@ func (s *Service) answered(c *Close) (Result, bool, error) {
 
 var errClaim = errors.New("period: a key that names no closed month")
 
-// orAnswered is the month that the key's first request has closed meanwhile, or else
-// the refusal.
+// orAnswered returns the month if the key's first request has closed it meanwhile, else the
+// refusal.
 func (s *Service) orAnswered(c *Close, refusal error) (Result, error) {
 	if r, found, err := s.answered(c); found || err != nil {
 		return r, err

@@ -1,16 +1,15 @@
-// Package provider holds one folder an adapter: what speaks to one payment
-// provider, behind the interface that package actors declares.
+// Package provider contains one folder per adapter. An adapter speaks to one payment provider, behind the
+// interface that package actors declares.
 //
 // Invariants:
-//  1. An adapter answers with a verdict, never with a guess: what it can't know
-//     is payment.VerdictUnknown, and an inquiry finds out.
-//  2. An adapter makes a call once. Whether to call at all, or again, is decided
-//     above it, where the call's intent is durable.
+//  1. An adapter answers with a verdict and never guesses: if it cannot know the result, it answers
+//     payment.VerdictUnknown, and an inquiry finds out.
+//  2. An adapter makes a call once. Its caller, where the call's intent is durable, decides whether to call at
+//     all, or again.
 //  3. No adapter logs, keeps or returns a card.
 //
-// Callers: cmd/mizan, which hands the adapters to actors by name. Adapters never
-// import each other.
+// Callers: cmd/mizan, which passes the adapters to actors by name. Adapters never import each other.
 //
-// Rejected: one package for all adapters. Each has its own wire format, secrets
-// and dependencies, and a terminal names one of them.
+// Rejected: one package for all adapters. Each has its own wire format, secrets and dependencies, and a terminal
+// names one of them.
 package provider

@@ -12,9 +12,9 @@ import (
 	"mizan/posting"
 )
 
-// ListOf is the list that shows a partner's subscriptions: a bit above the
-// environment's tells it from those of transactions and settlements. It shows
-// each once, as it was created.
+// ListOf returns the list of a partner's subscriptions: a bit above the environment's bits
+// distinguishes it from lists of transactions and settlements. A subscription is listed once, at
+// its creation.
 func ListOf(partner int64, env uint8) posting.List {
 	const subscriptions = 0x20
 	return posting.List{Partner: partner, Env: subscriptions | env}
@@ -27,8 +27,8 @@ type agreement struct {
 	record  *subscription.Record // nil: not loaded, or not created yet
 	stamp   posting.Stamp
 
-	decision subscription.Decision // being made durable
-	cause    any                   // the message that led to it
+	decision subscription.Decision // the decision that is being made durable
+	cause    any                   // the message that caused it
 }
 
 // Receive implements actors.Behaviour.
@@ -58,7 +58,7 @@ func (a *agreement) Failed(*actors.Context) {
 	}
 }
 
-// load brings the state back from the store; false: there is none.
+// load reads the state from the store; false if the subscription does not exist.
 func (a *agreement) load() bool {
 	if a.record != nil {
 		return true
@@ -97,8 +97,8 @@ func (a *agreement) command(c *actors.Context, m *command) {
 	a.commit(c, d, m)
 }
 
-// refuse answers a command that may not be: as it was answered before, where it was
-// asked for by the same key.
+// refuse answers a command that is not allowed; if the same key was used before, with that
+// request's reply.
 func (a *agreement) refuse(m *command, err error) {
 	r, used, keyErr := a.service.used(a.key.Org, m.key)
 	switch {
@@ -120,10 +120,10 @@ func (a *agreement) onRenewalEnded(c *actors.Context, m renewalEnded) {
 	}
 }
 
-// due wakes the subscription at the instant that it asked for.
+// due handles due work of the subscription.
 func (a *agreement) due(c *actors.Context, m actors.Due) {
 	if !a.load() || a.stamp.Due != m.At || m.At > ledger.MicrosOf(c.Now()) {
-		return // it has moved on, or nothing is due yet
+		return // the due instant has changed, or has not come yet
 	}
 	switch r := a.record; {
 	case r.State.UnderWay():
@@ -133,7 +133,7 @@ func (a *agreement) due(c *actors.Context, m actors.Due) {
 	}
 }
 
-// renew begins the renewal that is ripe, if its partner may be renewed.
+// renew begins a renewal that is due, if its partner may be renewed.
 func (a *agreement) renew(c *actors.Context, cause actors.Due) {
 	r := a.record
 	if a.service.active(a.key.Org, r.Partner) {
@@ -143,7 +143,7 @@ func (a *agreement) renew(c *actors.Context, cause actors.Due) {
 	}
 }
 
-// look reads how the renewal under way stands, of which no report has come.
+// look reads the state of the renewal in progress, for which no report has come.
 func (a *agreement) look(c *actors.Context, m actors.Due) {
 	r := a.record
 	charge, err := a.service.payments.Charge(a.key.Org, r.Last)
@@ -160,7 +160,7 @@ func (a *agreement) look(c *actors.Context, m actors.Due) {
 	}
 }
 
-// commit hands a decision to the writer.
+// commit submits a decision to the writer.
 func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any) {
 	r := d.Record
 	notices := a.notices(&d)
@@ -198,8 +198,8 @@ func keyOf(cause any) *actors.Key {
 	return nil
 }
 
-// notices are the notifications of the merchant, if an address is set where the initial
-// payment's notifications go.
+// notices returns the notices to the merchant, if there is an address where notifications of the
+// initial payment go.
 func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
 	if len(d.Tidings) == 0 {
 		return nil
@@ -217,8 +217,8 @@ func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
 	return list
 }
 
-// Committed implements actors.Behaviour: the state moves, then what follows from
-// it is let out.
+// Committed implements actors.Behaviour: it takes over the durable state, then starts the charge
+// and answers.
 func (a *agreement) Committed(c *actors.Context, _ *posting.Change, receipt posting.Receipt) {
 	d, cause := a.decision, a.cause
 	a.decision, a.cause = subscription.Decision{}, nil
@@ -241,7 +241,7 @@ func (a *agreement) Committed(c *actors.Context, _ *posting.Change, receipt post
 	}
 }
 
-// charge has the renewal under way begun.
+// charge starts the payment of the renewal in progress.
 func (a *agreement) charge() {
 	r := a.record
 	a.service.payments.Renew(actors.Renewal{
@@ -250,8 +250,8 @@ func (a *agreement) charge() {
 	})
 }
 
-// refused decides again on what the writer refused: somebody else has moved the
-// record. Any other refusal is the caller's, or of what comes again by itself.
+// refused decides again if another writer has changed the record. Any other refusal goes to the
+// caller; due work and reports come again by themselves.
 func (a *agreement) refused(c *actors.Context, cause any, err error) {
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
 		if _, begins := cause.(*create); !begins {

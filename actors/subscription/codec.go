@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// recordVersion begins a subscription's payload: a msgpack map with the names
-// below. A name is never used again for something else.
+// recordVersion is the first byte of a subscription's payload; a msgpack map with the names below
+// follows. A name is never reused with another meaning.
 const recordVersion = 1
 
 type row struct {
@@ -36,7 +36,7 @@ type row struct {
 
 var errForm = errors.New("subscription: unknown form")
 
-// Encode is a subscription's payload.
+// Encode returns a subscription's payload.
 func Encode(r *subscription.Record) []byte {
 	var out bytes.Buffer
 	out.WriteByte(recordVersion)
@@ -48,7 +48,7 @@ func Encode(r *subscription.Record) []byte {
 	return out.Bytes()
 }
 
-// Decode reads the payload of the subscription with the id.
+// Decode parses the payload of the subscription with the id.
 func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
 		return nil, errForm
@@ -81,14 +81,14 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	return r, nil
 }
 
-// states are numbered by their places. They are stored: none ever moves.
+// states are numbered by their index. The numbers are stored, so they never change.
 var states = [...]subscription.State{
 	1: subscription.Active, 2: subscription.Renewing, 3: subscription.PastDue, 4: subscription.Paused,
 	5: subscription.PausedRenewing, 6: subscription.Cancelled, 7: subscription.CancelledRenewing,
 }
 
-// appendStanding writes what changes of a subscription: it is in its record, in
-// the notification of an event, and encrypted in the claim of a key.
+// appendStanding writes the fields of a subscription that change. They are in its record, in the
+// notification of an event, and encrypted in the claim of a key.
 func appendStanding(dst []byte, s *subscription.Standing) []byte {
 	state := slices.Index(states[:], s.State)
 	assert.That(state > 0, "subscription: state %q is not stored", s.State)
@@ -99,13 +99,12 @@ func appendStanding(dst []byte, s *subscription.Standing) []byte {
 	return append(dst, s.Last[:]...)
 }
 
-// ReplyID stands for a key where the reply that its claim has is sealed.
+// ReplyID returns the id that binds the sealed reply in a key's claim to the key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "subscription reply|"+key)
 }
 
-// appendReply writes what a key's request is answered with: which subscription, and
-// its standing.
+// appendReply writes the reply to a key's request: the subscription's id, and its standing.
 func appendReply(r *subscription.Record) []byte {
 	return appendStanding(r.ID[:len(r.ID):len(r.ID)], &r.Standing)
 }
@@ -121,9 +120,9 @@ func readReply(plaintext []byte) (id ledger.ID, s subscription.Standing, err err
 	return id, s, err
 }
 
-// CheckReply reads the bytes that end the claim of a key (Key.Claimed) with the keys that
-// they were sealed with, and is which subscription its request was answered with. An
-// error says that they are no such reply, or were changed.
+// CheckReply opens the bytes that end the claim of a key (Key.Claimed), with the keys that they
+// were sealed with, and returns the id of the request's subscription. The error says that the bytes
+// are no such reply or were changed.
 func CheckReply(keys actors.Sealer, org ledger.ID, key string, extra []byte) (ledger.ID, error) {
 	plaintext, err := actors.OpenReply(keys, actors.SubscriptionReply, org, ReplyID(org, key), extra)
 	if err != nil {
@@ -156,11 +155,11 @@ func readStanding(b []byte) (s subscription.Standing, rest []byte, err error) {
 	return s, b[len(s.Last):], nil
 }
 
-// noticeVersion begins a stored notice: the event's number and
-// the standing just after it follow.
+// noticeVersion is the first byte of a stored notice; the event's number and the standing just
+// after the event follow.
 const noticeVersion = 1
 
-// notifiedEvents are numbered by their places. The numbers are stored: none ever moves.
+// notifiedEvents are numbered by their index. The numbers are stored, so they never change.
 var notifiedEvents = [...]subscription.Event{
 	1: subscription.Renewed, 2: subscription.Unpaid, 3: subscription.Pause, 4: subscription.Resume, 5: subscription.Cancel,
 }
@@ -171,8 +170,8 @@ func encodeNotice(t *subscription.Tiding) []byte {
 	return appendStanding([]byte{noticeVersion, byte(event)}, &t.Standing)
 }
 
-// DecodeNotice reads the body of a posting.Notice of a subscription: the event that
-// it tells of, and the standing just after it.
+// DecodeNotice parses the body of a posting.Notice of a subscription: its event, and the standing
+// just after the event.
 func DecodeNotice(body []byte) (subscription.Event, subscription.Standing, error) {
 	const head = 2
 	if len(body) < head || body[0] != noticeVersion || body[1] == 0 || int(body[1]) >= len(notifiedEvents) {

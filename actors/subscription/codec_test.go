@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+// dice returns a source whose seed is printed; MIZAN_SEED repeats a run.
 func dice(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -28,7 +28,7 @@ func dice(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// anyone is a subscription with a value in every field.
+// anyone returns a subscription with a value in every field.
 func anyone(d *rand.Rand) *subscription.Record {
 	id := func() (id ledger.ID) {
 		for i := range id {
@@ -36,7 +36,7 @@ func anyone(d *rand.Rand) *subscription.Record {
 		}
 		return id
 	}
-	states := subscription.Machine.States()[1:] // none is never stored
+	states := subscription.Machine.States()[1:] // the zero state is never stored
 	return &subscription.Record{
 		Notified: 1 + d.Uint64N(1<<40), Unnotified: 1 + d.Uint64N(1<<40), ID: id(), Partner: 1 + d.Int64N(1<<40), Terminal: id(), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
 		Terms: subscription.Terms{
@@ -78,12 +78,12 @@ func TestADamagedSubscriptionIsAnErrorAndNeverAPanic(t *testing.T) {
 		for bit := range 8 {
 			bad := append([]byte(nil), payload...)
 			bad[i] ^= 1 << bit
-			_, _ = live.Decode(r.ID, bad) // an error or another record, whose checksum is wrong
+			_, _ = live.Decode(r.ID, bad) // an error or another record; the store's checksum would detect it
 		}
 	}
 }
 
-// Whatever can be read says the same when it is written again.
+// What can be decoded is the same when it is encoded again.
 func FuzzDecode(f *testing.F) {
 	d := rand.New(rand.NewPCG(1, 1))
 	f.Add([]byte(nil))

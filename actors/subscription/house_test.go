@@ -43,8 +43,8 @@ const (
 	patience = time.Minute // in real time: nothing here takes so long
 )
 
-// house is the whole of it behind the API: the real journal, directory, payments
-// and simulator, seeded as a sandbox, under a clock that only tests move.
+// house is everything behind the API: the real journal, directory, payments and simulator, seeded
+// as a sandbox, with a clock that only tests move.
 type house struct {
 	t         testing.TB
 	dir       string
@@ -58,13 +58,13 @@ type house struct {
 	*live.Service
 	first, second directoryactor.Demo
 
-	through func(live.Payments) live.Payments     // stands before payments; nil: nobody
-	wrap    func(actors.Provider) actors.Provider // and before the rail
+	through func(live.Payments) live.Payments     // wraps the payments; nil: not wrapped
+	wrap    func(actors.Provider) actors.Provider // wraps the rail
 	sealer  paymentactor.Sealer                   // instead of the keyring
-	guide   func(live.Directory) live.Directory   // stands before the directory
+	guide   func(live.Directory) live.Directory   // wraps the directory
 
 	mu   sync.Mutex
-	told []posting.Notice // guarded by mu: by posting.Stream, as they became durable
+	told []posting.Notice // guarded by mu: notices by posting.Stream, as they became durable
 }
 
 func open(t testing.TB) *house { return openAs(t, func(*house) {}) }
@@ -154,7 +154,7 @@ func (h *house) stop() {
 	}
 }
 
-// restart begins another life on the same store: what was in memory is lost.
+// restart starts again on the same store: memory is lost.
 func (h *house) restart() {
 	h.t.Helper()
 	h.stop()
@@ -162,7 +162,7 @@ func (h *house) restart() {
 	h.runtime.Quiesce()
 }
 
-// sound has the checker look at what the test has done.
+// sound runs the checker on what the test has done.
 func (h *house) sound() {
 	h.t.Helper()
 	report, err := check.Check(context.Background(), h.journal, check.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)})
@@ -184,7 +184,7 @@ func (h *house) advance(d time.Duration) {
 	}
 }
 
-// pay is a charge of the first partner's, in the test environment.
+// pay makes a charge of the first partner, in the test environment.
 func (h *house) pay(change func(*paymentactor.Create)) *payment.Record {
 	h.t.Helper()
 	partner, _ := h.directory.Partner(h.first.Org, h.first.Partner)
@@ -207,18 +207,17 @@ func (h *house) pay(change func(*paymentactor.Create)) *payment.Record {
 	return result.Record
 }
 
-// card is a change of the card that pays.
+// card changes the card that pays.
 func card(number string) func(*paymentactor.Create) {
 	return func(c *paymentactor.Create) { c.Card = &secret.Card{Number: []byte(number), CVV: []byte("123")} }
 }
 
-// terms are what a partner usually asks for.
+// terms returns the usual terms of a partner.
 func terms(initial ledger.ID) subscription.Terms {
 	return subscription.Terms{Initial: initial, Amount: money.FromUint64(990), PeriodDays: 30, Metadata: []byte(`{"plan":"gold"}`)}
 }
 
-// ask asks for a subscription of the first partner's; refused are the fields that
-// were refused.
+// ask requests a subscription of the first partner; refused are the fields that were refused.
 func (h *house) ask(t subscription.Terms, key actors.Key) (r live.Result, refused []string, err error) {
 	r, err = h.Create(live.Create{
 		Org: h.first.Org, Partner: h.first.Partner, Terms: t, Key: key,
@@ -227,7 +226,7 @@ func (h *house) ask(t subscription.Terms, key actors.Key) (r live.Result, refuse
 	return r, refused, err
 }
 
-// subscribe begins a subscription of the first partner's on a fresh payment.
+// subscribe begins a subscription of the first partner on a new payment.
 func (h *house) subscribe(change func(*paymentactor.Create)) *subscription.Record {
 	h.t.Helper()
 	return h.subscribeOn(h.pay(change))
@@ -251,8 +250,7 @@ func (h *house) read(id ledger.ID) *subscription.Record {
 	return r.Record
 }
 
-// is checks how a subscription stands: its status, and how many renewals were paid
-// of how many that were begun.
+// is checks a subscription: its status, and how many renewals were paid and how many were begun.
 func (h *house) is(id ledger.ID, status string, paid, begun uint64) *subscription.Record {
 	h.t.Helper()
 	r := h.read(id)
@@ -262,7 +260,7 @@ func (h *house) is(id ledger.ID, status string, paid, begun uint64) *subscriptio
 	return r
 }
 
-// renewals are the transactions that a subscription's renewals are, oldest first.
+// renewals returns the transactions of a subscription's renewals, oldest first.
 func (h *house) renewals(id ledger.ID) (list []*payment.Record) {
 	h.t.Helper()
 	v := h.journal.View()
@@ -283,7 +281,7 @@ func (h *house) renewals(id ledger.ID) (list []*payment.Record) {
 	return list
 }
 
-// charges is how many payments the rail was asked for with the reference.
+// charges returns how many payments with the reference the rail was asked for.
 func (h *house) charges(reference ledger.ID) (n int) {
 	h.t.Helper()
 	for _, line := range strings.Split(string(h.file("simulator.log")), "\n") {
@@ -303,7 +301,7 @@ func (h *house) file(name string) []byte {
 	return content
 }
 
-// terminal is the first partner's terminal for payments in the test environment.
+// terminal returns the first partner's terminal for payments in the test environment.
 func (h *house) terminal() *directory.Terminal {
 	h.t.Helper()
 	for _, t := range h.directory.Terminals(h.first.Org, h.first.Partner) {
@@ -332,8 +330,8 @@ func (h *house) set(provider, merchant string) {
 
 func ptr[T any](v T) *T { return &v }
 
-// letters are what merchants were told by the stream, in order: as the teller says
-// it at first, and again from the store alone.
+// letters returns the stream's notifications to merchants, in order. It checks that the first
+// attempt and one from the store alone are equal.
 func (h *house) letters() (list []map[string]any) {
 	h.t.Helper()
 	h.runtime.Quiesce()
@@ -361,7 +359,7 @@ func (h *house) letters() (list []map[string]any) {
 	return list
 }
 
-// events are the letters' events.
+// events returns the letters' events.
 func (h *house) events() (names []string) {
 	h.t.Helper()
 	for _, letter := range h.letters() {
@@ -378,17 +376,17 @@ func key(text string) actors.Key {
 	return actors.Key{Scope: actors.KeyOfPartner(1), Text: text, Hash: [32]byte{1}}
 }
 
-// losing stands before payments and loses what it is told to, as a kill does.
+// losing wraps the payments and loses calls on command, as a kill does.
 type losing struct {
 	live.Payments
 	mu    sync.Mutex
-	asked int  // guarded by mu: renewals that were to be begun
-	loses bool // guarded by mu: them
-	deaf  bool // guarded by mu: to how they ended
-	twice bool // guarded by mu: begins them twice
+	asked int  // guarded by mu: renewals that were requested
+	loses bool // guarded by mu: loses requests
+	deaf  bool // guarded by mu: loses reports
+	twice bool // guarded by mu: makes requests twice
 }
 
-// between has it stand in the house.
+// between makes the fixture use it.
 func (l *losing) between(h *house) {
 	h.through = func(p live.Payments) live.Payments {
 		l.Payments = p
@@ -433,5 +431,5 @@ func (l *losing) set(loses, deaf bool) {
 	l.loses, l.deaf = loses, deaf
 }
 
-// random is an id of nobody's.
+// random returns an id that does not exist.
 func random() ledger.ID { return uuid.New() }

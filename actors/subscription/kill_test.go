@@ -12,10 +12,10 @@ import (
 	"mizan/internal/testkit"
 )
 
-// serverHang ends a test that waits for what does not come.
+// serverHang bounds the waits of a test.
 const serverHang = 2 * time.Minute
 
-// charged is how many payments the rail has been asked for, by their references.
+// charged returns how many payments the rail was asked for, by reference.
 func charged(t *testing.T, s *testkit.Server) map[string]int {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(s.Dir, "simulator.log"))
@@ -31,8 +31,8 @@ func charged(t *testing.T, s *testkit.Server) map[string]int {
 	return made
 }
 
-// killedWhile asks the server for something and kills it when the rail has been
-// asked for n payments more; it says whether the server ended first.
+// killedWhile sends the server a request and kills it when the rail was asked for n more payments;
+// it returns whether the server finished first.
 func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 	t.Helper()
 	until := len(charged(t, s)) + n
@@ -58,8 +58,8 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 	}
 }
 
-// Under SIGKILLs at whatever point of its renewals each subscription is renewed
-// once a period, and the rail is asked once for each.
+// Under SIGKILLs at any point of its renewals each subscription is renewed once per period, and the
+// rail is asked once for each.
 func TestKillsLoseNoRenewalAndChargeNoneTwice(t *testing.T) {
 	const subscriptions, days, wanted = 8, 3, 4 // renewals of each
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})

@@ -8,11 +8,11 @@ import (
 	"mizan/posting"
 )
 
-// maxRead bounds the records that are read for one page. A page that finds fewer
-// of the status asked for says where it stopped.
+// maxRead bounds the records that are read for one page. A page that has read that many is returned
+// short, with the position where it stopped.
 const maxRead = 500
 
-// Page asks for a part of a partner's subscriptions, newest first.
+// Page selects a page of a partner's subscriptions, newest first.
 type Page struct {
 	Env    money.Env
 	Status string        // one of subscription.Statuses; empty: any
@@ -20,13 +20,13 @@ type Page struct {
 	Limit  int           // rows, above zero
 }
 
-// List is a page of a partner's subscriptions, and the time before which those of
-// the next page were created; 0: this is the last one.
+// List returns a page of a partner's subscriptions, and the time before which those of the next
+// page were created; 0 if this is the last page.
 func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, next ledger.Micros, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	read := 0
-	var last ledger.Micros // of what was looked at
+	var last ledger.Micros // the last row that was looked at
 	err = view.List(org, ListOf(partner, uint8(p.Env)), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
 		if read++; read > maxRead {
 			next = last

@@ -14,7 +14,7 @@ type reply struct {
 	err    error
 }
 
-// caller is somebody who waits for a reply. It never blocks who answers.
+// caller waits for a reply. Answering never blocks.
 type caller struct {
 	reply chan reply
 	key   *actors.Key
@@ -25,14 +25,14 @@ func newCaller(key *actors.Key) *caller { return &caller{reply: make(chan reply,
 func (c *caller) answer(r reply) {
 	select {
 	case c.reply <- r:
-	default: // a second one, after a panic
+	default: // a second reply, after a panic
 	}
 }
 
 // Refuse implements actors.Refusable.
 func (c *caller) Refuse(err error) { c.answer(reply{err: err}) }
 
-// create asks a new actor to begin its subscription.
+// create asks a new actor to create its subscription.
 type create struct {
 	*caller
 	partner    int64
@@ -43,7 +43,7 @@ type create struct {
 // LogValue implements slog.LogValuer.
 func (*create) LogValue() slog.Value { return slog.StringValue("create") }
 
-// command asks for something to be done with a subscription that is there.
+// command asks for a change of an existing subscription.
 type command struct {
 	*caller
 	what subscription.Event
@@ -58,5 +58,5 @@ type renewalEnded struct {
 	paid        bool
 }
 
-// Lasting implements actors.Lasting: it would not be sent again soon.
+// Lasting implements actors.Lasting: the report would not be sent again soon.
 func (renewalEnded) Lasting() {}

@@ -16,9 +16,9 @@ var _ actors.NotificationWriter = (*Service)(nil)
 // instantLayout is ISO 8601 with an explicit offset.
 const instantLayout = "2006-01-02T15:04:05.000000-07:00"
 
-// Tell implements actors.Teller for posting.Stream (specification, "Events"): the
-// whole body, which has no event_id. The timestamp is the event's, so that every
-// attempt has the same bytes.
+// WriteNotification implements actors.NotificationWriter for posting.Stream (specification,
+// "Events"): it writes the whole body, which has no event_id. The timestamp is the event's, so that
+// every attempt has the same bytes.
 func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	event, standing, err := DecodeNotice(n.Body)
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Service) stored(org, id ledger.ID) (*subscription.Record, error) {
 	return r.Record, err
 }
 
-// appendShown writes the subscription as it was. Its amount is a JSON number with
-// all of its digits: minor units, however many.
+// appendShown writes the subscription as it was at the event. Its amount is a JSON number with all
+// of its digits, in minor units.
 func appendShown(dst []byte, r *subscription.Record, s *subscription.Standing) []byte {
 	dst = append(append(dst, `{"id":"`...), r.ID.String()...)
 	dst = append(append(dst, `","status":"`...), s.Status()...)

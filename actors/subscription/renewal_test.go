@@ -20,8 +20,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// DECISIONS, 8: "A charged card leaves the provider's token with the record;
-// renewals use it."
+// DECISIONS, 8: "A charged card leaves the provider's token with the record; renewals use it."
 func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
 	h := open(t)
 	initial := h.pay(nil)
@@ -52,8 +51,7 @@ func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
 	}
 }
 
-// A step of the clock over several periods: each renewal once, at its instant, in
-// order.
+// One step of the clock over several periods: each renewal once, at its time, in order.
 func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 	h := open(t)
 	a, b := h.subscribe(nil), h.subscribe(nil)
@@ -77,7 +75,7 @@ func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 	}
 }
 
-// A renewal is a payment like any other: the terminal's fee is taken.
+// A renewal is an ordinary payment: the terminal's fee applies.
 func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -89,7 +87,7 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 	}
 }
 
-// The limits see it too, and a breach is a renewal that was not paid.
+// The limits apply too, and a renewal that exceeds one is not paid.
 func TestARenewalIsHeldAgainstTheLimits(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -106,8 +104,8 @@ func TestARenewalIsHeldAgainstTheLimits(t *testing.T) {
 	}
 }
 
-// The blocklist sees who paid at first, by the address as well: whoever is listed there
-// since is not charged.
+// The block list is checked against the payer of the initial payment, including the IP address: a
+// payer who was listed since is not charged.
 func TestARenewalIsHeldAgainstTheBlocklist(t *testing.T) {
 	for kind, value := range map[string]string{"ip": "203.0.113.0/24", "email": "a@b.example", "bin": "424242"} {
 		h := open(t)
@@ -123,7 +121,7 @@ func TestARenewalIsHeldAgainstTheBlocklist(t *testing.T) {
 	}
 }
 
-// The credential is its provider's: another terminal is no way out.
+// The credential belongs to its provider, so no other terminal is tried.
 func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -145,7 +143,7 @@ func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	}
 }
 
-// A terminal that takes cards only takes what they have left.
+// A terminal that accepts only cards also accepts their tokens.
 func TestATerminalForCardsRenewsThem(t *testing.T) {
 	h := open(t)
 	h.set(`{"methods":["bank_card"]}`, "")
@@ -173,14 +171,14 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	if got := h.events(); !slices.Equal(got, []string{failed, failed, failed, failed, paused}) {
 		t.Errorf("told %q", got)
 	}
-	// The terminal works again; what is resumed is renewed at once, and once.
+	// The terminal works again; the resumed subscription is renewed at once, and once.
 	h.set(`{}`, "")
 	if _, err := h.Resume(h.of(s.ID)); err != nil {
 		t.Fatal(err)
 	}
 	h.runtime.Quiesce()
 	r := h.is(s.ID, "active", 1, 5)
-	if want := ledger.MicrosOf(start.Add(420 * day)); r.Next != want { // the schedule is the creation's
+	if want := ledger.MicrosOf(start.Add(420 * day)); r.Next != want { // the schedule follows the creation
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
 	}
 	var attempts []string
@@ -211,7 +209,7 @@ func TestARetryThatIsPaidIsOneRenewal(t *testing.T) {
 	}
 }
 
-// An outcome that is not known waits, and is never charged a second time.
+// A renewal with an unknown outcome waits, and is never charged a second time.
 func TestAnUnknownOutcomeWaitsAndIsNeverChargedTwice(t *testing.T) {
 	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 20 * time.Second} {
 		h := open(t)
@@ -268,7 +266,7 @@ func TestCancelledIsFinal(t *testing.T) {
 	}
 }
 
-// A renewal under way keeps nobody waiting, and what became of it is written down.
+// A renewal in progress delays no command, and its result is stored.
 func TestWhatIsCancelledWhileItIsRenewedIsCancelledAndHearsOfTheRenewal(t *testing.T) {
 	h := open(t)
 	s := h.subscribeSlow()
@@ -283,7 +281,7 @@ func TestWhatIsCancelledWhileItIsRenewedIsCancelledAndHearsOfTheRenewal(t *testi
 	h.is(s, "cancelled", 1, 1)
 }
 
-// subscribeSlow subscribes on a card that the rail charges five seconds late.
+// subscribeSlow subscribes with a card that the rail charges five seconds late.
 func (h *house) subscribeSlow() ledger.ID {
 	h.t.Helper()
 	initial := h.pay(card("4000000000000077"))
@@ -327,8 +325,8 @@ func TestAnInactiveOrganizationIsNotRenewed(t *testing.T) {
 	h.is(s.ID, "active", 1, 1)
 }
 
-// The intent is durable and the process ends before anything is charged: the next
-// life charges it, once, by the same name.
+// The intent is durable and the process ends before anything is charged: after the restart it is
+// charged once, under the same name.
 func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 	l := &losing{loses: true}
 	h := openAs(t, l.between)
@@ -347,7 +345,7 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 	}
 }
 
-// The charge is durable and the process ends before its subscription hears of it.
+// The charge is durable and the process ends before its subscription gets the report.
 func TestAKillBetweenTheChargeAndItsNewsChargesNothingTwice(t *testing.T) {
 	l := &losing{deaf: true}
 	h := openAs(t, l.between)
@@ -357,14 +355,14 @@ func TestAKillBetweenTheChargeAndItsNewsChargesNothingTwice(t *testing.T) {
 		t.Fatalf("%s with %d renewals", r.State, len(h.renewals(s.ID)))
 	}
 	h.restart()
-	h.advance(time.Minute) // still deaf: it looks
+	h.advance(time.Minute) // reports are still lost, so the subscription reads the transaction
 	r := h.is(s.ID, "active", 1, 1)
 	if list := h.renewals(s.ID); len(list) != 1 || h.charges(r.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), h.charges(r.Last))
 	}
 }
 
-// Whatever begins a renewal twice, at once or later, begins one.
+// A renewal that is begun twice, at once or later, is one payment.
 func TestARenewalThatIsBegunTwiceIsOne(t *testing.T) {
 	l := &losing{twice: true}
 	h := openAs(t, l.between)
@@ -372,7 +370,7 @@ func TestARenewalThatIsBegunTwiceIsOne(t *testing.T) {
 	h.advance(65 * day)
 	r := h.is(s.ID, "active", 2, 2)
 	h.payments.Renew(actors.Renewal{Org: h.first.Org, ID: r.Last, Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
-	// The same name with another transaction: its claim is taken.
+	// The same name with another transaction: the claim is taken.
 	h.payments.Renew(actors.Renewal{Org: h.first.Org, ID: random(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
 	h.runtime.Quiesce()
 	if list := h.renewals(s.ID); len(list) != 2 || h.charges(r.Last) != 1 {
@@ -380,7 +378,7 @@ func TestARenewalThatIsBegunTwiceIsOne(t *testing.T) {
 	}
 }
 
-// A partner that knows how a renewal is named can't take its name first.
+// A partner that knows a renewal's name cannot claim it first.
 func TestNoPartnersTxidOrKeyStandsInARenewalsWay(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -393,7 +391,7 @@ func TestNoPartnersTxidOrKeyStandsInARenewalsWay(t *testing.T) {
 	h.is(s.ID, "active", 1, 1)
 }
 
-// The store's files never show the provider's token.
+// The store's files never contain the provider's token in the clear.
 func TestTheTokenIsSealedAtRest(t *testing.T) {
 	h := open(t)
 	h.subscribe(nil)
@@ -414,8 +412,7 @@ func TestTheTokenIsSealedAtRest(t *testing.T) {
 	}
 }
 
-// A renewal at a two-phase terminal waits for its capture; a hold that is let pass
-// is not paid.
+// A renewal at a two-phase terminal waits for its capture; a hold that expires is not paid.
 func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -437,7 +434,7 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 	h.is(s.ID, "past_due", 1, 2)
 }
 
-// A payment that is refunded, or taken back, was paid: the subscription goes on.
+// A payment that is refunded or charged back was paid: the subscription continues.
 func TestARenewalThatIsRefundedWasPaid(t *testing.T) {
 	h := open(t)
 	initial := h.pay(card("4000000000000259")) // charged back a minute later, and so is each renewal

@@ -14,27 +14,28 @@ import (
 	"mizan/posting"
 )
 
-// Payments charges what earlier payments have left; actors/payment implements it.
+// Payments charges stored credentials of earlier payments; actors/payment implements it.
 type Payments interface {
-	// Payment is a transaction as it is stored, whosever it is; false: there is none.
+	// Payment returns a stored transaction of any partner; false if it does not exist.
 	Payment(org, id ledger.ID) (*payment.Record, bool, error)
-	// Renew begins a renewal's payment, unless it is there. It may be lost.
+	// Renew begins a renewal's payment, unless it exists. The request may be lost.
 	Renew(actors.Renewal)
-	// Charge is how a renewal's payment stands.
+	// Charge returns the state of a renewal's payment.
 	Charge(org, id ledger.ID) (actors.Charge, error)
-	// OnRenewal has fn called, at least once, when a renewal's payment has ended.
+	// OnRenewal registers a function that is called, at least once, when a renewal's payment has
+	// ended.
 	OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool))
 }
 
-// Directory says who may be renewed and who is notified; actors/directory implements it.
+// Directory tells who may be renewed and who is notified; actors/directory implements it.
 type Directory interface {
 	actors.Addresses
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
 
-// commandWait is how long a partner's write may take, in real time; afterwards it
-// is unknown whether it is done.
+// commandWait is how long a partner's write may take, in real time; afterwards it is unknown
+// whether it was carried out.
 const commandWait = 15 * time.Second
 
 // Options configure the service.
@@ -44,7 +45,7 @@ type Options struct {
 	Directory Directory
 }
 
-// Service creates, reads, moves and renews subscriptions.
+// Service creates, reads, changes and renews subscriptions.
 type Service struct {
 	rt        *actors.Runtime
 	payments  Payments
@@ -65,33 +66,32 @@ func New(o Options) *Service {
 	return s
 }
 
-// Result is a subscription as it stands, or stood when a key was used first.
+// Result is a subscription in its current state, or in the state of a cached reply.
 type Result struct {
 	Record *subscription.Record // read only
 	Stamp  posting.Stamp        // Started is when it was created
-	Replay bool                 // the idempotency key was there already
+	Replay bool                 // the idempotency key was used before
 }
 
-// Create asks for a new subscription of a partner.
+// Create is a request for a new subscription of a partner.
 type Create struct {
 	Org     ledger.ID
 	Partner int64
 	Terms   subscription.Terms
 	Key     actors.Key
 
-	// Malformed says that the request could not be read wholly: the terms are held
-	// against the rules all the same, and refused.
+	// Malformed says that the request could not be parsed completely. The terms are checked
+	// nevertheless, and refused.
 	Malformed bool
-	// Refuse takes what is wrong with the terms, by field.
+	// Refuse is called with each fault of the terms, by field.
 	Refuse func(field, detail string)
 }
 
-// ErrTerms says that the terms are malformed, or that Create.Refuse was called with what is
-// wrong with them.
+// ErrTerms says that the terms are malformed, or that Create.Refuse was called with their faults.
 var ErrTerms = errors.New("the terms are refused")
 
-// Create makes a subscription. The error is ErrTerms, or a *ledger.Refusal:
-// Conflict for a key that was used for something else.
+// Create creates a subscription. The error is ErrTerms, or a *ledger.Refusal: Conflict for a key
+// that was used for another request.
 func (s *Service) Create(c Create) (Result, error) {
 	if r, used, err := s.used(c.Org, &c.Key); used || err != nil {
 		return r, err
@@ -113,8 +113,8 @@ func (s *Service) Create(c Create) (Result, error) {
 	return s.ask(actors.RecordKey{Org: c.Org, ID: id}, m.caller, m)
 }
 
-// credential is what the initial payment has left; not found: the partner has no
-// such payment.
+// credential returns the stored credential of the initial payment; found is false if the partner
+// has no such payment.
 func (s *Service) credential(c *Create) (of subscription.Credential, found bool, err error) {
 	r, found, err := s.payments.Payment(c.Org, c.Terms.Initial)
 	if err != nil || !found || r.Partner != c.Partner {
@@ -124,7 +124,7 @@ func (s *Service) credential(c *Create) (of subscription.Credential, found bool,
 	return subscription.Credential{Terminal: r.Terminal, Asset: r.Asset, Charged: charged, Stored: r.HasCredential()}, true, nil
 }
 
-// Command is what a partner asks of a subscription of its own.
+// Command is a partner's request about one of its subscriptions.
 type Command struct {
 	Org     ledger.ID
 	Partner int64
@@ -132,14 +132,16 @@ type Command struct {
 	Key     actors.Key
 }
 
-// Pause stops renewals until Resume: Conflict for what is paused or cancelled.
-// Errors are *ledger.Refusal, NotFound for an unknown id and a foreign one.
+// Pause stops renewals until Resume. Errors are *ledger.Refusal: Conflict for a subscription that
+// is paused or cancelled, NotFound for an unknown id and for another partner's.
 func (s *Service) Pause(c Command) (Result, error) { return s.command(c, subscription.Pause) }
 
-// Resume goes on with what is paused, as Pause: Conflict for what is not.
+// Resume continues a paused subscription. The errors are as Pause's; Conflict for one that is not
+// paused.
 func (s *Service) Resume(c Command) (Result, error) { return s.command(c, subscription.Resume) }
 
-// Cancel ends a subscription for ever, as Pause: Conflict for what is cancelled.
+// Cancel ends a subscription for ever. The errors are as Pause's; Conflict for one that is
+// cancelled.
 func (s *Service) Cancel(c Command) (Result, error) { return s.command(c, subscription.Cancel) }
 
 func (s *Service) command(c Command, what subscription.Event) (Result, error) {
@@ -147,13 +149,13 @@ func (s *Service) command(c Command, what subscription.Event) (Result, error) {
 		return r, err
 	}
 	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
-		return Result{}, err // a foreign id wakes nobody
+		return Result{}, err // an unknown id or another partner's starts no actor
 	}
 	m := &command{caller: newCaller(&c.Key), what: what}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: c.ID}, m.caller, m)
 }
 
-// ask has the actor decide, and waits.
+// ask sends a message to the subscription's actor and waits for its reply.
 func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Result, error) {
 	if err := s.registry.Command(key, m); err != nil {
 		return Result{}, err
@@ -175,9 +177,8 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	}
 }
 
-// used looks whether a caller's key was used before, and shows what the request
-// that it was used for was answered with. Where nobody can vouch for what is stored of
-// that, it is the subscription as it stands.
+// used looks up whether a caller's key was used before, and returns the reply to the request that
+// used it. If the stored reply is damaged, used returns the subscription's current state instead.
 func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if key.IsZero() {
 		return Result{}, false, nil
@@ -202,8 +203,8 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	return r, true, nil
 }
 
-// answered is what a key's request was answered with, as its claim has it sealed: which
-// subscription, and its standing. An error has raised the alarm.
+// answered returns the reply to a key's request from its claim: the subscription's id, and its
+// standing. If it returns an error, it has raised the alarm.
 func (s *Service) answered(org ledger.ID, key *actors.Key, extra []byte) (id ledger.ID, standing subscription.Standing, err error) {
 	reply := ReplyID(org, key.ClaimKey())
 	plaintext, err := s.rt.OpenReply(actors.SubscriptionReply, org, reply, extra)
@@ -216,7 +217,8 @@ func (s *Service) answered(org ledger.ID, key *actors.Key, extra []byte) (id led
 	return id, standing, err
 }
 
-// Read is a partner's subscription as stored. A foreign id answers as an unknown one.
+// Read returns a partner's subscription as stored. Another partner's id is answered like an unknown
+// one.
 func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()

@@ -61,7 +61,7 @@ func TestASubscriptionStandsOnAChargedPaymentWithAStoredCredential(t *testing.T)
 	}
 }
 
-// A foreign initial payment and a foreign subscription answer as unknown ones.
+// Another partner's initial payment or subscription is answered like an unknown one.
 func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -91,7 +91,7 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 
 func second(_ live.Result, err error) error { return err }
 
-// generous is a rail whose tokens are as it is told.
+// generous is a rail that returns the test's tokens.
 type generous struct {
 	actors.Provider
 	token secret.Text
@@ -106,8 +106,8 @@ func (g generous) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 	return o
 }
 
-// A token is kept sealed if it is one: too long, or no text, it is none, and the
-// payment is charged all the same.
+// A valid token is kept sealed. One that is too long or not a text is not kept, and the payment is
+// charged nevertheless.
 func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 	for token, kept := range map[secret.Text]bool{
 		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
@@ -131,8 +131,7 @@ func (lost) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopene
 
 var lostCredential = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}
 
-// A credential that can't be had is never replaced by anything: the renewal is not
-// sent, and not paid.
+// A missing credential is never replaced by anything: the renewal is not sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
 	h := openAs(t, func(h *house) { h.sealer = lost{h.keyring} })
 	s := h.subscribe(nil)
@@ -176,7 +175,7 @@ func TestAKeyGivesTheAnswerOfItsRequestWhateverHasHappenedSince(t *testing.T) {
 	}
 }
 
-// However many come at once with one key, one subscription is made.
+// Concurrent creates with one key make one subscription.
 func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 	h := open(t)
 	initial := h.pay(nil)
@@ -205,7 +204,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 	}
 }
 
-// Of pauses at once one wins and the others find it paused.
+// Of concurrent pauses one succeeds and the others find the subscription paused.
 func TestOfConcurrentPausesOneWins(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -281,7 +280,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 func TestTheStreamTellsOfTheLifecycle(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
-	h.advance(30 * day) // nobody is told: no address is set
+	h.advance(30 * day) // no notification: no address is set
 	h.set("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
 	h.advance(30 * day)
 	for _, do := range []func(live.Command) (live.Result, error){h.Pause, h.Resume, h.Cancel} {
@@ -354,8 +353,8 @@ func TestTheStreamsAmountIsExact(t *testing.T) {
 	}
 }
 
-// A notice goes where those of the initial payment go: to the partner's address
-// where the terminal has none.
+// A notification goes where those of the initial payment go: to the partner's address if the
+// terminal has none.
 func TestTheStreamGoesWhereTheInitialPaymentsNotificationsGo(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -371,7 +370,7 @@ func TestTheStreamGoesWhereTheInitialPaymentsNotificationsGo(t *testing.T) {
 	}
 }
 
-// What a store cannot have is an error, never a panic.
+// A damaged notice is an error, never a panic.
 func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
 	h := open(t)
 	h.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
@@ -397,7 +396,7 @@ func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
 	}
 }
 
-// A payment's record keeps its renewal; a transaction shows whose it is.
+// A payment's record keeps its renewal; the transaction shows its subscription.
 func TestTheRecordOfARenewalSaysWhatItRenews(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
@@ -412,7 +411,7 @@ func TestTheRecordOfARenewalSaysWhatItRenews(t *testing.T) {
 	}
 }
 
-// hurried has something done, once, just before a change is handed to the writer.
+// hurried calls a function once, just before a change is submitted to the writer.
 type hurried struct {
 	live.Directory
 	first func()
@@ -428,8 +427,8 @@ func (d *hurried) Told(org ledger.ID, partner int64, env money.Env, terminal led
 	return d.Directory.Told(org, partner, env, terminal)
 }
 
-// The writer judges by the version: what somebody else has moved meanwhile is
-// decided on again.
+// The writer checks the version: if another writer has changed the record meanwhile, the decision
+// is made again.
 func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
 	d := new(hurried)
 	h := openAs(t, func(h *house) {

@@ -8,22 +8,22 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// destination is what a connection is opened for.
+// destination is what a connection is opened to.
 type destination struct {
 	secure bool
 	host   string // a name or an address, without brackets
 	port   string
 }
 
-// address is a parcel's URL, taken apart.
+// address is a parcel's URL, parsed.
 type address struct {
 	destination
-	authority string // as the Host header has it
+	authority string // for the Host header
 	target    string // path and query
 }
 
-// parse takes a URL apart. It was checked when it was set; what could break out of
-// the request's first lines is refused here again.
+// parse parses a URL. The URL was checked when it was set; parse refuses again what could break the
+// first lines of the request.
 func parse(text string) (*address, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil || u.Hostname() == "" {
@@ -55,11 +55,12 @@ func printable(text string) bool {
 	return true
 }
 
-// azureMetadata answers every machine of one large host, and is in no registry.
+// azureMetadata is the address range of Azure's metadata service, which every machine there can
+// reach and which is in no registry of private addresses.
 var azureMetadata = netip.MustParsePrefix("168.63.129.16/32")
 
-// guard refuses to connect to what is not on the internet, whatever its port. It
-// sees the address that is dialled.
+// guard returns a dial control function that refuses addresses that are not on the internet, on any
+// port. It checks the address that is actually dialled.
 func guard() func(network, address string, _ syscall.RawConn) error {
 	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureMetadata)).Safe
 }

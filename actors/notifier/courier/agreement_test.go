@@ -13,8 +13,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// settable tells whether an address may be set as a notification address where
-// private ones may not.
+// settable tells whether an address may be set as a notification address when private ones may not.
 func settable(ip netip.Addr) bool {
 	host := ip.String()
 	if ip.Is6() {
@@ -24,7 +23,7 @@ func settable(ip netip.Addr) bool {
 	return d.Check() == nil
 }
 
-// edges are the first and last address of a prefix, and their neighbours outside.
+// edges returns the first and last address of a prefix, and their neighbours outside.
 func edges(p netip.Prefix) []netip.Addr {
 	first := p.Masked().Addr()
 	raw := first.AsSlice()
@@ -35,8 +34,8 @@ func edges(p netip.Prefix) []netip.Addr {
 	return slices.DeleteFunc([]netip.Addr{first.Prev(), first, last, last.Next()}, func(ip netip.Addr) bool { return !ip.IsValid() })
 }
 
-// What is refused when an address is set and what is refused when it is dialled are
-// two tables, as the first may not know the library of the second: they agree.
+// Two tables refuse addresses, one when an address is set and one when it is dialled, because the
+// first must not import the library of the second. They must agree.
 func TestWhatMayBeSetIsWhatMayBeDialled(t *testing.T) {
 	t.Parallel()
 	seed := uint64(rand.Uint32())
@@ -66,7 +65,7 @@ func TestWhatMayBeSetIsWhatMayBeDialled(t *testing.T) {
 		for i := range six {
 			four[i%4], six[i] = byte(random.Uint32()), byte(random.Uint32())
 		}
-		six[0] = six[0]&0x1f | byte(1+random.IntN(3))<<5 // half of them where addresses are given out
+		six[0] = six[0]&0x1f | byte(1+random.IntN(3))<<5 // half of them where addresses are allocated
 		addresses = append(addresses, netip.AddrFrom4(four), netip.AddrFrom16(six))
 	}
 	check := guard()

@@ -113,8 +113,8 @@ func TestAHeaderHasABound(t *testing.T) {
 
 func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 
-// Specification, "Delivery" 1: the body is ignored. What does not end within its
-// bound costs the line.
+// Specification, "Delivery" 1: the body is ignored. A body that does not end within its bound
+// closes the connection.
 func TestABodySaysNothing(t *testing.T) {
 	t.Parallel()
 	const head, chunked = "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -124,7 +124,7 @@ func TestABodySaysNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		says  string
 		kept  bool
-		fails bool // the same body behind a 500
+		fails bool // the same body with a 500
 	}{
 		"none":                        {length(0), true, true},
 		"an error text":               {length(6) + "failed", true, true},
@@ -176,7 +176,7 @@ func TestABodyIsReadToItsBoundAndNoFurther(t *testing.T) {
 	for _, header := range []string{"", "Content-Length: 10485760\r\n", "Transfer-Encoding: chunked\r\n"} {
 		r := receive(t, func(v *visit) {
 			if v.request() && v.say("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
-				for v.say("400\r\n" + strings.Repeat("x", 1024) + "\r\n") { // chunks, where they are asked for
+				for v.say("400\r\n" + strings.Repeat("x", 1024) + "\r\n") { // chunks, if the test asks for them
 				}
 			}
 		})
@@ -219,7 +219,7 @@ func TestABodyThatBreaksSaysNothing(t *testing.T) {
 	}
 }
 
-// counting counts what is read of a connection.
+// counting counts the bytes read from a connection.
 type counting struct {
 	net.Conn
 	read int
@@ -237,10 +237,10 @@ func TestAHeaderMayComeInPieces(t *testing.T) {
 	for text, want := range map[string]verdict{
 		acknowledged: {status: 200},
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 No\r\nX: y\r\n\r\n": {status: 500, failure: "status 500"},
-		"HTTP/1.1 200 OK\nX: y\n\n":                                    {failure: "answer is not HTTP"}, // lines end with two bytes
+		"HTTP/1.1 200 OK\nX: y\n\n":                                    {failure: "answer is not HTTP"}, // lines must end with two bytes
 		"HTTP/1.1 204 N\r\n\r\n":                                       {status: 204},
 	} {
-		own, other := net.Pipe() // what is written by one call is read by one
+		own, other := net.Pipe() // each write is read by one read
 		go func() {
 			for i := range len(text) {
 				_, _ = other.Write([]byte{text[i]})

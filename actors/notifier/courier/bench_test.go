@@ -18,7 +18,7 @@ import (
 	"mizan/internal/clock"
 )
 
-// benchmarkInFlight is how many deliveries are under way at once on each processor.
+// benchmarkInFlight is how many deliveries are in progress at once per processor.
 const benchmarkInFlight = 16
 
 // sink is a server in this process that acknowledges everything.
@@ -51,8 +51,7 @@ func benchmarkParcel(url string) *Parcel {
 	}
 }
 
-// measure runs deliveries and reports what one of them costs, the sink's part
-// included.
+// measure runs deliveries and reports the cost of one, the sink's part included.
 func measure(b *testing.B, deliver func() error) {
 	b.Helper()
 	b.ReportAllocs()
@@ -72,7 +71,7 @@ func measure(b *testing.B, deliver func() error) {
 	b.ReportMetric(float64((processor(b)-before).Nanoseconds())/float64(b.N)/1000, "cpu-µs/delivery")
 }
 
-// processor is the processor time that this process has taken.
+// processor returns the processor time that this process has used.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -113,7 +112,7 @@ func benchmarkDelivery(b *testing.B, c *Courier, url string) {
 	})
 }
 
-// BenchmarkNetHTTP makes the same requests by net/http's client.
+// BenchmarkNetHTTP makes the same requests with net/http's client.
 func BenchmarkNetHTTP(b *testing.B) {
 	p := benchmarkParcel(sink(b, nil))
 	transport := &http.Transport{MaxIdleConnsPerHost: 1024}
@@ -141,7 +140,7 @@ func BenchmarkNetHTTP(b *testing.B) {
 	})
 }
 
-// BenchmarkFasthttp makes the same requests by fasthttp's client.
+// BenchmarkFasthttp makes the same requests with fasthttp's client.
 func BenchmarkFasthttp(b *testing.B) {
 	p := benchmarkParcel(sink(b, nil))
 	client := &fasthttp.Client{MaxConnsPerHost: 1024, MaxResponseBodySize: maxBody}

@@ -28,14 +28,14 @@ func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
 		receiveFrom(t, "an attempt", made).want(t, 0, Interrupted)
 	}
 	c.Deliver(parcel(answered.url())).want(t, 0, Interrupted)
-	c.Close() // once more changes nothing
+	c.Close() // a second call changes nothing
 	answered.wantLines(1)
 	if n := c.lines.checked(t); n != 0 {
 		t.Errorf("%d connections are left", n)
 	}
 }
 
-// watched tells each time when it is about to be read.
+// watched sends a message each time before it is read.
 type watched struct {
 	net.Conn
 	reads chan struct{}
@@ -63,7 +63,7 @@ func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
 	w := &watched{l.conn, make(chan struct{})}
 	l.conn = w
 	c.lines.keep(l)
-	// A look at what is idle reads nothing of a plain line: the header is the first.
+	// The check of an idle connection reads nothing without TLS, so the first read is the header's.
 	made := deliver(c, parcel(r.url()))
 	receiveFrom(t, "the header", w.reads)
 	receiveFrom(t, "the body", w.reads)

@@ -15,40 +15,39 @@ import (
 	"mizan/internal/clock"
 )
 
-// DefaultMaxConns is the bound of open connections where Options name none.
+// DefaultMaxConns is the default of Options.MaxConns.
 const DefaultMaxConns = 1024
 
-// Options of a Courier.
+// Options configure a Courier.
 type Options struct {
-	// AllowPrivate lets parcels go to any address, also to this machine and its
-	// neighbours.
+	// AllowPrivate lets parcels go to any address, including this machine and its local network.
 	AllowPrivate bool
 	Clock        clock.Clock
-	Log          *slog.Logger // hears of nothing but what this machine lacks
-	MaxConns     int          // connections open at once, and so deliveries under way; 0: DefaultMaxConns
+	Log          *slog.Logger // logs only that this machine has run out of something, such as ports or files
+	MaxConns     int          // open connections, and so deliveries in progress; 0: DefaultMaxConns
 }
 
-// bounds are spans of real time. Only tests have others than these.
+// bounds are durations in real time. Only tests change them.
 type bounds struct {
 	connect time.Duration // name, TCP and TLS
-	answer  time.Duration // an attempt in all, until the answer's header is there
-	body    time.Duration // what an answer's body may take, after which the line is closed
-	rest    time.Duration // of an idle line
-	life    time.Duration // of any line
+	answer  time.Duration // a whole attempt, until the answer's header has arrived
+	body    time.Duration // an answer's body, after which the connection is closed
+	rest    time.Duration // of an idle connection
+	life    time.Duration // of any connection
 }
 
 var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second, body: time.Second, rest: 30 * time.Second, life: 5 * time.Minute}
 
-// Courier carries parcels. It may be used by any number of goroutines.
+// Courier sends parcels. It is safe for concurrent use.
 type Courier struct {
 	clock  clock.Clock
 	log    *slog.Logger
 	bounds bounds
 	dialer *net.Dialer
-	roots  *x509.CertPool // who vouches for certificates; nil: the system's
+	roots  *x509.CertPool // trusted certificate authorities; nil: the system's
 
 	lines  *lines
-	places chan struct{} // one a delivery under way
+	places chan struct{} // one element per delivery in progress
 	lack   rate.Sometimes
 
 	ctx    context.Context // ends with Close
@@ -56,7 +55,7 @@ type Courier struct {
 	close  sync.Once
 }
 
-// New makes a courier, which has to be closed.
+// New makes a Courier. The caller must close it.
 func New(o Options) *Courier { return newCourier(o, standard) }
 
 func newCourier(o Options, b bounds) *Courier {
@@ -77,8 +76,8 @@ func newCourier(o Options, b bounds) *Courier {
 	return c
 }
 
-// Close ends all connections. Deliveries under way, and later ones, are Interrupted.
-// It returns when none is under way any more.
+// Close ends all connections. Deliveries in progress, and later ones, are Interrupted. Close
+// returns when no delivery is in progress any more.
 func (c *Courier) Close() {
 	c.close.Do(func() {
 		c.cancel()
@@ -89,9 +88,9 @@ func (c *Courier) Close() {
 	})
 }
 
-// Deliver makes one attempt to hand the parcel over. It first waits until fewer than
-// MaxConns deliveries are under way; from then on it returns within 15 s, and the
-// second that an answer's body may take.
+// Deliver makes one attempt to deliver the parcel. It first waits until fewer than MaxConns
+// deliveries are in progress; from then on it returns within 15 s, plus the second that an answer's
+// body may take.
 func (c *Courier) Deliver(p *Parcel) Attempt {
 	select {
 	case c.places <- struct{}{}:
@@ -114,8 +113,8 @@ func (c *Courier) Deliver(p *Parcel) Attempt {
 	return Attempt{At: at, Status: v.status, Failure: v.failure, Took: v.at.Sub(began)}
 }
 
-// send makes the exchange, over a line that is there or over a new one. Invariant 6
-// of the package says when it is made a second time.
+// send makes the exchange over an idle connection or over a new one. Invariant 6 of the package
+// says when it is made a second time.
 func (c *Courier) send(to destination, request []byte, until time.Time) verdict {
 	if l := c.lines.take(to); l != nil {
 		if v := c.over(l, request, until); !v.silent {
@@ -129,7 +128,7 @@ func (c *Courier) send(to destination, request []byte, until time.Time) verdict 
 	return c.over(l, request, until)
 }
 
-// over makes the exchange over a line.
+// over makes the exchange over a connection.
 func (c *Courier) over(l *line, request []byte, until time.Time) verdict {
 	v := l.exchange(request, until, c.bounds.body)
 	if v.keep {
@@ -140,7 +139,7 @@ func (c *Courier) over(l *line, request []byte, until time.Time) verdict {
 	return v
 }
 
-// open opens a line, or says why there is none.
+// open opens a connection, or returns why it could not.
 func (c *Courier) open(to destination, until time.Time) (*line, string) {
 	c.lines.reserve()
 	l, failure := c.connect(to, until)
@@ -183,7 +182,7 @@ func (c *Courier) connect(to destination, until time.Time) (*line, string) {
 	return l, ""
 }
 
-// refusal says what an answer that does not acknowledge means; empty: it does.
+// refusal returns why a status does not acknowledge; empty if it does.
 func refusal(status int) string {
 	switch {
 	case 200 <= status && status < 300:

@@ -27,10 +27,10 @@ import (
 	"mizan/internal/clock"
 )
 
-// patience is how long a test waits for what has to happen.
+// patience is how long a test waits for an expected event.
 const patience = 2 * time.Minute
 
-// page is docs/webhooks.md.
+// page returns docs/webhooks.md.
 func page(t *testing.T) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "webhooks.md"))
@@ -40,7 +40,7 @@ func page(t *testing.T) string {
 	return string(content)
 }
 
-// block is the page's only code block behind the marker.
+// block returns the page's only code block behind the marker.
 func block(t *testing.T, marker string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?ms)^<!-- "+regexp.QuoteMeta(marker)+" -->\n```[a-z]+\n(.*?)^```$").FindAllStringSubmatch(page(t), -1)
@@ -50,11 +50,11 @@ func block(t *testing.T, marker string) string {
 	return found[0][1]
 }
 
-// language is one that the page has a receiver in.
+// language is one in which the page has a receiver.
 type language struct {
 	name    string
-	file    string   // what its receiver is saved as
-	suits   []string // a command that succeeds where it can be run
+	file    string   // file name of its receiver
+	suits   []string // a command that succeeds if the receiver can be run here
 	command []string // runs the file
 }
 
@@ -68,12 +68,12 @@ var languages = []language{
 // receiver is a program of the page.
 type receiver struct {
 	*language
-	folder  string   // where it is
+	folder  string   // directory of the program
 	command []string // runs it
 }
 
-// save takes the language's receiver from the page. The test is skipped where it
-// can't be run, but for Go, which a test of Go can.
+// save writes the language's receiver from the page to a file. If it cannot be run here, the test
+// is skipped; a Go receiver can always be run.
 func (l *language) save(t *testing.T) *receiver {
 	t.Helper()
 	if err := exec.Command(l.suits[0], l.suits[1:]...).Run(); err != nil {
@@ -106,19 +106,19 @@ func (r *receiver) build(t *testing.T, code string) {
 	}
 }
 
-// server is a receiver that runs.
+// server is a running receiver.
 type server struct {
 	t     *testing.T
 	url   string // empty: it has ended by itself
 	inbox string
 }
 
-// said is what a process writes, and the address that it tells.
+// said collects a process's output, and finds the address in it.
 type said struct {
 	mu      sync.Mutex
 	text    []byte      // guarded by mu
-	told    bool        // guarded by mu
-	address chan string // filled once
+	told    bool        // guarded by mu: address was sent
+	address chan string // receives one value
 }
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+\b`)
@@ -128,7 +128,7 @@ func (s *said) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = append(s.text, b...)
-	lines := s.text[:bytes.LastIndexByte(s.text, '\n')+1] // an address may come in pieces
+	lines := s.text[:bytes.LastIndexByte(s.text, '\n')+1] // an address may arrive in pieces
 	if address := listening.Find(lines); address != nil && !s.told {
 		s.told = true
 		s.address <- string(address)
@@ -178,7 +178,7 @@ func (r *receiver) start(t *testing.T, secret, previous string) *server {
 	return s
 }
 
-// running is start for a receiver that has to run.
+// running is start for a receiver that must keep running.
 func (r *receiver) running(t *testing.T, secret, previous string) *server {
 	t.Helper()
 	s := r.start(t, secret, previous)
@@ -191,9 +191,9 @@ func (r *receiver) running(t *testing.T, secret, previous string) *server {
 // tampering changes a delivery on its way, and returns its body.
 type tampering func(header http.Header, body []byte) []byte
 
-// deliver has the courier make an attempt at the instant, and returns the status; 0:
-// no answer. With a tampering it goes over a relay that applies it. A machine that is
-// too busy to answer within the courier's bounds is asked again.
+// deliver makes one attempt with the sender at the given time, and returns the status; 0: no
+// answer. With a tampering the request goes through a relay that applies it. If the machine is too
+// busy to answer within the sender's bounds, deliver tries again.
 func (s *server) deliver(p courier.Parcel, at time.Time, change tampering) int {
 	s.t.Helper()
 	p.URL = s.url + "/webhooks"
@@ -227,7 +227,7 @@ func (s *server) relay(change tampering) http.HandlerFunc {
 	}
 }
 
-// ask sends a request as it is. 502 stands for no answer.
+// ask sends a request unchanged. 502 means no answer.
 func (s *server) ask(method string, header http.Header, body []byte) int {
 	r, err := http.NewRequest(method, s.url+"/webhooks", bytes.NewReader(body))
 	if err != nil {
@@ -244,8 +244,8 @@ func (s *server) ask(method string, header http.Header, body []byte) int {
 	return answer.StatusCode
 }
 
-// kept are the bodies in the inbox, which may not be there yet; marked: a mark of the
-// subscription stream is in it too. Nothing else may be.
+// kept returns the bodies in the inbox, which may not exist yet; marked: the inbox also has a mark
+// of the subscription stream. It must have nothing else.
 func (s *server) kept() (bodies []string, marked bool) {
 	s.t.Helper()
 	files, err := os.ReadDir(s.inbox)
@@ -278,7 +278,7 @@ func (s *server) wantKept(what string, want int) {
 	}
 }
 
-// sign is the signature as the specification has it.
+// sign returns the specification's signature.
 func sign(secret, stamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "%s.%s", stamp, body)

@@ -28,7 +28,7 @@ const (
 	previousHeader  = "x-webhook-signature-previous"
 )
 
-// event is a parcel of its own, whose data no decoder and encoder leave as it is.
+// event returns a parcel whose data changes when it is decoded and encoded again.
 func event(id string) courier.Parcel {
 	return courier.Parcel{
 		Secret: current, EventID: id, Type: "transaction.charged",
@@ -36,8 +36,8 @@ func event(id string) courier.Parcel {
 	}
 }
 
-// TestTheReceiversOfThePage tries each receiver of docs/webhooks.md against the
-// courier (specification, "Delivery" 4).
+// TestTheReceiversOfThePage tries each receiver of docs/webhooks.md against the sender
+// (specification, "Delivery" 4).
 func TestTheReceiversOfThePage(t *testing.T) {
 	t.Parallel()
 	for i := range languages {
@@ -84,7 +84,7 @@ func keepsWhatIsGenuine(t *testing.T, r *receiver) {
 	s.wantKept("three events", 3)
 }
 
-// wantRefused checks that a delivery is answered 401 and leaves nothing.
+// wantRefused checks that a delivery is answered 401 and stores nothing.
 func (s *server) wantRefused(what string, p courier.Parcel, at time.Time, change tampering) {
 	s.t.Helper()
 	if got := s.deliver(p, at, change); got != http.StatusUnauthorized {
@@ -135,8 +135,7 @@ func refusesWhatIsNotOfNow(t *testing.T, r *receiver) {
 	s.wantRefused("the first second of all", event("e-1"), time.Unix(0, 0), nil)
 }
 
-// resigned gives the delivery another timestamp in its header, under which it is
-// signed as well as any.
+// resigned puts another timestamp into the delivery's header and signs the delivery for it.
 func resigned(stamp func(was string) string) tampering {
 	return func(header http.Header, body []byte) []byte {
 		changed := stamp(header.Get(timestampHeader))
@@ -166,7 +165,7 @@ func refusesWhatIsNoTimestamp(t *testing.T, r *receiver) {
 			return body
 		}
 	}
-	for _, stamp := range []string{"1", "null", `"now"`, `{}`} { // signed, and of two minds
+	for _, stamp := range []string{"1", "null", `"now"`, `{}`} { // signed, but the two timestamps differ
 		if got := s.deliver(event("e-1"), time.Now(), other(stamp)); got != http.StatusBadRequest {
 			t.Errorf("an envelope's timestamp of %s: answered %d", stamp, got)
 		}
@@ -214,7 +213,7 @@ func refusesWhatIsNotSigned(t *testing.T, r *receiver) {
 	s.wantRefused("signed with nothing", p, time.Now(), signedWithNothing)
 }
 
-// signedWithNothing signs as anybody can who knows that no secret is set.
+// signedWithNothing signs with the empty secret, as an attacker can if no secret is set.
 func signedWithNothing(header http.Header, body []byte) []byte {
 	stamp := strconv.FormatInt(time.Now().Unix(), 10)
 	body = regexp.MustCompile(`"timestamp":\d+`).ReplaceAll(body, []byte(`"timestamp":`+stamp))
@@ -224,7 +223,7 @@ func signedWithNothing(header http.Header, body []byte) []byte {
 	return body
 }
 
-// The steps of a rotation: what is sent, and what receivers know at that time.
+// The steps of a rotation: the secrets that sign, and those that receivers have at that time.
 func takesBothSecrets(t *testing.T, r *receiver) {
 	const other = "whsec-other"
 	for _, c := range []struct {
@@ -257,7 +256,7 @@ func takesBothSecrets(t *testing.T, r *receiver) {
 func acceptsNothingWithoutASecret(t *testing.T, r *receiver) {
 	s := r.start(t, "", "")
 	if s.url == "" {
-		return // it does not even run
+		return // it does not even start
 	}
 	p := event("e-1")
 	p.Secret = ""
@@ -281,7 +280,7 @@ func keepsAnEventOnce(t *testing.T, r *receiver) {
 		t.Errorf("kept %q, want the first", bodies)
 	}
 	renamed := func(header http.Header, body []byte) []byte {
-		header.Set(eventIDHeader, "e-2") // nobody has signed this
+		header.Set(eventIDHeader, "e-2") // the signature does not cover this
 		return body
 	}
 	if got := s.deliver(event("e-1"), time.Now(), renamed); got != http.StatusOK {
@@ -331,7 +330,7 @@ func acknowledgesNothingThatIsLost(t *testing.T, r *receiver) {
 	s.wantKept("with one again", 1)
 }
 
-// Specification, "Events": a stream of its own on the same address.
+// Specification, "Events": a separate stream to the same address.
 func takesSubscriptionsAsHints(t *testing.T, r *receiver) {
 	s := r.running(t, current, "")
 	body := strings.TrimSuffix(block(t, "example: subscription"), "\n")

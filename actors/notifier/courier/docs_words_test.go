@@ -19,8 +19,7 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// firstCells are the words in code of the first column of the page's table that
-// has the head.
+// firstCells returns the code words of the first column of the page's table with the given header.
 func firstCells(t *testing.T, head string) (words []string) {
 	t.Helper()
 	_, table, found := strings.Cut(page(t), "\n"+head+"\n")
@@ -36,8 +35,7 @@ func firstCells(t *testing.T, head string) (words []string) {
 	return words
 }
 
-// TestThePageHasEveryTypeThatIsSent compares the page's lists of types with those of
-// the machines.
+// TestThePageHasEveryTypeThatIsSent compares the page's lists of types with the state machines'.
 func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
 	t.Parallel()
 	var sent []string
@@ -60,8 +58,8 @@ func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfThePageIsWhatIsSent has the courier send the envelope that
-// docs/webhooks.md shows, and compares what arrives to the byte.
+// TestTheExampleOfThePageIsWhatIsSent makes the sender send the envelope of docs/webhooks.md, and
+// compares what arrives byte for byte.
 func TestTheExampleOfThePageIsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	example := strings.TrimSuffix(block(t, "example: delivery"), "\n")
@@ -97,7 +95,7 @@ func TestTheExampleOfThePageIsWhatIsSent(t *testing.T) {
 	}
 }
 
-// hear is the first request that comes, whose body has the size.
+// hear returns the first request that arrives, whose body has the given size.
 func hear(l net.Listener, size int) string {
 	conn, err := l.Accept()
 	if err != nil {
@@ -117,8 +115,8 @@ func hear(l net.Listener, size int) string {
 	return text.String()
 }
 
-// TestThePagesWordsForFailuresAreTheCouriers compares the page's table with what
-// an attempt may say.
+// TestThePagesWordsForFailuresAreTheCouriers compares the page's table with the failures that an
+// attempt can have.
 func TestThePagesWordsForFailuresAreTheCouriers(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("failure.go")

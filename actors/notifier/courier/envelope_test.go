@@ -11,12 +11,12 @@ import (
 	"mizan/internal/clock"
 )
 
-// The envelope and its signatures as another program has made them (Python's hmac).
+// The envelope and its signatures, made by another program (Python's hmac).
 const (
 	madeElsewhere = `{"event_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","timestamp":1788430530,"type":"transaction.charged",` +
 		`"data":{"type":"payment","txid":"a \"b\"","id":"3","amount":"1000","merchant_meta":{"k":[1,null]}}}`
-	signedElsewhere         = "3db9063c90f0747d0bbbe3c2c156679b9454b46b6acc791295086e4b8d6a4c4e" // by "whsec-é-new"
-	signedElsewherePrevious = "81d45702d4fce4f665adc41a9858d14d5fd49957c59d642cd09f060ce62d27c9" // by "whsec-old"
+	signedElsewhere         = "3db9063c90f0747d0bbbe3c2c156679b9454b46b6acc791295086e4b8d6a4c4e" // with "whsec-é-new"
+	signedElsewherePrevious = "81d45702d4fce4f665adc41a9858d14d5fd49957c59d642cd09f060ce62d27c9" // with "whsec-old"
 )
 
 func signedParcel(url string) *Parcel {
@@ -26,7 +26,7 @@ func signedParcel(url string) *Parcel {
 	}
 }
 
-// signatures are the headers of a request that begin with x-webhook-.
+// signatures returns a request's headers that begin with x-webhook-.
 func (s seen) signatures() map[string]string {
 	found := make(map[string]string)
 	for name, values := range s.header {
@@ -74,7 +74,7 @@ func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	p := signedParcel(r.url())
-	p.Secret = "" // a previous one alone signs nothing
+	p.Secret = "" // the previous secret alone signs nothing
 	open(t).Deliver(p).want(t, 200, "")
 	if got := r.requests()[0]; len(got.signatures()) != 0 || got.body != madeElsewhere {
 		t.Errorf("signed %v\n%s", got.signatures(), got.body)
@@ -162,10 +162,10 @@ func TestAnEventThatHadToBeQuotedIsAMistakeOfOurs(t *testing.T) {
 		}()
 	}
 	r := receive(t, acknowledge)
-	c.Deliver(parcel(r.url())).want(t, 200, "") // a panic has cost nobody's place
+	c.Deliver(parcel(r.url())).want(t, 200, "") // a panic has kept no place
 }
 
-// What is private is in the address's path and query, in data, secrets and headers.
+// The test's URL path and query, data, secrets and headers contain private text.
 func TestNothingPrivateIsToldOrLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

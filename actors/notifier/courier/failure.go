@@ -13,11 +13,11 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Interrupted is the Failure of an attempt that Close has ended, or has not let
-// begin. It says nothing of the receiver.
+// Interrupted is the Failure of an attempt that Close has ended, or has not let begin. It says
+// nothing about the receiver.
 const Interrupted = "interrupted"
 
-// What people read of other attempts that failed, beside "status <number>".
+// The other values of Failure, for people, beside "status <number>".
 const (
 	unusable     = "address not usable"
 	notAllowed   = "address not allowed"
@@ -46,7 +46,7 @@ const (
 	tlsFailed      = "TLS: handshake failed"
 )
 
-// remoteError is the operation of an alert that came over TLS.
+// remoteError is the Op of a net.OpError for an alert that the receiver sent over TLS.
 const remoteError = "remote error"
 
 var errLong = errors.New("the answer is longer than its bound")
@@ -57,8 +57,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// dialFailure says why there is no TCP connection; late is what a deadline that
-// has passed means.
+// dialFailure returns why there is no TCP connection; late is the text for a deadline that has
+// passed.
 func dialFailure(err error, late string) string {
 	var resolving *net.DNSError
 	switch {
@@ -83,7 +83,7 @@ func dialFailure(err error, late string) string {
 	return notConnected
 }
 
-// scarce tells whether this machine is what connections can't be opened for.
+// scarce tells whether the connection failed because this machine has run out of something.
 func scarce(err error) bool {
 	for _, lacking := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
 		if errors.Is(err, lacking) {
@@ -93,7 +93,7 @@ func scarce(err error) bool {
 	return false
 }
 
-// handshakeFailure says why TLS did not come about.
+// handshakeFailure returns why the TLS handshake failed.
 func handshakeFailure(err error, late string) string {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -122,7 +122,7 @@ func handshakeFailure(err error, late string) string {
 	return tlsFailed
 }
 
-// lineFailure says what broke a line; ended is what its end means.
+// lineFailure returns why a connection broke; ended is the text for its end.
 func lineFailure(err error, ended string) string {
 	var remote *net.OpError
 	switch {
@@ -135,7 +135,7 @@ func lineFailure(err error, ended string) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return ended
 	case errors.As(err, &remote) && remote.Op == remoteError:
-		return tlsRefused // TLS 1.3 tells only behind the handshake
+		return tlsRefused // in TLS 1.3 this alert arrives after the handshake
 	}
 	return broken
 }

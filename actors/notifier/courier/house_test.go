@@ -14,15 +14,15 @@ import (
 	"mizan/internal/clock"
 )
 
-// patience is how long a test waits for what has to happen.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
-// short is a bound that is to pass: whatever waits for it, waits in vain.
+// short is a bound that is meant to expire in the test.
 const short = 20 * time.Millisecond
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
-// settings of a courier for a test, whose bounds are too long to matter.
+// settings are a sender's options and bounds; by default the bounds are too long to matter.
 type settings struct {
 	options Options
 	bounds  bounds
@@ -46,7 +46,7 @@ func parcel(url string) *Parcel {
 	return &Parcel{URL: url, Secret: "s", EventID: "e-1", Type: "transaction.charged", Data: []byte(`{"id":"1"}`)}
 }
 
-// want checks an attempt; an empty failure is an acknowledgement.
+// want checks an attempt; an empty failure means acknowledged.
 func (a Attempt) want(t *testing.T, status int, failure string) {
 	t.Helper()
 	if a.Status != status || a.Failure != failure {
@@ -54,9 +54,9 @@ func (a Attempt) want(t *testing.T, status int, failure string) {
 	}
 }
 
-// seen is a request as it has arrived.
+// seen is a request that has arrived.
 type seen struct {
-	line   int // connections are counted from 1
+	line   int // number of its connection, from 1
 	method string
 	target string
 	host   string
@@ -64,15 +64,15 @@ type seen struct {
 	body   string
 }
 
-// receiver is a merchant's server, down to the bytes.
+// receiver is a merchant's server that works on bytes.
 type receiver struct {
 	t      *testing.T
 	l      net.Listener
 	visits sync.WaitGroup
 
 	mu    sync.Mutex
-	conns []net.Conn // guarded by mu: that came
-	over  bool       // guarded by mu: the test is
+	conns []net.Conn // guarded by mu: accepted connections
+	over  bool       // guarded by mu: the test is over
 	seen  []seen     // guarded by mu: all requests
 }
 
@@ -80,11 +80,11 @@ type receiver struct {
 type visit struct {
 	*receiver
 	net.Conn
-	line int // the first is 1
+	line int // number of the connection, from 1
 	r    *bufio.Reader
 }
 
-// receive has every connection visit answer.
+// receive starts a receiver that handles each connection with answer.
 func receive(t *testing.T, answer func(*visit)) *receiver {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,7 +130,7 @@ func receiveAt(t *testing.T, l net.Listener, answer func(*visit)) *receiver {
 
 func (r *receiver) url() string { return "http://" + r.l.Addr().String() + "/hook" }
 
-// requests are those that have arrived.
+// requests returns those that have arrived.
 func (r *receiver) requests() []seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +163,7 @@ func (r *receiver) wantLines(want ...int) {
 	}
 }
 
-// request reads the next request; false: there is none.
+// request reads the next request; false if there is none.
 func (v *visit) request() bool {
 	r, err := http.ReadRequest(v.r)
 	if err != nil {
@@ -179,14 +179,13 @@ func (v *visit) request() bool {
 	return true
 }
 
-// say sends bytes as they are; false: nobody takes them.
+// say sends bytes unchanged; false if the connection is closed.
 func (v *visit) say(text string) bool {
 	_, err := io.WriteString(v.Conn, text)
 	return err == nil
 }
 
-// wait returns when the other side has ended the line. What comes until then is
-// passed over.
+// wait returns when the other side has closed the connection. It discards what arrives until then.
 func (v *visit) wait() { _, _ = io.Copy(io.Discard, v.r) }
 
 const acknowledged = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -197,7 +196,7 @@ func acknowledge(v *visit) {
 	}
 }
 
-// answer answers every request with the same bytes, and keeps the line open.
+// answer answers every request with the same bytes, and keeps the connection open.
 func answer(text string) func(*visit) {
 	return func(v *visit) {
 		for v.request() && v.say(text) {
@@ -205,7 +204,7 @@ func answer(text string) func(*visit) {
 	}
 }
 
-// once answers one request of a connection and ends the line.
+// once answers one request of a connection and closes the connection.
 func once(text string) func(*visit) {
 	return func(v *visit) {
 		if v.request() {
@@ -214,7 +213,7 @@ func once(text string) func(*visit) {
 	}
 }
 
-// waitFor waits until what holds is true.
+// waitFor waits until holds returns true.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -241,7 +240,7 @@ func receiveFrom[T any](t *testing.T, what string, from <-chan T) T {
 	}
 }
 
-// deliver makes the attempt on a goroutine of its own.
+// deliver makes the attempt on its own goroutine.
 func deliver(c *Courier, p *Parcel) <-chan Attempt {
 	made := make(chan Attempt, 1)
 	go func() { made <- c.Deliver(p) }()
@@ -250,5 +249,5 @@ func deliver(c *Courier, p *Parcel) <-chan Attempt {
 
 func textLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
-// lacking stands for a machine that has no descriptor left.
+// lacking simulates a machine without free file descriptors.
 func lacking(string, string, syscall.RawConn) error { return syscall.EMFILE }

@@ -17,28 +17,28 @@ import (
 // Bounds of an answer, in bytes.
 const (
 	maxHeader  = 16 << 10
-	maxHeaders = 64 << 10 // of all of an exchange, with the interim ones
+	maxHeaders = 64 << 10 // of all headers of an exchange, interim ones included
 	maxBody    = 64 << 10 // with the framing of chunks
 )
 
 // line is one connection. It carries one exchange at a time.
 type line struct {
 	to   destination
-	conn net.Conn // what requests go over: tcp, or TLS on it
+	conn net.Conn // what requests are written to: tcp, or TLS over it
 	tcp  net.Conn
 	raw  syscall.RawConn // of tcp
 
 	opened time.Time
-	rested time.Time // when it was put aside last
+	rested time.Time // when it last became idle
 
-	left  int   // bytes that may still be read for the exchange under way
-	broke error // why nothing more comes; nil: it does
+	left  int   // bytes that may still be read in this exchange
+	broke error // why nothing more can be read; nil: more can
 
 	one     [1]byte
-	pending bool             // what look has found
-	look    func(fd uintptr) // made once: it is called for every delivery
+	pending bool             // result of peek
+	look    func(fd uintptr) // peek as a value, made once because every delivery needs it
 
-	older, newer *line // among those that are idle
+	older, newer *line // its neighbours among the idle connections
 }
 
 func newLine(to destination, conn, tcp net.Conn) (*line, error) {
@@ -53,9 +53,8 @@ func newLine(to destination, conn, tcp net.Conn) (*line, error) {
 	return l, err
 }
 
-// below is the connection under TLS. TLS sets a write deadline only for its last
-// word, and of 5 s; nobody else's delivery may wait that long for a receiver that
-// doesn't read.
+// below is the connection under TLS. When it closes, TLS sets a write deadline of 5 s for its last
+// message; other deliveries must not wait that long for a receiver that does not read.
 type below struct{ net.Conn }
 
 const lastWord = 50 * time.Millisecond
@@ -68,14 +67,14 @@ func (b below) SetWriteDeadline(by time.Time) error {
 	return b.Conn.SetWriteDeadline(by)
 }
 
-// close ends a line as its protocol wants it.
+// close ends a connection as its protocol requires.
 func (l *line) close() { _ = l.conn.Close() }
 
-// drop ends a line at once, whoever uses it.
+// drop ends a connection at once, even while it is in use.
 func (l *line) drop() { _ = l.tcp.Close() }
 
-// Read implements io.Reader for one exchange: it keeps to the bound of what is read
-// and remembers what broke the line, which the parser does not tell.
+// Read implements io.Reader for one exchange: it enforces the bound on bytes read and records the
+// error that broke the connection, which the parser does not return.
 func (l *line) Read(b []byte) (int, error) {
 	if l.left <= 0 {
 		l.broke = errLong
@@ -89,11 +88,10 @@ func (l *line) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// longAgo is a deadline that lets nothing wait.
+// longAgo is a deadline in the past, with which a read returns at once.
 var longAgo = time.Unix(1, 0)
 
-// still tells whether nothing has come over an idle line, neither its end nor a
-// byte that nobody asked for.
+// still tells whether an idle connection is usable: it has not ended and has no unread bytes.
 func (l *line) still() bool {
 	l.pending = true
 	if l.raw.Control(l.look) != nil || l.pending {
@@ -102,7 +100,7 @@ func (l *line) still() bool {
 	if !l.to.secure {
 		return true
 	}
-	// TLS may have taken a whole record from the socket behind the last answer.
+	// TLS may have read a whole further record from the socket together with the last answer.
 	if l.conn.SetReadDeadline(longAgo) != nil {
 		return false
 	}
@@ -110,25 +108,25 @@ func (l *line) still() bool {
 	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// peek sees without waiting whether the socket has anything to read.
+// peek finds out, without waiting, whether the socket has anything to read.
 func (l *line) peek(fd uintptr) {
 	_, _, err := syscall.Recvfrom(int(fd), l.one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	l.pending = !errors.Is(err, syscall.EAGAIN)
 }
 
-// verdict is what came of an exchange.
+// verdict is the result of an exchange.
 type verdict struct {
 	status  int
 	failure string
-	silent  bool      // the line ended before a byte of an answer
-	at      time.Time // when that was known
-	keep    bool      // the line can carry another exchange
+	silent  bool      // the connection ended before the first byte of an answer
+	at      time.Time // when the result was known
+	keep    bool      // the connection can be reused
 }
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
 
-// exchange sends a request and waits for its answer's header until the deadline.
-// What is behind that is read for at most bodyWait, so that the line can be kept.
+// exchange sends a request and waits for its answer's header until the deadline. It reads the body
+// for at most bodyWait, so that the connection can be reused.
 func (l *line) exchange(request []byte, until time.Time, bodyWait time.Duration) verdict {
 	l.left, l.broke = maxHeaders, nil
 	err := l.conn.SetDeadline(until)
@@ -151,10 +149,10 @@ func (l *line) exchange(request []byte, until time.Time, bodyWait time.Duration)
 	return v
 }
 
-// maxInterim bounds the headers before the one that counts (RFC 9110, 15.2).
+// maxInterim bounds the interim headers and the final one together (RFC 9110, 15.2).
 const maxInterim = 8
 
-// hear reads the header that counts.
+// hear reads headers up to the final one.
 func (l *line) hear(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
 	for range maxInterim {
 		start, _ := r.Peek(len(statusLine))
@@ -171,10 +169,10 @@ func (l *line) hear(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
 		if failure := l.await(r); failure != "" {
 			return verdict{failure: failure}
 		}
-		if err := header.Read(r); err != nil || header.StatusCode() != status { // which may have more than three digits
+		if err := header.Read(r); err != nil || header.StatusCode() != status { // a status may have more than three digits
 			return verdict{failure: notHTTP}
 		}
-		const switching = 101 // to another protocol: nothing follows
+		const switching = 101 // to another protocol: no further header follows
 		if status >= 200 || status == switching {
 			return verdict{status: status, failure: refusal(status)}
 		}
@@ -182,13 +180,13 @@ func (l *line) hear(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
 	return verdict{failure: notHTTP}
 }
 
-// await waits until a whole header is there, or says why there is none. The parser
-// would begin anew with each byte that comes.
+// await waits until a whole header has arrived, or returns why it has not. The parser would start
+// anew with each byte that arrives.
 func (l *line) await(r *bufio.Reader) (failure string) {
 	looked := 0
 	for {
 		there, _ := r.Peek(r.Buffered())
-		const before = 2 // bytes of an end that may have come earlier
+		const before = 2 // bytes of the end mark that may have arrived earlier
 		fresh := there[max(0, looked-before):]
 		if bytes.Contains(fresh, []byte("\n\r\n")) || bytes.Contains(fresh, []byte("\n\n")) {
 			return ""
@@ -202,11 +200,11 @@ func (l *line) await(r *bufio.Reader) (failure string) {
 	}
 }
 
-// statusLine is what an answer begins with, "d" standing for a digit.
+// statusLine is the form of an answer's first bytes; "d" stands for a digit.
 const statusLine = "HTTP/1.d ddd"
 
-// statusOf reads the status from an answer's first bytes; 0: they are too few. The
-// parser behind it is lenient about them.
+// statusOf reads the status from an answer's first bytes; 0 if there are too few bytes. The parser
+// that follows is lenient about them.
 func statusOf(start []byte) (status int, ok bool) {
 	for i, c := range start {
 		if statusLine[i] != 'd' && c != statusLine[i] || statusLine[i] == 'd' && (c < '0' || c > '9') {
@@ -221,8 +219,7 @@ func statusOf(start []byte) (status int, ok bool) {
 	return status, status >= 100
 }
 
-// drain reads what belongs to the answer behind its header, and tells whether the
-// line can be used again. The body is nobody's concern.
+// drain reads and discards the answer's body, and tells whether the connection can be reused.
 func (l *line) drain(r *bufio.Reader, answer *fasthttp.Response, status int, until time.Time, bodyWait time.Duration) bool {
 	if status < 200 {
 		return false
@@ -248,7 +245,7 @@ func (l *line) drain(r *bufio.Reader, answer *fasthttp.Response, status int, unt
 		if err = answer.ReadBody(r, maxBody); err == nil {
 			err = answer.Header.ReadTrailer(r)
 		}
-	default: // it ends with the line
+	default: // the body ends when the connection does
 		_, _ = io.CopyN(io.Discard, r, maxBody)
 		return false
 	}

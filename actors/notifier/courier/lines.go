@@ -7,19 +7,19 @@ import (
 	"mizan/internal/assert"
 )
 
-// lines are the connections that are open, and those that are being opened.
+// lines holds the open connections, and counts those that are being opened.
 type lines struct {
 	most int           // bound of open
-	rest time.Duration // an idle line is closed after it
-	life time.Duration // a line is not used for longer
+	rest time.Duration // an idle connection is closed after this time
+	life time.Duration // a connection is not used for longer
 
 	mu     sync.Mutex
 	open   int                     // guarded by mu: counted from reserve to end
 	all    map[*line]struct{}      // guarded by mu
-	idle   map[destination][]*line // guarded by mu: the longest idle first; no empty lists
-	oldest *line                   // guarded by mu: of all that are idle, the one that is it longest
-	newest *line                   // guarded by mu
-	sweeps *time.Timer             // guarded by mu: nil: none is due
+	idle   map[destination][]*line // guarded by mu: the longest idle first; no empty slices
+	oldest *line                   // guarded by mu: the connection that has been idle longest
+	newest *line                   // guarded by mu: the connection that became idle last
+	sweeps *time.Timer             // guarded by mu; nil: no sweep is scheduled
 	closed bool                    // guarded by mu
 }
 
@@ -27,9 +27,8 @@ func newLines(most int, rest, life time.Duration) *lines {
 	return &lines{most: most, rest: rest, life: life, all: make(map[*line]struct{}), idle: make(map[destination][]*line)}
 }
 
-// take is an idle line to the destination that nothing has come over since it was
-// used, nil if there is none. The last one used is the first one taken, so that
-// those beyond what is needed grow old.
+// take returns an idle connection to the destination that is still usable; nil if there is none. It
+// takes the connection that was used last, so that surplus ones reach the idle limit.
 func (s *lines) take(to destination) *line {
 	for {
 		s.mu.Lock()
@@ -49,9 +48,9 @@ func (s *lines) take(to destination) *line {
 	}
 }
 
-// reserve makes room for one more line, if need be by closing the one that is idle
-// longest. There is such a one: whoever asks has no line, and all that are at work
-// are fewer than the bound.
+// reserve makes room for one more connection, if need be by closing the one that has been idle
+// longest. If all are open, one must be idle: the caller has none yet, and fewer than the bound are
+// in use.
 func (s *lines) reserve() {
 	s.mu.Lock()
 	var evicted *line
@@ -69,14 +68,14 @@ func (s *lines) reserve() {
 	}
 }
 
-// cancel gives back room that no line has come of.
+// cancel gives back the room for a connection that was not opened.
 func (s *lines) cancel() {
 	s.mu.Lock()
 	s.open--
 	s.mu.Unlock()
 }
 
-// add takes a line in for which there is room. It is closed if all are.
+// add adds a connection for which room was reserved. It closes the connection if shut has run.
 func (s *lines) add(l *line) {
 	s.mu.Lock()
 	closed := s.closed
@@ -87,7 +86,7 @@ func (s *lines) add(l *line) {
 	}
 }
 
-// end closes a line that is not idle.
+// end closes a connection that is not idle.
 func (s *lines) end(l *line) {
 	s.mu.Lock()
 	delete(s.all, l)
@@ -96,7 +95,7 @@ func (s *lines) end(l *line) {
 	l.close()
 }
 
-// keep puts a line aside for the next delivery.
+// keep puts a connection aside for the next delivery.
 func (s *lines) keep(l *line) {
 	s.mu.Lock()
 	if s.closed {
@@ -119,7 +118,7 @@ func (s *lines) keep(l *line) {
 	s.mu.Unlock()
 }
 
-// leave takes a line out of those that are idle. The caller has mu.
+// leave removes a connection from the idle ones. The caller holds mu.
 func (s *lines) leave(l *line) {
 	of := s.idle[l.to]
 	if len(of) == 1 {
@@ -146,8 +145,8 @@ func (s *lines) leave(l *line) {
 	l.older, l.newer = nil, nil
 }
 
-// sweep closes the lines that have been idle for long, and comes again when the
-// next one will have been.
+// sweep closes the connections that have been idle for too long, and schedules itself for the next
+// one.
 func (s *lines) sweep() {
 	var over []*line
 	s.mu.Lock()
@@ -168,8 +167,7 @@ func (s *lines) sweep() {
 	}
 }
 
-// shut closes all lines, those at work under their users' hands, and every one that
-// is opened from now on.
+// shut closes all connections, also those in use, and every one that is opened from now on.
 func (s *lines) shut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,6 +184,6 @@ func (s *lines) shut() {
 		l.drop()
 	}
 	for l := range s.all {
-		l.drop() // its user ends it
+		l.drop() // the delivery that uses it calls end
 	}
 }

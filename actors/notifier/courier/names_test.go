@@ -12,14 +12,14 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// The answers of a name server that are no addresses.
+// Answers of a name server other than addresses.
 const (
 	noSuchName = "NXDOMAIN"
 	nameFault  = "SERVFAIL"
 	nameSilent = "silent"
 )
 
-// resolver asks a name server of the test's: addresses are what a name has now.
+// resolver uses a name server of the test; addresses returns a name's current addresses.
 func resolver(t *testing.T, addresses func(name string) []string) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func resolver(t *testing.T, addresses func(name string) []string) *net.Resolver 
 	}}
 }
 
-// answerName answers one question (RFC 1035, 4.1); nil: nothing is said.
+// answerName answers one question (RFC 1035, 4.1); nil: no answer.
 func answerName(question []byte, addresses func(string) []string) []byte {
 	var labels []string
 	at := 12
@@ -83,14 +83,14 @@ func answerName(question []byte, addresses func(string) []string) []byte {
 		answer = append(answer, raw...)
 		count++
 	}
-	answer[2], answer[3] = 0x85, 0x80|code // an answer of authority, by the asked one
+	answer[2], answer[3] = 0x85, 0x80|code // an authoritative answer from the server that was asked
 	binary.BigEndian.PutUint16(answer[6:], count)
 	binary.BigEndian.PutUint16(answer[8:], 0)
 	binary.BigEndian.PutUint16(answer[10:], 0)
 	return answer
 }
 
-// at is the receiver's address under another host.
+// at returns the receiver's URL with another host.
 func (r *receiver) at(host string) string {
 	_, port, _ := net.SplitHostPort(r.l.Addr().String())
 	return "http://" + net.JoinHostPort(host, port) + "/"
@@ -136,7 +136,7 @@ var kinds = map[string][]string{
 	"the first octet": {"0.0.0.1"},
 }
 
-// What is dialled is checked, whether it was named by its address or by a name.
+// The dialled address is checked, whether the URL has an address or a name.
 func TestAddressesOfNoInternetAreRefused(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -156,7 +156,7 @@ func TestAddressesOfNoInternetAreRefused(t *testing.T) {
 				}
 			}
 			if ip := netip.MustParseAddr(address); ip.Is4In6() {
-				continue // no answer of a name server has that form
+				continue // a name server's answer cannot have that form
 			}
 			mu.Lock()
 			now = address
@@ -184,7 +184,7 @@ func TestAddressesOfTheInternetAreNot(t *testing.T) {
 	}
 }
 
-// Where private addresses are allowed, these are the ways to this machine.
+// If private addresses are allowed, these forms reach this machine.
 func TestWherePrivateAddressesAreAllowedTheyAreReached(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "0.0.0.0:0")
@@ -212,7 +212,7 @@ func TestIPv6IsReached(t *testing.T) {
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"::1", "127.0.0.1"} })
 	for range 2 {
 		c.Deliver(parcel(r.url())).want(t, 200, "")
-		c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "") // over what answers
+		c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "") // over the address that answers
 	}
 	r.wantLines(1, 2, 1, 2)
 	if host := r.requests()[0].host; host != r.l.Addr().String() {
@@ -220,9 +220,8 @@ func TestIPv6IsReached(t *testing.T) {
 	}
 }
 
-// A name server may say one thing first and another thing later: each new
-// connection is checked at the address that it goes to. 127.0.0.1 stands for the
-// internet here, and 127.0.0.2 for what is not to be reached.
+// A name server may give different answers over time: each new connection is checked at the address
+// that it goes to. Here 127.0.0.1 counts as the internet, and 127.0.0.2 as private.
 func TestASecondAnswerOfANameServerIsCheckedToo(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "0.0.0.0:0")
@@ -282,7 +281,7 @@ func TestNoCookieIsKept(t *testing.T) {
 	}
 }
 
-// What this machine lacks is the operator's trouble, and is told once a minute.
+// A lack of resources on this machine concerns the operator, and is logged once a minute.
 func TestALackOfConnectionsIsTold(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

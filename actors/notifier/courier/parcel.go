@@ -12,39 +12,39 @@ import (
 	"mizan/internal/assert"
 )
 
-// Parcel is one notification on its way (specification, "Events").
+// Parcel is one notification to deliver (specification, "Events").
 type Parcel struct {
-	URL      string // http or https, as ledger/directory has let it through
-	Secret   string // signs; empty: nothing is signed
-	Previous string // signs a second time while secrets rotate; of no meaning without Secret
-	EventID  string // stable across attempts; letters, digits, '.', '_', ':' and '-'
-	Type     string // transaction.<status>, of the same characters
-	Data     []byte // a JSON object, sent as it is
+	URL      string // http or https; ledger/directory has checked it
+	Secret   string // key of the signature; empty: no signature
+	Previous string // key of the second signature while secrets rotate; ignored without Secret
+	EventID  string // the same at each attempt; letters, digits, '.', '_', ':' and '-'
+	Type     string // transaction.<status>; the same characters
+	Data     []byte // a JSON object, sent unchanged
 	Bare     bool   // Data is the whole body: no envelope, no EventID, no Type, no signature
 }
 
 // Format implements fmt.Formatter, so that no verb shows the secrets.
 func (p Parcel) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("parcel " + p.EventID)) }
 
-// Attempt is what became of one delivery attempt.
+// Attempt is the result of one delivery attempt.
 type Attempt struct {
-	At      time.Time     // of the clock, when the envelope was formed
-	Status  int           // of the answer; 0: none came, or none that could be understood
-	Failure string        // why it is no acknowledgement, in a few words for people; empty: acknowledged
-	Took    time.Duration // real time until the answer's header was there, or there was none to wait for
+	At      time.Time     // by the clock, when the envelope was formed
+	Status  int           // HTTP status; 0: no answer, or none that could be parsed
+	Failure string        // why it was not acknowledged, in a few words for people; empty: acknowledged
+	Took    time.Duration // real time until the answer's header arrived or the attempt failed
 }
 
-// userAgent names the sender to those who read their logs.
+// userAgent identifies the sender in the receiver's logs.
 const userAgent = "mizan-notifier"
 
-// sheet is the paper that a parcel is written on.
+// sheet is the buffers that a request is written to.
 type sheet struct {
 	body    []byte
 	request []byte
 }
 
-// maxSheet bounds what the paper that is kept may hold: a larger one is a rare
-// parcel's.
+// maxSheet bounds the capacity of pooled buffers; larger ones belong to rare parcels and are not
+// pooled.
 const maxSheet = 64 << 10
 
 var sheets = sync.Pool{New: func() any { return new(sheet) }}
@@ -55,7 +55,7 @@ func (s *sheet) release() {
 	}
 }
 
-// write puts the parcel's request on the paper.
+// write writes the parcel's request into the buffers.
 func (s *sheet) write(p *Parcel, to *address, at time.Time) {
 	if p.Bare {
 		s.body = append(s.body[:0], p.Data...)
@@ -98,7 +98,7 @@ func appendEnvelope(b []byte, p *Parcel, timestamp int64) []byte {
 	return append(b, '}')
 }
 
-// appendSignature writes the HMAC-SHA256 in hex over `<timestamp>.<body>`.
+// appendSignature writes the HMAC-SHA256 over `<timestamp>.<body>`, in hex.
 func appendSignature(b []byte, secret string, timestamp int64, body []byte) []byte {
 	var digits [20]byte
 	var sum [sha256.Size]byte
@@ -108,7 +108,7 @@ func appendSignature(b []byte, secret string, timestamp int64, body []byte) []by
 	return hex.AppendEncode(b, mac.Sum(sum[:0]))
 }
 
-// plain tells whether a word stands in JSON and in a header as it is.
+// plain tells whether a word needs no quoting in JSON or in a header.
 func plain(word string) bool {
 	for i := range len(word) {
 		switch c := word[i]; {

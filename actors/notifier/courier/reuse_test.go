@@ -25,12 +25,12 @@ func TestALineIsUsedAgain(t *testing.T) {
 	r.wantLines(1, 1, 1)
 }
 
-// A server may close a line that nobody uses whenever it likes.
+// A server may close an idle connection at any time.
 func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, says := range []string{
 		acknowledged,
-		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some say so first
+		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce it
 		acknowledged + "\r\n",
 	} {
 		r := receive(t, once(says))
@@ -45,13 +45,13 @@ func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
 	}
 }
 
-// The server closes the line while the request is on its way: nobody can tell
-// whether it was read. It is sent once more, and is one attempt.
+// The server closes the connection while the request is on its way, so it is unknown whether the
+// request was read. It is sent once more, as part of the same attempt.
 func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
 		if v.request() && v.say(acknowledged) && v.line == 1 {
-			v.request() // and no word
+			v.request() // and no answer
 			return
 		}
 		acknowledge(v)
@@ -112,7 +112,7 @@ func TestADeadlineOnAKeptLineIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// An answer that nobody asked for must not acknowledge the next notification.
+// An unsolicited answer must not acknowledge the next notification.
 func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
@@ -158,7 +158,7 @@ func TestKeptLinesAreClosedAfterAWhile(t *testing.T) {
 		ended <- struct{}{}
 	})
 	c := open(t, func(s *settings) { s.bounds.rest = short })
-	for range 2 { // also when none has been idle for a time
+	for range 2 { // also if the connection has not been idle
 		c.Deliver(parcel(r.url())).want(t, 200, "")
 		receiveFrom(t, "the line's end", ended)
 		waitFor(t, "the line is forgotten", func() bool { return c.lines.count() == 0 })
@@ -176,21 +176,21 @@ func TestALineIsNotUsedForEver(t *testing.T) {
 	r.wantLines(1, 2, 3)
 }
 
-// count is how many connections are open.
+// count returns how many connections are open.
 func (s *lines) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open
 }
 
-// stirred tells whether something has come over the line that is idle longest.
+// stirred tells whether the connection that has been idle longest has unread bytes or has ended.
 func (s *lines) stirred() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.oldest.still()
 }
 
-// checked is count, once the books of the lines were found to agree.
+// checked checks that the fields of lines agree, and returns count.
 func (s *lines) checked(t *testing.T) int {
 	t.Helper()
 	s.mu.Lock()
@@ -214,8 +214,8 @@ func (s *lines) checked(t *testing.T) int {
 	return s.open
 }
 
-// What is open and remembered is bounded, and a new destination takes the place of
-// the one that was idle longest.
+// The number of open connections is bounded, and a new destination replaces the connection that was
+// idle longest.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const most, destinations = 4, 12
@@ -300,14 +300,14 @@ func TestDestinationsShareNoLines(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "a.test", "b.test"} {
 		c.Deliver(parcel(r.at(host))).want(t, 200, "")
 	}
-	for _, path := range []string{"/a", "/b?c"} { // an address is more than its destination
+	for _, path := range []string{"/a", "/b?c"} { // paths do not distinguish destinations
 		c.Deliver(parcel("http://"+r.l.Addr().String()+path)).want(t, 200, "")
 	}
 	r.wantLines(1, 2, 3, 1, 1)
 }
 
-// Servers of two kinds that close lines as they like, while many deliveries are
-// under way: each arrives, and each attempt succeeds.
+// Two kinds of servers close connections at any time while many deliveries are in progress: each
+// delivery arrives, and each attempt succeeds.
 func TestManyDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
 	const workers, each, destinations = 32, 40, 5
@@ -364,7 +364,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 	}
 }
 
-// The same against the server that Fiber stands on.
+// The same against fasthttp's server, which Fiber uses.
 func TestFasthttpsServerIsServed(t *testing.T) {
 	t.Parallel()
 	var bodies sync.Map

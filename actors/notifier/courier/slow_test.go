@@ -17,8 +17,7 @@ func TestTheBoundsAreTheSpecifications(t *testing.T) {
 	}
 }
 
-// deaf listens with a queue that is full: connections to it neither come about nor
-// are refused.
+// deaf listens with a full queue: connections to it are neither accepted nor refused.
 func deaf(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -35,7 +34,7 @@ func deaf(t *testing.T) string {
 		t.Fatal(err)
 	}
 	at := (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: name.(*syscall.SockaddrInet4).Port}).String()
-	first, err := net.Dial("tcp", at) // takes the queue's one place
+	first, err := net.Dial("tcp", at) // takes the queue's only place
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +60,8 @@ func TestTLSThatIsNotAnsweredIsNoConnection(t *testing.T) {
 	c.Deliver(parcel(strings.Replace(r.url(), "http:", "https:", 1))).want(t, 0, "no connection within 5 s")
 }
 
-// Specification, "Delivery" 2: the receiver answers within 15 s. The connection's
-// bound is no part of it.
+// Specification, "Delivery" 2: the receiver answers within 15 s. The bound of the connection does
+// not add to it.
 func TestAnAnswerThatIsLateFails(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{"nothing": "", "a start": "HTT", "a status": "HTTP/1.1 200", "half a header": "HTTP/1.1 200 OK\r\nContent-", "an interim answer": "HTTP/1.1 103 H\r\n\r\n"} {
@@ -153,12 +152,12 @@ func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 	} {
 		r := receive(t, once(says))
 		c.Deliver(parcel(r.url())).want(t, 0, failure)
-		r.wantLines(1) // nothing that was sent over a new line is sent again
+		r.wantLines(1) // a request on a new connection is never sent again
 	}
 	for _, says := range []string{"", "HTTP/1.1 200 OK\r\nX"} {
 		r := receive(t, func(v *visit) {
 			if v.request() && v.say(says) {
-				if err := v.Conn.(*net.TCPConn).SetLinger(0); err != nil { // its end is a reset
+				if err := v.Conn.(*net.TCPConn).SetLinger(0); err != nil { // the connection ends with a reset
 					t.Error(err)
 				}
 			}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// authority vouches for certificates.
+// authority is a certificate authority of the tests.
 type authority struct {
 	t    testing.TB
 	cert *x509.Certificate
@@ -43,8 +43,7 @@ func newAuthority(t testing.TB) *authority {
 	return &authority{t, cert, key}
 }
 
-// vouch makes a server's certificate; change alters it first. With itself it is
-// self-signed.
+// vouch makes a server's certificate; change alters it first. If itself is set, it is self-signed.
 func (a *authority) vouch(itself bool, change func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -69,7 +68,7 @@ func (a *authority) vouch(itself bool, change func(*x509.Certificate)) tls.Certi
 
 func asItIs(*x509.Certificate) {}
 
-// receiveTLS is a receiver behind TLS.
+// receiveTLS is a receiver with TLS.
 func receiveTLS(t *testing.T, config *tls.Config, answer func(*visit)) *receiver {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -81,7 +80,7 @@ func receiveTLS(t *testing.T, config *tls.Config, answer func(*visit)) *receiver
 
 func (r *receiver) secure() string { return strings.Replace(r.url(), "http:", "https:", 1) }
 
-// openTrusting is a courier that trusts the authority and no other.
+// openTrusting returns a sender that trusts only this authority.
 func openTrusting(t *testing.T, a *authority, change ...func(*settings)) *Courier {
 	t.Helper()
 	c := open(t, change...)
@@ -164,7 +163,7 @@ func TestAHandshakeThatFailsHasItsReason(t *testing.T) {
 	}
 }
 
-// A second answer may sit in TLS's own buffer, where the socket shows nothing.
+// A second answer may be in TLS's own buffer, so that the socket looks empty.
 func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -194,7 +193,7 @@ func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
 	r.wantLines(1, 2)
 }
 
-// batchListener can have what its connections write wait, and go out at once.
+// batchListener can hold back what its connections write, and send it at once.
 type batchListener struct {
 	net.Listener
 	mu   sync.Mutex
@@ -266,7 +265,7 @@ func TestALineUnderTLSThatWasClosedIsReplaced(t *testing.T) {
 	}
 }
 
-// Who neither reads nor ends a line keeps nobody waiting who closes it.
+// A receiver that neither reads nor closes does not delay the close of its connection.
 func TestClosingTLSWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	own, other := net.Pipe() // every write waits for a reader

@@ -17,62 +17,62 @@ import (
 	"mizan/ledger/directory"
 )
 
-// MaxSends is how many attempts are under way at once.
+// MaxSends bounds the attempts in progress at once.
 const MaxSends = 8
 
-// DefaultTelegramURL is where the Bot API is.
+// DefaultTelegramURL is the address of Telegram's Bot API.
 const DefaultTelegramURL = "https://api.telegram.org"
 
-// TLSMode is how e-mail is encrypted on its way to the SMTP server.
+// TLSMode is how the connection to the SMTP server is encrypted.
 type TLSMode string
 
 // The modes.
 const (
-	StartTLS TLSMode = "starttls" // asked for behind the greeting, and insisted on
+	StartTLS TLSMode = "starttls" // requested after the greeting, and required
 	TLS      TLSMode = "tls"      // from the first byte
 	Plain    TLSMode = "off"      // not at all: for a server on the same machine
 )
 
-// SMTP is the server that takes e-mail.
+// SMTP is the server that e-mail is sent through.
 type SMTP struct {
 	Host     string // empty: no e-mail is sent
 	Port     int
-	From     string      // address of the sender
-	User     string      // empty: no credentials are given; with Plain there may be none
+	From     string      // the sender's address
+	User     string      // empty: no credentials are sent; must be empty with Plain
 	Password secret.Text // of User
 	TLS      TLSMode     // empty: StartTLS
 }
 
-// Options of Channels.
+// Options configure Channels.
 type Options struct {
-	TelegramURL   string      // without a path's end; empty: DefaultTelegramURL
-	TelegramToken secret.Text // of the bot; empty: nothing is told by Telegram
+	TelegramURL   string      // without a trailing slash; empty: DefaultTelegramURL
+	TelegramToken secret.Text // of the bot; empty: nothing is sent by Telegram
 	SMTP          SMTP
 	Clock         clock.Clock
 	Log           *slog.Logger
-	Roots         *x509.CertPool // who vouches for the servers' certificates; nil: the system's
+	Roots         *x509.CertPool // trusted certificate authorities of the servers; nil: the system's
 }
 
-// bounds are spans of real time. Only tests have others than these.
+// bounds are durations in real time. Only tests change them.
 type bounds struct {
 	connect time.Duration // name, TCP and TLS
-	answer  time.Duration // an attempt in all
+	answer  time.Duration // a whole attempt
 }
 
 var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second}
 
-// Attempt is what became of one attempt to tell contacts something.
+// Attempt is the result of one attempt to send contacts a message.
 type Attempt struct {
-	At      time.Time     // of the clock, when it began
-	Status  int           // code of the first answer that refused, of HTTP or SMTP; 0: there was none
-	Failure string        // who was not told and why, in a few words; empty: nobody is left
+	At      time.Time     // by the clock, when it began
+	Status  int           // HTTP or SMTP code of the first refusal; 0: there was none
+	Failure string        // which contacts were not reached and why, in a few words; empty: all were reached
 	Took    time.Duration // real time
-	Wait    time.Duration // the next attempt is not to be made earlier; 0: nobody has said so
-	Left    Contacts      // who is to be told by another attempt, as the list stands
-	Told    Contacts      // who was told, by this attempt and those before
+	Wait    time.Duration // least time before the next attempt; 0: no server has asked for one
+	Left    Contacts      // contacts of the current list that the next attempt must reach
+	Told    Contacts      // contacts that were reached, by this attempt and those before
 }
 
-// Channels send messages to operators. They may be used by any number of goroutines.
+// Channels send messages to operators. They are safe for concurrent use.
 type Channels struct {
 	clock    clock.Clock
 	bounds   bounds
@@ -81,8 +81,8 @@ type Channels struct {
 	places   chan struct{}
 }
 
-// New makes channels, which have to be closed. The error says what of the options
-// cannot be used, without any secret.
+// New makes Channels. The caller must close them. The error says which option cannot be used,
+// without any secret.
 func New(o Options) (*Channels, error) { return newChannels(o, standard) }
 
 func newChannels(o Options, b bounds) (*Channels, error) {
@@ -101,20 +101,20 @@ func newChannels(o Options, b bounds) (*Channels, error) {
 	return c, nil
 }
 
-// Close ends idle connections. Attempts that are under way end with their contexts.
+// Close closes idle connections. Attempts in progress end with their contexts.
 func (c *Channels) Close() {
 	if c.telegram != nil {
 		c.telegram.close()
 	}
 }
 
-// Reaches tells whether any of a terminal's operators can be told anything. It takes
-// no lock and no memory.
+// Reaches tells whether the configured channels can reach any of a terminal's operators. It takes
+// no lock and allocates no memory.
 func (c *Channels) Reaches(n *directory.Notification) bool {
 	return c.telegram != nil && len(n.Telegram) > 0 || c.post != nil && len(n.Emails) > 0
 }
 
-// reached are those of the contacts who can be told by what is configured.
+// reached returns those of the contacts that the configured channels can reach.
 func (c *Channels) reached(of Contacts) (to Contacts) {
 	if c.telegram != nil {
 		to.Telegram = of.Telegram
@@ -125,10 +125,10 @@ func (c *Channels) reached(of Contacts) (to Contacts) {
 	return to
 }
 
-// Send makes one attempt to tell the message to everybody who is listed and can be
-// reached, but for those whom attempts before have told. Where that is nobody, and
-// nobody was ever told, it has failed. It first waits until fewer than MaxSends are
-// under way; from then on it returns within 15 s.
+// Send makes one attempt to send the message to all listed contacts that can be reached, except
+// those that earlier attempts have reached. If no contact is left and none was ever reached, the
+// attempt has failed. Send first waits until fewer than MaxSends attempts are in progress; from
+// then on it returns within 15 s.
 func (c *Channels) Send(ctx context.Context, listed, told Contacts, m alerts.Message) Attempt {
 	to := c.reached(listed).Without(told)
 	if to.None() {
@@ -165,15 +165,15 @@ func (c *Channels) Send(ctx context.Context, listed, told Contacts, m alerts.Mes
 	}
 }
 
-// outcome is what became of one way's part of an attempt.
+// outcome is the result of one channel's part of an attempt.
 type outcome struct {
 	left   []string
 	status int
-	why    string // of the first that is left
+	why    string // the reason for the first contact that was not reached
 	wait   time.Duration
 }
 
-// miss notes that a contact was not told.
+// miss records that a contact was not reached.
 func (o *outcome) miss(contact string, f failure) {
 	if len(o.left) == 0 {
 		o.status, o.why = f.status, f.why
@@ -182,7 +182,7 @@ func (o *outcome) miss(contact string, f failure) {
 	o.wait = max(o.wait, f.wait)
 }
 
-// said is the outcome in a few words; empty: nobody is left.
+// said returns the result in a few words; empty if all were reached.
 func (o *outcome) said(way string, all int) string {
 	switch {
 	case len(o.left) == 0:
@@ -203,17 +203,17 @@ func joined(texts ...string) string {
 	return strings.Join(said, "; ")
 }
 
-// failure is why one contact was not told.
+// failure is why one contact was not reached.
 type failure struct {
 	status int
 	why    string
 	wait   time.Duration
 }
 
-// Why a contact was not told, for people.
+// Why a contact was not reached, for people.
 const (
 	interrupted  = "interrupted: the service is stopping"
-	nobody       = "nobody is there to be told" // an attempt as a whole
+	nobody       = "nobody is there to be told" // the reason for an attempt as a whole
 	noConnection = "no connection in time"
 	noAnswer     = "no answer in time"
 	notFound     = "no such host"
@@ -226,10 +226,10 @@ const (
 // errConnect marks errors of opening a connection.
 type errConnect struct{ error }
 
-// Unwrap is the error of the connection.
+// Unwrap returns the connection's error.
 func (e errConnect) Unwrap() error { return e.error }
 
-// broke says what an error of a connection means; what is none says interrupted or
+// broke returns the failure that a connection's error means; for errors that it does not know,
 // broken.
 func broke(ctx context.Context, err error) failure {
 	var opening errConnect

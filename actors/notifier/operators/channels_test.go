@@ -18,7 +18,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// flood is a server that greets for ever.
+// flood is a server that sends an endless greeting.
 func flood(t *testing.T) (host string, port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +45,7 @@ func flood(t *testing.T) (host string, port int) {
 	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
 }
 
-// One way that fails takes nothing from the other, and what is left is what failed.
+// If one channel fails, the other still sends, and only the failed channel's contacts are left.
 func TestOnlyTheWayThatFailedIsLeft(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["ops@bank.example"] = 451 })
@@ -81,7 +81,7 @@ func TestAWayThatIsNotConfiguredIsNoFailure(t *testing.T) {
 	}
 }
 
-// A message that nobody has got is never one that was delivered.
+// A message that reached no contact is never reported as delivered.
 func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
@@ -89,7 +89,7 @@ func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
 	carry(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
 	carry(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
 	a := open(t, byTelegram(api.URL)).Send(t.Context(), both, chats("1"), message)
-	a.want(t, 0, "", Contacts{}) // who was told has been told
+	a.want(t, 0, "", Contacts{}) // contacts that were reached stay reached
 	if len(api.chats()) != 0 || fmt.Sprint(a.Told) != fmt.Sprint(chats("1")) {
 		t.Errorf("%d calls, told were %v", len(api.chats()), a.Told)
 	}
@@ -157,8 +157,7 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// Nothing secret, nobody's address and no word of a message is in what an attempt or
-// the options say of themselves.
+// No secret, address or word of a message appears when an attempt or the options are printed.
 func TestAnAttemptHoldsNoSecret(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["CANARY@bank.example"] = 550 })
@@ -175,8 +174,8 @@ func TestAnAttemptHoldsNoSecret(t *testing.T) {
 	}
 }
 
-// No more than so many attempts are under way; those that wait have not begun, and go
-// when the service stops.
+// The number of attempts in progress is bounded; those that wait have not begun, and end when the
+// service stops.
 func TestAttemptsAreBounded(t *testing.T) {
 	arrived, goOn := make(chan struct{}, 2*MaxSends), make(chan struct{})
 	api := newTelegramAPI(t, false, func(string) (int, string) {
@@ -249,7 +248,7 @@ func TestContactsAreStoredBetweenAttempts(t *testing.T) {
 	}
 }
 
-// Who is on the list at an attempt, and was not told yet, is who it is for.
+// An attempt is for the contacts that are listed now and were not reached yet.
 func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
 	api := newTelegramAPI(t, false, func(chat string) (int, string) {
 		if chat == "3" {
@@ -282,7 +281,7 @@ func TestALongMessageIsOneForTelegram(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	m := alerts.Message{Kind: alerts.Daily, Subject: strings.Repeat("s", alerts.MaxSubject), Text: strings.Repeat("x", alerts.MaxText)}
 	open(t, byTelegram(api.URL)).Send(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})
-	const takes = 4096 // characters
+	const takes = 4096 // characters that the Bot API accepts
 	if got := api.sent[0].text; len(got) > takes || got != m.Subject+"\n\n"+m.Text {
 		t.Errorf("%d characters were sent", len(got))
 	}

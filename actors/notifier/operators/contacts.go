@@ -9,22 +9,22 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Contacts are who is to be told.
+// Contacts are the addresses of operators.
 type Contacts struct {
 	Telegram []string `json:"telegram,omitempty"` // chats: numbers, or names that begin with '@'
 	Emails   []string `json:"emails,omitempty"`
 }
 
-// ContactsOf are a terminal's operators.
+// ContactsOf returns the contacts of a terminal's operators.
 func ContactsOf(n *directory.Notification) Contacts {
 	return Contacts{Telegram: n.Telegram, Emails: n.Emails}
 }
 
-// None tells that there is nobody.
+// None tells whether there are no contacts.
 func (c Contacts) None() bool { return len(c.Telegram) == 0 && len(c.Emails) == 0 }
 
-// Without are those of c that are not among others, whatever the case of their letters:
-// neither a chat's name nor, as far as anybody uses it, an address goes by it.
+// Without returns the contacts of c that are not in others, ignoring the case of letters: chat
+// names and, in practice, e-mail addresses are not case-sensitive.
 func (c Contacts) Without(others Contacts) Contacts {
 	return Contacts{Telegram: rest(c.Telegram, others.Telegram), Emails: rest(c.Emails, others.Emails)}
 }
@@ -38,28 +38,28 @@ func rest(list, others []string) (left []string) {
 	return left
 }
 
-// with are c and others.
+// with returns c and others together.
 func (c Contacts) with(others Contacts) Contacts {
 	return Contacts{Telegram: slices.Concat(c.Telegram, others.Telegram), Emails: slices.Concat(c.Emails, others.Emails)}
 }
 
-// told is the form in which those who were told are stored between two attempts.
+// told is the stored form of the contacts that were reached, between two attempts.
 type told struct {
 	Told Contacts `json:"told"`
 }
 
-// Append appends the contacts, who were told, as they are stored between two attempts:
-// a JSON object.
+// Append appends the contacts that were reached, in the form in which they are stored between two
+// attempts: a JSON object.
 func (c Contacts) Append(dst []byte) []byte {
 	text, err := json.Marshal(told{c})
 	if err != nil {
-		panic(err) // lists of strings always are JSON
+		panic(err) // lists of strings can always be encoded
 	}
 	return append(dst, text...)
 }
 
-// ReadContacts reads what Append wrote; nothing is nobody. An error says that it is
-// something else.
+// ReadContacts parses what Append wrote; empty input means no contacts. The error says that the
+// input has another form.
 func ReadContacts(src []byte) (Contacts, error) {
 	var t told
 	if len(src) == 0 {

@@ -29,10 +29,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what has to happen.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
-// short is a bound that is to pass: whatever waits for it, waits in vain.
+// short is a bound that is meant to expire in the test.
 const short = 30 * time.Millisecond
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
@@ -41,7 +41,7 @@ var message = alerts.Message{Kind: alerts.Large, Subject: "Large payment: 10.00 
 
 const token = "123456:CANARY-token_of-the-bot"
 
-// open makes channels whose bounds are too long to matter, unless they are changed.
+// open makes Channels; by default their bounds are too long to matter.
 func open(t *testing.T, o Options, b ...bounds) *Channels {
 	t.Helper()
 	o.Clock, o.Log = clock.NewManual(began), slog.New(slog.DiscardHandler)
@@ -57,7 +57,7 @@ func open(t *testing.T, o Options, b ...bounds) *Channels {
 	return c
 }
 
-// want checks an attempt; nobody left is an acknowledgement.
+// want checks an attempt; no contacts left means delivered.
 func (a Attempt) want(t *testing.T, status int, failure string, left Contacts) {
 	t.Helper()
 	if a.Status != status || a.Failure != failure {
@@ -71,8 +71,7 @@ func (a Attempt) want(t *testing.T, status int, failure string, left Contacts) {
 	}
 }
 
-// wantLate checks an attempt whose time was over. Where it was when that happened is
-// for the machine to say.
+// wantLate checks an attempt that ran out of time. Which step it was in depends on the machine.
 func (a Attempt) wantLate(t *testing.T, way string, left Contacts) {
 	t.Helper()
 	if !strings.HasPrefix(a.Failure, way) || !strings.HasSuffix(a.Failure, noAnswer) && !strings.HasSuffix(a.Failure, noConnection) {
@@ -81,7 +80,7 @@ func (a Attempt) wantLate(t *testing.T, way string, left Contacts) {
 	a.want(t, 0, a.Failure, left)
 }
 
-// identity is a certificate of 127.0.0.1 and who vouches for it.
+// identity returns a certificate for 127.0.0.1 and the pool that trusts it.
 func identity(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
@@ -91,13 +90,13 @@ func identity(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return s.TLS.Certificates[0], roots
 }
 
-// sent is a message that the Bot API was given.
+// sent is a message that the Bot API has received.
 type sent struct{ path, chat, text, preview string }
 
-// telegramAPI stands in for the Bot API.
+// telegramAPI simulates the Bot API.
 type telegramAPI struct {
 	*httptest.Server
-	answer func(chat string) (status int, body string) // nil: all is well; status 0: it never answers
+	answer func(chat string) (status int, body string) // nil: it accepts everything; status 0: it never answers
 
 	mu   sync.Mutex
 	sent []sent // guarded by mu
@@ -137,7 +136,7 @@ func newTelegramAPI(t *testing.T, secure bool, answer func(string) (int, string)
 	return api
 }
 
-// chats are those that a message was sent to, in order of their names.
+// chats returns the chats that a message was sent to, sorted.
 func (api *telegramAPI) chats() (chats []string) {
 	api.mu.Lock()
 	defer api.mu.Unlock()
@@ -148,15 +147,15 @@ func (api *telegramAPI) chats() (chats []string) {
 	return chats
 }
 
-// letter is an e-mail as it has arrived.
+// letter is an e-mail that has arrived.
 type letter struct{ from, to, body string }
 
 // server is an SMTP server.
 type server struct {
 	host     string
 	port     int
-	user     string          // that it insists on; empty: nobody signs in
-	refuses  map[string]int  // addresses and with which code
+	user     string          // the user that it requires; empty: no login
+	refuses  map[string]int  // addresses that it refuses, and the code
 	hangs    map[string]bool // MAIL, RCPT, DATA
 	over     chan struct{}
 	mu       sync.Mutex
@@ -194,7 +193,7 @@ func newServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, change 
 	t.Cleanup(func() {
 		close(s.over)
 		_ = backend.Close()
-		_ = listener.Close() // also where Serve has not begun
+		_ = listener.Close() // also if Serve has not begun
 		select {
 		case <-ended:
 		case <-time.After(patience):
@@ -280,7 +279,7 @@ func (s *session) Reset() { s.letter = letter{} }
 
 func (s *session) Logout() error { return nil }
 
-// silent accepts connections and says nothing.
+// silent accepts connections and sends nothing.
 func silent(t *testing.T) (host string, port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -311,7 +310,7 @@ func silent(t *testing.T) (host string, port int) {
 	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
 }
 
-// nowhere is an address where nobody listens.
+// nowhere returns an address at which no server listens.
 func nowhere(t *testing.T) (host string, port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -326,7 +325,7 @@ func addressOf(host string, port int) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// carry makes an attempt, which has to end.
+// carry makes an attempt, which must end.
 func carry(t *testing.T, c *Channels, to Contacts) Attempt {
 	t.Helper()
 	done := make(chan Attempt, 1)
@@ -344,7 +343,7 @@ func chats(names ...string) Contacts { return Contacts{Telegram: names} }
 
 func emails(addresses ...string) Contacts { return Contacts{Emails: addresses} }
 
-// refusal is an answer of the Bot API that refuses.
+// refusal returns a refusal of the Bot API.
 func refusal(code int, description, more string) (int, string) {
 	return code, fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q%s}`, code, description, more)
 }

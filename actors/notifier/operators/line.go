@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of one exchange, in bytes.
+// maxAnswer bounds what is read in one exchange, in bytes.
 const maxAnswer = 64 << 10
 
 var errLong = errors.New("the answer is longer than its bound")
@@ -30,21 +30,21 @@ func untrusted(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &name)
 }
 
-// handshake tells whether TLS did not come about for another reason.
+// handshake tells whether the TLS handshake failed for another reason.
 func handshake(err error) bool {
 	var plain tls.RecordHeaderError
 	var alert *net.OpError
 	return errors.As(err, &plain) || errors.As(err, &alert) && alert.Op == "remote error"
 }
 
-// way is how a connection is opened.
+// way says how a connection is opened.
 type way struct {
 	bound  time.Duration // for name, TCP and TLS
-	until  time.Time     // how long it lasts; zero: as long as its user wants
-	secure *tls.Config   // with whom TLS is spoken; nil: it is not
+	until  time.Time     // when the connection ends; zero: when its user closes it
+	secure *tls.Config   // configuration of TLS; nil: no TLS
 }
 
-// dial opens a connection; what it returns is a *tls.Conn where TLS is spoken.
+// dial opens a connection; with TLS it returns a *tls.Conn.
 func dial(ctx context.Context, address string, w way) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.bound)
 	defer cancel()
@@ -70,8 +70,8 @@ func dial(ctx context.Context, address string, w way) (net.Conn, error) {
 	return over, nil
 }
 
-// bounded is a connection that lasts until an instant, whatever deadlines its user
-// sets, and of which no more than maxAnswer bytes are read.
+// bounded is a connection that ends at a fixed time, whatever deadlines its user sets, and from
+// which at most maxAnswer bytes are read.
 type bounded struct {
 	net.Conn
 	until time.Time

@@ -17,14 +17,14 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// Why an address was not told, beside what a connection's failure means.
+// Why an address was not reached, beside the reasons of a failed connection.
 const (
 	noStartTLS = "the server offers no STARTTLS"
 	noAddress  = "is no address that mail can be sent to"
 	noSignIn   = "the server offers no way to sign in that is known"
 )
 
-// post tells addresses by e-mail.
+// post sends messages by e-mail.
 type post struct {
 	server SMTP
 	bounds bounds
@@ -53,7 +53,7 @@ func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
 	return p, nil
 }
 
-// client is the library's, for one connection that open opens.
+// client makes the library's client, for one connection that open opens.
 func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
 	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.answer), mail.WithTLSConfig(p.secure)}
 	if open != nil {
@@ -68,18 +68,18 @@ func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	}
 	if p.server.User != "" {
-		// By name: what the library finds out by itself goes by whether it has opened the
-		// connection, which it has not.
+		// The mechanisms are listed, because the library chooses one itself only by whether it has
+		// opened the connection with TLS, and here it has not opened the connection.
 		options = append(options, mail.WithUsername(p.server.User), mail.WithPassword(string(p.server.Password)),
 			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5))
 	}
 	return mail.NewClient(p.server.Host, options...)
 }
 
-// tell tells the addresses one by one, over one connection.
+// tell sends the message to the addresses one by one, over one connection.
 func (p *post) tell(ctx context.Context, addresses []string, m alerts.Message, at time.Time) (o outcome) {
-	// Its connection is closed here at the latest: the library leaves it open where the
-	// greeting fails, and does not look at the context behind that.
+	// The connection is closed here at the latest: the library leaves it open if the greeting
+	// fails, and ignores the context after that.
 	goodbye, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	until, _ := ctx.Deadline()
@@ -109,7 +109,7 @@ func (p *post) tell(ctx context.Context, addresses []string, m alerts.Message, a
 			o.miss(addresses[i], p.refused(ctx, until, letter, err))
 		}
 	}
-	_ = client.CloseWithSMTPClient(session) // what was taken is taken
+	_ = client.CloseWithSMTPClient(session) // accepted messages stay accepted
 	return o
 }
 
@@ -128,7 +128,7 @@ func (p *post) open(ctx context.Context, until time.Time) (net.Conn, error) {
 	return dial(ctx, net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)), w)
 }
 
-// letter is the message to one address; nil: that is none.
+// letter makes the message to one address; nil if the address is invalid.
 func (p *post) letter(to string, m alerts.Message, at time.Time) *mail.Msg {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if letter.From(p.server.From) != nil || letter.To(to) != nil {
@@ -137,12 +137,12 @@ func (p *post) letter(to string, m alerts.Message, at time.Time) *mail.Msg {
 	letter.Subject(m.Subject)
 	letter.SetDateWithValue(at)
 	letter.SetMessageID()
-	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody's absence answers it
+	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: absence notices do not answer it
 	letter.SetBodyString(mail.TypeTextPlain, m.Text)
 	return letter
 }
 
-// unopened says why there is no session.
+// unopened returns why there is no session.
 func (p *post) unopened(ctx context.Context, until time.Time, err error) failure {
 	var answer *textproto.Error
 	switch {
@@ -156,7 +156,7 @@ func (p *post) unopened(ctx context.Context, until time.Time, err error) failure
 	return p.broke(ctx, until, err)
 }
 
-// refused says why a letter was not taken; all is what became of all of them.
+// refused returns why the server refused a letter; all is the error of the whole sending.
 func (p *post) refused(ctx context.Context, until time.Time, letter *mail.Msg, all error) failure {
 	var said *mail.SendError
 	if errors.As(letter.SendError(), &said) && said.ErrorCode() != 0 {
@@ -165,8 +165,8 @@ func (p *post) refused(ctx context.Context, until time.Time, letter *mail.Msg, a
 	return p.broke(ctx, until, all)
 }
 
-// broke says what a connection's error means, where the library may have hidden that
-// its time was over.
+// broke returns the failure that a connection's error means, also if the library has hidden that
+// the time was over.
 func (p *post) broke(ctx context.Context, until time.Time, err error) failure {
 	f := broke(ctx, err)
 	if f.why == broken && !time.Now().Before(until) {
@@ -175,7 +175,7 @@ func (p *post) broke(ctx context.Context, until time.Time, err error) failure {
 	return f
 }
 
-// refusedBy is a server's refusal (RFC 5321, 4.2; RFC 3463).
+// refusedBy returns the failure for a server's refusal (RFC 5321, 4.2; RFC 3463).
 func refusedBy(code int, enhanced string) failure {
 	why := "the server refused with " + strconv.Itoa(code)
 	if enhanced != "" {

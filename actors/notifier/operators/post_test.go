@@ -45,7 +45,7 @@ func TestAnEmailIsSentToEachAddressAlone(t *testing.T) {
 	}
 }
 
-// One recipient that is refused takes nothing from the others.
+// The refusal of one recipient does not affect the others.
 func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
 	certificate, roots := identity(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) {
@@ -139,7 +139,7 @@ func TestAServerThatHangsHasItsTime(t *testing.T) {
 	carry(t, open(t, Options{SMTP: o}), emails("ops@bank.example")).want(t, 0, "e-mail: not connected", emails("ops@bank.example"))
 }
 
-// A server may say what it likes in its greeting, and for as long as it likes.
+// A server may send an endless greeting.
 func TestAnEndlessGreetingEnds(t *testing.T) {
 	host, port := flood(t)
 	o := SMTP{Host: host, Port: port, From: "mizan@bank.example", TLS: Plain}

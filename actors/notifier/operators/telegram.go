@@ -22,24 +22,24 @@ import (
 
 // Bounds of one attempt by Telegram.
 const (
-	maxChats       = 4         // told at once
-	maxWait        = time.Hour // whatever the Bot API wants us to wait
-	maxDescription = 100       // characters that are kept of what it says
+	maxChats       = 4         // chats in parallel
+	maxWait        = time.Hour // upper bound of the wait that the Bot API asks for
+	maxDescription = 100       // characters that are kept of the Bot API's description
 )
 
-// Why a chat was not told, beside what a connection's failure means.
+// Why a chat was not reached, beside the reasons of a failed connection.
 const (
 	notBotAPI = "the answer is not the Bot API's"
 	badToken  = "the bot's token is not accepted"
 )
 
-// noPreview is the Bot API's LinkPreviewOptions of a message whose links are not opened.
+// noPreview is the Bot API's LinkPreviewOptions for a message without link previews.
 const noPreview = `{"is_disabled":true}`
 
-// telegram sends messages to chats by the Bot API's method sendMessage
+// telegram sends messages to chats with the Bot API's method sendMessage
 // (core.telegram.org/bots/api).
 type telegram struct {
-	method    string // the address of sendMessage, which holds the token
+	method    string // the address of sendMessage, which contains the token
 	token     string
 	transport *http.Transport
 }
@@ -50,7 +50,7 @@ func newTelegram(base, token string, roots *x509.CertPool, b bounds) (*telegram,
 	}
 	t := &telegram{method: strings.TrimRight(base, "/") + "/bot" + token + "/sendMessage", token: token}
 	if _, err := http.NewRequest(http.MethodPost, t.method, nil); err != nil || strings.TrimSpace(token) == "" {
-		return nil, errors.New("the Telegram bot's token cannot be used") // the error would quote it
+		return nil, errors.New("the Telegram bot's token cannot be used") // the parse error would quote it
 	}
 	t.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
@@ -72,7 +72,7 @@ func newTelegram(base, token string, roots *x509.CertPool, b bounds) (*telegram,
 
 func (t *telegram) close() { t.transport.CloseIdleConnections() }
 
-// tell tells the chats, some at once.
+// tell sends the message to the chats, up to maxChats in parallel.
 func (t *telegram) tell(ctx context.Context, chats []string, m alerts.Message) outcome {
 	missed := make([]*failure, len(chats))
 	var all sync.WaitGroup
@@ -94,28 +94,28 @@ func (t *telegram) tell(ctx context.Context, chats []string, m alerts.Message) o
 	return o
 }
 
-// send sends the message to one chat; nil: the Bot API has taken it.
+// send sends the message to one chat; it returns nil if the Bot API has accepted it.
 func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *failure {
 	form := url.Values{"chat_id": {chat}, "text": {m.Subject + "\n\n" + m.Text}, "link_preview_options": {noPreview}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.method, strings.NewReader(form.Encode()))
 	if err != nil {
-		return &failure{why: badToken} // the error would quote it
+		return &failure{why: badToken} // the parse error would quote the token
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	response, err := t.transport.RoundTrip(request) // which follows no redirect
+	response, err := t.transport.RoundTrip(request) // RoundTrip follows no redirect
 	if err != nil {
 		f := broke(ctx, err)
 		return &f
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	_ = response.Body.Close() // what lies behind the bound is not needed
+	_ = response.Body.Close() // the rest beyond the bound is not needed
 	if err != nil && timedOut(err) {
 		return &failure{why: noAnswer}
 	}
 	var a botAnswer
 	switch parsed := err == nil && json.Unmarshal(body, &a) == nil; {
 	case parsed && a.OK && response.StatusCode == http.StatusOK:
-		return nil // a result that is not understood says nothing about the message
+		return nil // the result itself is not needed
 	case !parsed || a.Code == 0:
 		return &failure{status: response.StatusCode, why: notBotAPI + ": status " + strconv.Itoa(response.StatusCode)}
 	}
@@ -123,19 +123,19 @@ func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *fai
 	return &f
 }
 
-// refused says why the Bot API did not take a message.
+// refused returns why the Bot API did not accept a message.
 func (t *telegram) refused(a *botAnswer) failure {
 	switch a.Code {
 	case http.StatusTooManyRequests:
 		seconds := time.Duration(min(max(a.Parameters.RetryAfter, 0), int(maxWait/time.Second)))
 		return failure{status: a.Code, wait: seconds * time.Second, why: fmt.Sprintf("too many messages, again after %d s", seconds)}
 	case http.StatusUnauthorized, http.StatusNotFound:
-		return failure{status: a.Code, why: badToken} // an unknown path is a token in a wrong form
+		return failure{status: a.Code, why: badToken} // the Bot API answers an unknown path if the token is malformed
 	}
 	return failure{status: a.Code, why: t.plain(a.Description, a.Code)}
 }
 
-// plain is what the Bot API says of a failure, cut.
+// plain returns the Bot API's description of a failure, cut and without the token.
 func (t *telegram) plain(said string, code int) string {
 	said = strings.ReplaceAll(said, t.token, "")
 	said = strings.Map(func(r rune) rune {
@@ -153,7 +153,7 @@ func (t *telegram) plain(said string, code int) string {
 	return said
 }
 
-// botAnswer is the Bot API's answer, but for its result.
+// botAnswer is the Bot API's answer without its result.
 type botAnswer struct {
 	OK          bool   `json:"ok"`
 	Code        int    `json:"error_code"`

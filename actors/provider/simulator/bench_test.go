@@ -17,7 +17,7 @@ func TestSubmitAllocatesNothingButTheRetrievalNumberAndTheToken(t *testing.T) {
 		call.Reference = id(n)
 		b.submit(call)
 	}
-	for range 5000 { // past the growth of the maps
+	for range 5000 { // beyond the growth of the maps
 		next()
 	}
 	if got := testing.AllocsPerRun(1000, next); got > 2 {
@@ -25,7 +25,7 @@ func TestSubmitAllocatesNothingButTheRetrievalNumberAndTheToken(t *testing.T) {
 	}
 }
 
-// BenchmarkSubmit is the hot path: callers in parallel, one line each.
+// BenchmarkSubmit measures the hot path: parallel callers, one line each.
 func BenchmarkSubmit(b *testing.B) {
 	s := open(b)
 	var n atomic.Uint64
@@ -39,7 +39,7 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// filled is a log of about 100 MB, every thousandth call taken back.
+// filled returns a simulator with a log of about 100 MB; every thousandth call is charged back.
 func filled(b *testing.B) *bench {
 	s := open(b)
 	call := cardCall(0, actors.Pay, "")
@@ -54,7 +54,7 @@ func filled(b *testing.B) *bench {
 	return s
 }
 
-// BenchmarkOpen is a start with a log of 100 MB.
+// BenchmarkOpen measures a start with a log of 100 MB.
 func BenchmarkOpen(b *testing.B) {
 	s := filled(b)
 	b.SetBytes(s.tape.size)
@@ -63,7 +63,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch is an inquiry about the first call of a log of 100 MB.
+// BenchmarkSearch measures an inquiry about the first call of a log of 100 MB.
 func BenchmarkSearch(b *testing.B) {
 	s := filled(b)
 	s.forget()

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	delay           = 5 * time.Second  // until a slow rail has charged, or returned
-	timeOut         = 10 * time.Second // until an inquiry finds what a lost answer hid
+	delay           = 5 * time.Second  // time until a slow rail has charged or returned
+	timeOut         = 10 * time.Second // time until an inquiry finds the result that a lost answer hid
 	chargebackAfter = 60 * time.Second
 	signWithin      = 60 * time.Second // how long a sequence number is reserved
 )
 
-// The reasons of what the rail refuses, fails or takes back.
+// Reasons of refusals, failures and chargebacks.
 const (
 	reasonDeclined       = "card_declined"
 	reasonFunds          = "insufficient_funds"
@@ -31,18 +31,17 @@ const (
 	reasonDestination    = "unknown_destination"
 )
 
-// fate is what the rail does next with a charge, without being asked. The zero
-// value is nothing.
+// fate is what the rail does next with a charge of its own accord. The zero value is nothing.
 type fate string
 
 const (
 	charges  fate = "charged"
 	holds    fate = "held"
-	reverses fate = "reversed" // takes it back; of a hold: once it is captured
-	keeps    fate = "kept"     // would have taken it back, but it was refunded wholly
+	reverses fate = "reversed" // charges it back; a hold: after it is captured
+	keeps    fate = "kept"     // would have charged it back, but it was refunded in full
 )
 
-// refunding is what the rail makes of refunds. The zero value grants them at once.
+// refunding is how the rail handles refunds. The zero value grants them at once.
 type refunding string
 
 const (
@@ -55,13 +54,13 @@ type ask string
 
 const (
 	asksRedirect ask = "redirect" // 3-D Secure: the payer is sent to the challenge page
-	asksForm     ask = "form"     // 3-D Secure: a form is posted to it
+	asksForm     ask = "form"     // 3-D Secure: a form is posted to the challenge page
 	asksPassword ask = "otp"      // a one-time password
 	asksPage     ask = "page"     // the challenge page, and no action is published
-	asksDeposit  ask = "deposit"  // the same for money on a chain
-	asksChoice   ask = "choice"   // of a receiving institution
+	asksDeposit  ask = "deposit"  // the same, for a payment on a chain
+	asksChoice   ask = "choice"   // the choice of a receiving institution
 
-	asksSignature ask = "signature" // of a payload, on a chain that reserves a sequence number
+	asksSignature ask = "signature" // the signature of a payload, on a chain that reserves a sequence number
 )
 
 // onPage tells whether the payer answers on the challenge page.
@@ -69,11 +68,11 @@ func (a ask) onPage() bool {
 	return a == asksRedirect || a == asksForm || a == asksPage || a == asksDeposit
 }
 
-// ofCard tells whether the charge is a card's: the rail has not kept the card,
-// so it needs it again to go on.
+// ofCard tells whether the charge is a card's: the rail has not kept the card, so it needs the card
+// again to continue.
 func (a ask) ofCard() bool { return a == asksRedirect || a == asksForm || a == asksPassword }
 
-// decision is what the rail makes of a charge.
+// decision is the rail's decision on a charge.
 type decision struct {
 	verdict payment.Verdict
 	reason  string
@@ -82,7 +81,7 @@ type decision struct {
 	refunds refunding
 	ask     ask
 
-	down      bool   // the provider gives no sign of life, for whatever charge
+	down      bool   // the provider does not respond to any charge
 	returnURL string // where the challenge page sends the payer, if there is one
 }
 
@@ -105,7 +104,7 @@ func waitsFor(a ask) decision {
 	return decision{verdict: payment.VerdictAction, then: charges, ask: a}
 }
 
-// held is the decision for a call that asks to authorise only.
+// held returns the decision for a call that asks to authorise only.
 func (d decision) held() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
@@ -116,8 +115,7 @@ func (d decision) held() decision {
 	return d
 }
 
-// cards says what the rail makes of a card; one that is not listed is charged,
-// or paid, at once.
+// cards maps card numbers to decisions; a card that is not listed is charged, or paid, at once.
 var cards = map[actors.Operation]map[string]decision{
 	actors.Pay: {
 		"4000000000000002": refused(reasonDeclined),
@@ -143,7 +141,7 @@ var cards = map[actors.Operation]map[string]decision{
 	},
 }
 
-// ofCard is what the rail makes of a card's number.
+// ofCard returns the rail's decision on a card's number.
 func ofCard(operation actors.Operation, number []byte) decision {
 	if listed, ok := cards[operation][string(number)]; ok {
 		return listed
@@ -151,27 +149,27 @@ func ofCard(operation actors.Operation, number []byte) decision {
 	return charged
 }
 
-// asking are the money_storage types whose payer, or recipient, has to act. All
-// others of the specification are charged, or paid, at once.
+// asking has the money_storage types whose payer, or recipient, has to act. All others of the
+// specification are charged, or paid, at once.
 var asking = map[actors.Operation]map[string]ask{
 	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "native_gas": asksSignature},
 	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
 }
 
-// opens tells whether the operation begins a charge; all others go on with one.
+// opens tells whether the operation begins a charge; all others continue one.
 func opens(operation actors.Operation) bool {
 	return operation == actors.Pay || operation == actors.PayOut
 }
 
-// accepts tells whether the rail serves the type: it serves all of them, both
-// ways, and what is begun with a type it also goes on with.
+// accepts tells whether the rail serves the type. It serves every known type, for payments and
+// payouts and for the operations that follow them.
 func accepts(operation actors.Operation, method string) bool {
 	_, known := payment.Method([]byte(method))
 	return known && operation >= actors.Pay && operation <= actors.Refund
 }
 
-// decide looks at the terminal's setting, the method and the card, in that
-// order: a forced outcome is for every charge of the terminal.
+// decide looks at the terminal's setting, the method and the card, in that order: a forced outcome
+// applies to every charge of the terminal.
 func decide(call *actors.Call, now time.Time) decision {
 	assert.That(opens(call.Operation), "simulator: operation %d opens no charge", call.Operation)
 	d := decideAtOnce(call, now)
@@ -181,7 +179,7 @@ func decide(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// decideAtOnce leaves aside whether the money is only to be held.
+// decideAtOnce decides without regard to Hold.
 func decideAtOnce(call *actors.Call, now time.Time) decision {
 	if forced, ok := force(call.Terminal); ok {
 		return forced
@@ -207,8 +205,8 @@ func decideAtOnce(call *actors.Call, now time.Time) decision {
 	return charged
 }
 
-// pastExpiry tells whether the card's month lies before that of now, in UTC. A card
-// without a month or a year, as a payout's may be, does not expire.
+// pastExpiry tells whether the card's month lies before that of now, in UTC. A card without a month
+// or a year, as a payout's may be, does not expire.
 func pastExpiry(card *secret.Card, now time.Time) bool {
 	const century = 100
 	if len(card.ExpMonth) == 0 || len(card.ExpYear) == 0 {
@@ -222,7 +220,7 @@ func pastExpiry(card *secret.Card, now time.Time) bool {
 	return year < now.Year() || year == now.Year() && time.Month(month) < now.Month()
 }
 
-// number reads digits, which validation has seen to be a few digits and nothing else.
+// number parses digits; validation guarantees that there are only a few digits and nothing else.
 func number(digits []byte) (n int) {
 	for _, d := range digits {
 		n = 10*n + int(d-'0')
@@ -230,7 +228,7 @@ func number(digits []byte) (n int) {
 	return n
 }
 
-// force is what the terminal's setting "fail" makes of every charge.
+// force returns the decision of the terminal's setting "fail" for every charge.
 func force(terminal *directory.Terminal) (decision, bool) {
 	switch terminal.Settings.Fail {
 	case directory.FailRejected:
@@ -239,7 +237,7 @@ func force(terminal *directory.Terminal) (decision, bool) {
 		return failed(reasonForced), true
 	case directory.FailTimeout:
 		silent := timedOut
-		silent.down = true // whatever the card: that is what a provider that is down looks like
+		silent.down = true // for every card, like a provider that is down
 		return silent, true
 	}
 	return decision{}, false

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// truth is what the documents say of a call: the answer, and what an inquiry
-// says a minute later. If the call asks to hold, charged is held in both.
+// truth is what the documents say about a call: the answer, and the answer to an inquiry a minute
+// later. If the call asks to hold, charged becomes held in both.
 type truth struct {
 	verdict payment.Verdict
 	reason  string
@@ -43,7 +43,7 @@ var (
 	askedDeposit = truth{verdict: payment.VerdictAction, later: payment.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
 )
 
-// of is the outcome of a verdict for the call; what an action is, others test.
+// of returns the outcome of a verdict for the call; other tests check the action.
 func (w truth) of(verdict payment.Verdict, call *actors.Call) actors.Outcome {
 	o := actors.Outcome{Verdict: verdict, Failure: failureOf[w.reason]}
 	switch {
@@ -82,7 +82,7 @@ func check(t *testing.T, call *actors.Call, want truth) {
 	}
 }
 
-// checkBoth checks the call as it is, and as one that only holds.
+// checkBoth checks the call unchanged, and as one that only holds.
 func checkBoth(t *testing.T, call func() *actors.Call, want truth) {
 	t.Helper()
 	check(t, call(), want)

@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// ChallengePath is where the service has the challenge page. It is asked for
-// with the three parameters below: in the query, or posted as a form.
+// ChallengePath is the path of the challenge page. Requests have the three parameters below, in the
+// query or posted as a form.
 const ChallengePath = "/simulator/challenge"
 
 // The challenge page's parameters.
@@ -31,26 +31,25 @@ const (
 // States of a challenge.
 const (
 	Waiting  = "waiting"
-	Answered = "answered" // or the charge was given up: there is nothing to decide any more
+	Answered = "answered" // or the charge was given up, so there is nothing left to decide
 )
 
-// passwordMaterial is the additional_params_for_auth of a charge that asks for
-// a one-time password.
+// passwordMaterial is the additional_params_for_auth of a charge that asks for a one-time password.
 const passwordMaterial = `{"type":"otp","digits":6}`
 
-// ErrNoChallenge is for a charge that is not there or has no challenge, and for
-// a token that is not the charge's: whoever guesses learns nothing.
+// ErrNoChallenge is the error for a charge that does not exist or has no challenge, and for a token
+// that is not the charge's. It is the same for all, so that guessing reveals nothing.
 var ErrNoChallenge = errors.New("simulator: no such challenge")
 
 // Challenge is what the challenge page shows.
 type Challenge struct {
 	Amount    string      // in Asset's minor units, decimal digits
-	Asset     money.Asset // what Amount is in
+	Asset     money.Asset // the asset of Amount
 	State     string      // Waiting or Answered
-	ReturnURL string      // where the payer goes afterwards; empty if the call named none
+	ReturnURL string      // where the payer goes afterwards; empty if the call named no address
 }
 
-// action is what the payer of the line's charge has to do. All of it is the caller's own.
+// action returns what the payer of the line's charge has to do. It shares no memory.
 func (s *Simulator) action(l *line) *payment.Action {
 	token := s.token(l.terminal, l.reference)
 	query := url.Values{
@@ -83,8 +82,9 @@ func (s *Simulator) action(l *line) *payment.Action {
 	return &payment.Action{Page: address, Code: address}
 }
 
-// deposit is where the money of the line's charge is to be sent. No wallet takes it for
-// an address: what is sent to one that nobody has the key of is lost.
+// deposit returns the address to which the money of the line's charge is to be sent. The text is
+// not a valid address for any wallet, because money sent to an address without a key's owner is
+// lost.
 func (l *line) deposit() string {
 	network := string(assetOf(l.charge.asset).Network)
 	if network == "" {
@@ -94,17 +94,17 @@ func (l *line) deposit() string {
 	return "simulated-" + network + "-" + hex.EncodeToString(digest[:20])
 }
 
-// token lets its holder decide on one charge. It is derived, so that a restart
-// needs to remember none.
+// token returns the token that authorizes a decision on one charge. It is derived from the key, so
+// it need not be stored.
 func (s *Simulator) token(terminal, reference ledger.ID) string {
 	mac := hmac.New(sha256.New, s.key[:])
-	_, _ = mac.Write(terminal[:]) // a hash takes everything
+	_, _ = mac.Write(terminal[:]) // a hash never fails
 	_, _ = mac.Write(reference[:])
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Challenge is what the page shows for a charge. The token is the one of its
-// address. The error is ErrNoChallenge, or that the log can't be read.
+// Challenge returns what the page shows for a charge. The token is the one in the page's address.
+// The error is ErrNoChallenge, or that the log cannot be read.
 func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Challenge, error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	l, err := s.challenged(key, s.index.hash(key), s.token(terminal, reference), token)
@@ -119,11 +119,10 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 	return shown, nil
 }
 
-// Decide is the payer's answer on the page: it is logged, and Complete goes by
-// it. A second answer keeps the first, and a charge that was given up stays so.
-// It returns where the payer goes now and whose charge it is. The error is
-// ErrNoChallenge, or that the log can't be read, written or synced: then it is as if nothing
-// was decided.
+// Decide logs the payer's answer on the page; Complete then acts on it. A second answer changes
+// nothing, and a charge that was given up stays so. Decide returns where the payer goes next and
+// the charge's organization. The error is ErrNoChallenge, or that the log cannot be read, written
+// or synced: then nothing was decided.
 func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
 	returnURL, org, end, err := s.decided(terminal, reference, token, approve)
 	if err == nil {
@@ -135,8 +134,8 @@ func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve 
 	return returnURL, org, nil
 }
 
-// decided writes the payer's answer in the charge's turn. It may be told when the log is
-// durable up to end.
+// decided writes the payer's answer while it holds the charge's turn. The result may be returned to
+// the caller when the log is durable up to end.
 func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	hash := s.index.hash(key)
@@ -165,7 +164,7 @@ func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve
 	return l.charge.returnURL, l.org, s.tape.size, nil
 }
 
-// challenged is the newest line of a charge that has, or had, a challenge page.
+// challenged returns the newest line of a charge that has, or had, a challenge page.
 func (s *Simulator) challenged(key []byte, hash uint64, token, given string) (*line, error) {
 	if !hmac.Equal([]byte(given), []byte(token)) {
 		return nil, ErrNoChallenge
@@ -180,8 +179,8 @@ func (s *Simulator) challenged(key []byte, hash uint64, token, given string) (*l
 	return l, nil
 }
 
-// assetOf reads what money.Asset printed. No currency of the platform has a
-// character that is printed as another.
+// assetOf parses what money.Asset printed. No currency of the platform has a character that is
+// escaped when printed.
 func assetOf(text string) money.Asset {
 	env, rest, _ := strings.Cut(text, "/")
 	currency, network, _ := strings.Cut(rest, "/")

@@ -19,7 +19,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// token1 is the token of charge 1 at terminal 7, by the definition.
+// token1 is the token of charge 1 at terminal 7, computed from its definition.
 func token1() string {
 	seven, one := id(7), id(1)
 	mac := hmac.New(sha256.New, testKey)
@@ -70,19 +70,19 @@ func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 		for _, hold := range []bool{false, true} {
 			b := open(t)
 			c.call.Hold = hold
-			for range 2 { // a call that is made again gets the same answer
+			for range 2 { // a repeated call gets the same answer
 				got := b.submit(c.call)
 				if got.Verdict != payment.VerdictAction || !reflect.DeepEqual(got.Action, &c.want) || got.KeepCard != (c.call.Card != nil) {
 					t.Errorf("%s: %+v with %+v, want %+v", what, got, got.Action, c.want)
 				}
-				clear(got.Action.Destinations) // it is the caller's own
+				clear(got.Action.Destinations) // the caller owns them
 				clear(got.Action.Material)
 				b.reopen()
 			}
 			if again := b.ask(1, c.call.Operation, 0); again.Verdict != payment.VerdictAction || again.Action != nil {
 				t.Errorf("%s: an inquiry says %+v", what, again)
 			}
-			// Who has lost the answer is told again.
+			// A caller that has lost the answer gets it again.
 			if again := b.Inquire(t.Context(), question(1, c.call.Operation)); again.Verdict != payment.VerdictAction || !reflect.DeepEqual(again.Action, &c.want) {
 				t.Errorf("%s: an inquiry of who lost the answer says %+v with %+v", what, again, again.Action)
 			}
@@ -90,8 +90,8 @@ func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 	}
 }
 
-// Where money is to be sent is the charge's own, names the network, and is an address
-// that no wallet takes.
+// The address of a deposit is unique to the charge, names the network, and is not valid for any
+// wallet.
 func TestADepositsAddressIsTheChargesOwn(t *testing.T) {
 	b, seen := open(t), make(map[string]bool)
 	for n := range uint64(3) {
@@ -124,7 +124,7 @@ func TestTheServicesAddressMayEndWithASlash(t *testing.T) {
 	}
 }
 
-// onPage are the charges whose payer answers on the page, and how they are completed.
+// onPage are the charges whose payer answers on the page, and the calls that complete them.
 func onPage() map[string]*actors.Call {
 	return map[string]*actors.Call{
 		"redirect": cardCall(1, actors.Pay, redirectCard), "form": cardCall(1, actors.Pay, formCard),

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// answer is the payer's, on the challenge page. The zero value is none yet.
+// answer is the payer's answer on the challenge page. The zero value is no answer yet.
 type answer string
 
 const (
@@ -18,40 +18,40 @@ const (
 	rejected answer = "refused"
 )
 
-// The rail's own key of crypto, which merchants see in merchant_meta
-// (specification, rules on fields, 5).
+// The rail's own keys for crypto, which merchants see in merchant_meta (specification, rules on
+// fields, 5).
 const (
 	metaAwaiting  = `{"status":"awaiting_deposit"}`
 	metaConfirmed = `{"status":"confirmed"}`
 )
 
-// charge is what the rail knows of a charge, as one of its lines leaves it. It
-// goes on with time: at an instant it is what by says.
+// charge is the state of a charge after one of its lines. It changes with time; by returns its
+// state at an instant.
 type charge struct {
-	operation actors.Operation // Pay or PayOut; 0: there is none
-	verdict   payment.Verdict  // VerdictNotFound: there is none
+	operation actors.Operation // Pay or PayOut; 0: there is no charge
+	verdict   payment.Verdict  // VerdictNotFound: there is no charge
 	reason    string
 	then      fate
-	at        time.Time // when the rail does then, where that has a time; else when the charge became what it is
+	at        time.Time // time of then, if that has one; else the time of the charge's last change
 
 	amount   money.Amount // authorised, or charged
-	captured money.Amount // of the amount; all of it where nothing was held
-	refunded money.Amount // of what was captured, and what is on its way back
+	captured money.Amount // part of the amount; all of it unless the charge was held
+	refunded money.Amount // part of captured, refunds in progress included
 
 	refunds   refunding
-	ask       ask // stays when the payer has acted
+	ask       ask // stays set after the payer has acted
 	answer    answer
-	asset     string // for the challenge page and for what is to be signed, as money.Asset prints it
+	asset     string // as money.Asset prints it; for the challenge page and for the payload to be signed
 	returnURL string // where the challenge page sends the payer
 
-	sequence uint64    // of what is to be signed: how often it was published
-	expires  time.Time // until when that may be signed
+	sequence uint64    // how often a payload to be signed was published
+	expires  time.Time // until when that payload may be signed
 }
 
-// nothing is the charge of a reference that the rail has no charge for.
+// nothing is the state of a reference without a charge.
 var nothing = charge{verdict: payment.VerdictNotFound}
 
-// open makes the empty charge the one of a call that opens it.
+// open turns the empty charge into the charge of a call that opens it.
 func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
 	c.operation, c.amount, c.ask = call.Operation, call.Amount, d.ask
 	switch {
@@ -64,18 +64,18 @@ func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
 	c.become(d, now)
 }
 
-// publish reserves the next sequence number for what is to be signed.
+// publish reserves the next sequence number for a payload to be signed.
 func (c *charge) publish(now time.Time) {
 	c.sequence++
 	c.expires = now.Add(signWithin)
 }
 
-// payload is what is to be signed. It says what is paid, so that no two are alike.
+// payload returns what is to be signed. It names the payment, so no two payloads are equal.
 func (c *charge) payload(reference ledger.ID) string {
 	return fmt.Sprintf("simulator:native_gas:%s:%s:%s:%d", c.asset, c.amount, reference, c.sequence)
 }
 
-// become makes the charge what was decided.
+// become applies a decision to the charge.
 func (c *charge) become(d *decision, now time.Time) {
 	c.verdict, c.reason, c.then, c.refunds = d.verdict, d.reason, d.then, d.refunds
 	c.at = now.Add(d.after)
@@ -85,18 +85,18 @@ func (c *charge) become(d *decision, now time.Time) {
 	}
 }
 
-// under tells whether the rail is still at it: time decides.
+// under tells whether the rail has not finished yet: time decides.
 func (c *charge) under() bool {
 	return c.verdict == payment.VerdictPending || c.verdict == payment.VerdictUnknown
 }
 
-// waiting tells whether the payer has to act and has not.
+// waiting tells whether the payer has to act and has not acted yet.
 func (c *charge) waiting() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
 
-// over tells whether the rail has come to the end of what it was at.
+// over tells whether the time has come at which the rail finishes.
 func (c *charge) over(now time.Time) bool { return c.under() && !now.Before(c.at) }
 
-// by is the charge at the instant now.
+// by returns the charge's state at the instant now.
 func (c charge) by(now time.Time) charge {
 	if !c.over(now) {
 		return c
@@ -109,7 +109,7 @@ func (c charge) by(now time.Time) charge {
 	return c
 }
 
-// outcome is what the charge is at the instant now, in the interface's words.
+// outcome returns the charge's state at the instant now as an actors.Outcome.
 func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 	if c.over(now) {
 		then := c.by(now)
@@ -129,7 +129,7 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 	return o
 }
 
-// meta is the rail's own keys, which only crypto has. The bytes are the caller's.
+// meta returns the rail's own keys, which only crypto has. The caller owns the bytes.
 func (c *charge) meta(object string) []byte {
 	if c.ask != asksDeposit {
 		return nil
@@ -137,9 +137,8 @@ func (c *charge) meta(object string) []byte {
 	return []byte(object)
 }
 
-// retrievalNumber is the rail's own number for a charge, 12 digits, always the
-// same for a reference. Answers are derived again at each inquiry, so this must
-// never change.
+// retrievalNumber returns the rail's number for a charge, 12 digits, derived from the reference.
+// Inquiries compute it again, so the function must never change.
 func retrievalNumber(reference ledger.ID) string {
 	const prime, digits, modulus = 1_099_511_628_211, 12, 1_000_000_000_000
 	hash := uint64(14_695_981_039_346_656_037) // FNV-1a, 64 bits

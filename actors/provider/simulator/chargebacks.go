@@ -13,10 +13,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-// chargebackBound is how many chargebacks are kept in memory at most.
+// chargebackBound bounds the chargebacks that are kept in memory.
 const chargebackBound = 65_536
 
-// chargebacks lists all that are later than after. Earlier ones are in the log.
+// chargebacks holds all chargebacks that are later than after. Earlier ones are in the log only.
 type chargebacks struct {
 	bound  int
 	listed []actors.Report
@@ -24,12 +24,12 @@ type chargebacks struct {
 	after  time.Time
 }
 
-// contract is what a charge is known by.
+// contract identifies a charge.
 type contract struct{ terminal, reference ledger.ID }
 
 func contractOf(r *actors.Report) contract { return contract{r.Terminal, r.Reference} }
 
-// chargeback is what the rail says when it takes the line's charge back.
+// chargeback returns the rail's report of the chargeback of the line's charge.
 func (l *line) chargeback() actors.Report {
 	return actors.Report{
 		Org: l.org, Reference: l.reference, Terminal: l.terminal,
@@ -37,9 +37,9 @@ func (l *line) chargeback() actors.Report {
 	}
 }
 
-// note takes in what a line says of a chargeback: that there will be one, or
-// that there won't. A hold is taken back only once it is captured. A void or a
-// refund is of a charge whose chargeback was noted before.
+// note updates the list from a line: the line may announce a chargeback or cancel one. A hold is
+// charged back only after its capture. The line of a void or refund announces nothing new, because
+// an earlier line of its charge has announced the chargeback.
 func (c *chargebacks) note(l *line) {
 	later := l.own.operation == refunds || l.own.operation == voids
 	switch {
@@ -50,7 +50,7 @@ func (c *chargebacks) note(l *line) {
 	}
 }
 
-// add lists one more. A full list first lets its older half go.
+// add adds a report. If the list is full, it first drops the older half.
 func (c *chargebacks) add(r actors.Report) {
 	if len(c.listed) == c.bound {
 		c.sort()
@@ -62,14 +62,14 @@ func (c *chargebacks) add(r actors.Report) {
 	c.sorted = false
 }
 
-// drop takes a charge's chargeback off the list. If the list has let it go
-// already, the log says what became of it.
+// drop removes a charge's chargeback from the list. If the list has already dropped it, the log has
+// the cancellation.
 func (c *chargebacks) drop(of contract) {
 	c.listed = slices.DeleteFunc(c.listed, func(r actors.Report) bool { return contractOf(&r) == of })
 }
 
-// between is a copy of those in (since, until], oldest first. The answer is
-// false if the list does not reach back to since.
+// between returns a copy of those in (since, until], oldest first; false if the list does not reach
+// back to since.
 func (c *chargebacks) between(since, until time.Time) ([]actors.Report, bool) {
 	if since.Before(c.after) {
 		return nil, false
@@ -81,7 +81,7 @@ func (c *chargebacks) between(since, until time.Time) ([]actors.Report, bool) {
 	return slices.Clone(c.listed[c.upTo(since):c.upTo(until)]), true
 }
 
-// upTo counts those that are not later than the instant, in a sorted list.
+// upTo counts the reports that are not later than the instant; the list must be sorted.
 func (c *chargebacks) upTo(instant time.Time) int {
 	n, _ := slices.BinarySearchFunc(c.listed, instant, func(r actors.Report, t time.Time) int {
 		if r.At.After(t) {
@@ -99,7 +99,7 @@ func (c *chargebacks) sort() {
 	}
 }
 
-// inOrder sorts by time. A charge that several lines speak of is taken back once.
+// inOrder sorts by time and removes duplicates: several lines may mention one chargeback.
 func inOrder(list []actors.Report) []actors.Report {
 	slices.SortFunc(list, func(a, b actors.Report) int {
 		if order := a.At.Compare(b.At); order != 0 {
@@ -115,8 +115,8 @@ func inOrder(list []actors.Report) []actors.Report {
 	})
 }
 
-// speaksOf reads a line if it speaks of a chargeback, and is nil if it does
-// not; errDamaged for a line that is damaged. Most lines are not parsed.
+// speaksOf parses a line if it mentions a chargeback and returns nil if it does not; errDamaged for
+// a damaged line. It does not parse most lines.
 func speaksOf(text []byte, offset int64) (*line, error) {
 	if !sealed(text) {
 		return nil, errDamaged
@@ -131,11 +131,9 @@ func speaksOf(text []byte, offset int64) (*line, error) {
 	return parse(text, offset)
 }
 
-// Reports implements actors.Provider: the chargebacks in (since, until], and of
-// these what the clock has reached, because a charge that is refunded wholly
-// before is not taken back. What is at since belongs to the call before, which
-// asked until then. Asking from an earlier instant than before is allowed, and
-// reads the log.
+// Reports implements actors.Provider. It returns the chargebacks in (since, until] up to the
+// clock's time; later ones may still be cancelled by a full refund. A chargeback at since belongs
+// to the previous call. since may be earlier than in previous calls; Reports then reads the log.
 func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
 	s.mu.Lock()
 	if now := s.clock.Now(); until.After(now) {
@@ -171,9 +169,8 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 	return inOrder(slices.Collect(maps.Values(found))), nil
 }
 
-// NextReport is when the earliest chargeback later than since is reported.
-// Whoever polls by it polls exactly when there is something to find; only where
-// the charge is refunded wholly before then is there nothing.
+// NextReport returns when the earliest chargeback later than since is reported. A poll at that time
+// finds a chargeback unless the charge was refunded in full before.
 func (s *Simulator) NextReport(since time.Time) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

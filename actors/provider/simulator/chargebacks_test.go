@@ -12,10 +12,10 @@ import (
 
 const chargebackCard = "4000000000000259"
 
-// minute is n minutes and the chargeback's delay after the start.
+// minute returns the time n minutes plus the chargeback's delay after the start.
 func minute(n int) time.Time { return start.Add(time.Duration(n)*time.Minute + 60*time.Second) }
 
-// reported is the numbers of the calls taken back in (since, until].
+// reported returns the numbers of the calls charged back in (since, until].
 func (b *bench) reported(since, until time.Time) []int {
 	b.t.Helper()
 	list, err := b.Reports(context.Background(), since, until)
@@ -33,7 +33,7 @@ func (b *bench) reported(since, until time.Time) []int {
 	return numbers
 }
 
-// chargeEveryMinute makes n calls that are taken back, among others that are not.
+// chargeEveryMinute makes n calls that are charged back, among others that are not.
 func (b *bench) chargeEveryMinute(n int) {
 	for i := range uint64(n) {
 		b.submit(cardCall(i, actors.Pay, chargebackCard))
@@ -59,7 +59,7 @@ func TestReportsAreThoseAfterSinceUpToUntil(t *testing.T) {
 		{minute(2), minute(2), []int{}},
 		{minute(3), minute(1), []int{}},
 		{time.Time{}, minute(0).Add(-tick), []int{}},
-		{time.Time{}, minute(9), []int{0, 1, 2, 3, 4}}, // nothing was lost by asking
+		{time.Time{}, minute(9), []int{0, 1, 2, 3, 4}}, // the earlier questions lost nothing
 	} {
 		for _, when := range []string{"running", "reopened"} {
 			if got := b.reported(c.since, c.until); !slices.Equal(got, c.want) {
@@ -150,7 +150,7 @@ func TestTheAnswerIsTheCallersOwn(t *testing.T) {
 	}
 }
 
-// everReported is all that the rail has reported by its clock.
+// everReported returns everything that the rail has reported by its clock.
 func (b *bench) everReported() []actors.Report {
 	b.t.Helper()
 	list, err := b.Reports(context.Background(), time.Time{}, b.clock.Now())

@@ -2,8 +2,8 @@ package simulator
 
 import "mizan/ledger/payment"
 
-// failures are the reasons of the rail, as its log has them, in the service's words.
-// A reason that has a code of its own has the catalogue's sentence.
+// failures maps the rail's reasons, as its log has them, to the service's failures. A reason with a
+// code of its own has the catalogue's sentence.
 var failures = map[string]payment.Failure{
 	reasonDeclined:       {Code: payment.CardDeclined},
 	reasonFunds:          {Code: payment.InsufficientFunds},

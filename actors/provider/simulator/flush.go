@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// logFile is the log's file. What is appended to it needs no other metadata than its
-// size to be found again, so fdatasync is enough.
+// logFile is the log's file. Appended data needs no metadata but the file's size to be found again,
+// so fdatasync is enough.
 type logFile struct{ *os.File }
 
 // Sync implements file.
@@ -23,15 +23,15 @@ func (f logFile) Sync() error {
 	}
 }
 
-// flusher makes lines durable: one sync for all calls in flight. The first caller to
-// wait syncs for everybody whose line was written by then; those who come meanwhile
-// wait for the next sync, which one of them makes.
+// flusher makes lines durable with one sync for all calls in flight. The first waiting caller syncs
+// for all lines that are written by then; callers that come meanwhile wait for the next sync, which
+// one of them makes.
 type flusher struct {
 	mu      sync.Mutex
 	done    *sync.Cond
-	running bool  // a sync is under way
+	running bool  // a sync is in progress
 	durable int64 // the log's bytes that survive a power cut
-	failed  error // of the first sync that failed; there is no other after it
+	failed  error // error of the first failed sync; there is no sync after it
 }
 
 func newFlusher() *flusher {
@@ -40,9 +40,8 @@ func newFlusher() *flusher {
 	return f
 }
 
-// wait returns when the log's first end bytes are durable. written is called for how
-// many are in the file by now. After an error it is not known whether they will be
-// there after a power cut.
+// wait returns when the log's first end bytes are durable. It calls written to learn how many bytes
+// are in the file. After an error those bytes may or may not survive a power cut.
 func (f *flusher) wait(end int64, written func() (file, int64)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,14 +16,14 @@ import (
 	"mizan/ledger/payment"
 )
 
-// volatile is a file whose content survives a power cut only as far as it was synced.
+// volatile is a file that keeps only synced bytes in a power cut.
 type volatile struct {
 	*os.File
 	mu      sync.Mutex
-	durable int64 // what a power cut leaves, in bytes
+	durable int64 // bytes that a power cut leaves
 	syncs   int
-	begun   chan struct{} // if set, each sync says that it begins
-	gate    chan struct{} // and waits for this one
+	begun   chan struct{} // if set, each sync first sends to it
+	gate    chan struct{} // and then waits for this one
 	broken  atomic.Bool
 }
 
@@ -79,7 +79,8 @@ func TestNoCallIsAnsweredBeforeItsLineIsDurable(t *testing.T) {
 	}
 }
 
-// An inquiry tells of a line that another call has just written: not before that is durable.
+// An inquiry about a line that another call has just written is not answered before the line is
+// durable.
 func TestNoInquiryTellsOfALineThatIsNotDurable(t *testing.T) {
 	b, v := openVolatile(t)
 	v.begun, v.gate = make(chan struct{}), make(chan struct{})
@@ -130,8 +131,7 @@ func TestCallsInFlightShareOneSync(t *testing.T) {
 	}
 }
 
-// After a failed sync the kernel takes what it could not write for written, and the next
-// sync says nothing of it.
+// After a failed sync the kernel considers the data written, and the next sync reports no error.
 func TestAFailedSyncAnswersNothingAndIsTheLast(t *testing.T) {
 	b, v := openVolatile(t)
 	alarms := 0
@@ -158,7 +158,7 @@ func TestAFailedSyncAnswersNothingAndIsTheLast(t *testing.T) {
 	b.expect("the next", b.submit(cardCall(4, actors.Pay, "4242424242424242")), settled(4))
 }
 
-// A power cut at any moment leaves every answer in the log.
+// A power cut at any moment leaves every answered call in the log.
 func TestAPowerCutLosesNoAnswer(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -189,7 +189,7 @@ func TestAPowerCutLosesNoAnswer(t *testing.T) {
 				break
 			}
 		}
-		// What the disk holds at this moment, and who was answered by then.
+		// What the disk has at this moment, and the calls that were answered by then.
 		mu.Lock()
 		told := append([]uint64(nil), answered...)
 		v.mu.Lock()

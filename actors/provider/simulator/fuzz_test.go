@@ -7,8 +7,8 @@ import (
 	"mizan/actors"
 )
 
-// FuzzALine reads any text as a sealed line. It is damaged, or it says
-// something, and written again it says the same.
+// FuzzALine parses any text as a sealed line. Either the line is damaged, or it is the same when it
+// is written again.
 func FuzzALine(f *testing.F) {
 	for _, bring := range situations {
 		b := open(f)

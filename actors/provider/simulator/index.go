@@ -3,27 +3,26 @@ package simulator
 import "hash/maphash"
 
 const (
-	// indexBound is how many charges are found without reading the log through.
+	// indexBound is how many charges are found without a search of the log.
 	indexBound = 262_144
 
-	// sieveBits is the size of the sieve, 4 MiB: with a million calls in the
-	// log, 2 in 10,000 unknown references cost a search; with ten million, 1 in 4.
+	// sieveBits is the size of the sieve, 4 MiB: with a million calls in the log, 2 in 10,000
+	// unknown references cost a search; with ten million, 1 in 4.
 	sieveBits   = 1 << 25
 	sieveProbes = 4
 )
 
-// index leads from a charge's key to its newest line. It holds hashes only, so
-// what it says must be verified by reading the line.
+// index finds a charge's newest line by its key. It stores hashes only, so the line that it finds
+// must be checked.
 type index struct {
 	seed   maphash.Seed
 	bound  int
 	lines  map[uint64]int64 // hash → offset
-	oldest []uint64         // hashes in the order they came, a ring once it is full
-	next   int              // the ring's oldest
+	oldest []uint64         // hashes in the order of insertion; a ring once it is full
+	next   int              // the ring's oldest entry
 
-	// sieve knows for certain that a charge was never heard of (a Bloom filter).
-	// After a kill the calls that never arrived are what is asked about most,
-	// and each would cost a search of the whole log.
+	// sieve tells for certain that a charge is unknown (a Bloom filter). After a kill most
+	// inquiries are about calls that never arrived, and each would cost a search of the whole log.
 	sieve []uint64
 }
 
@@ -36,11 +35,11 @@ func newIndex(bound int) index {
 	}
 }
 
-// hash is the charge's key in the index.
+// hash returns the hash of a charge's key.
 func (x *index) hash(key []byte) uint64 { return maphash.Bytes(x.seed, key) }
 
-// put notes where a charge's newest line is. A charge keeps its place among the
-// oldest: how long it is found here does not depend on how often it is spoken of.
+// put stores where a charge's newest line is. A charge keeps its position in the ring, so further
+// lines do not prolong its time in the index.
 func (x *index) put(hash uint64, offset int64) {
 	for i := range uint64(sieveProbes) {
 		word, bit := probe(hash, i)
@@ -59,13 +58,13 @@ func (x *index) put(hash uint64, offset int64) {
 	x.next = (x.next + 1) % x.bound
 }
 
-// find is where the newest line with this hash begins, if it is in the index.
+// find returns where the newest line with this hash begins, if it is in the index.
 func (x *index) find(hash uint64) (offset int64, found bool) {
 	offset, found = x.lines[hash]
 	return offset, found
 }
 
-// seen is false if no charge with this hash was ever put in.
+// seen returns false only if no charge with this hash was ever put in.
 func (x *index) seen(hash uint64) bool {
 	for i := range uint64(sieveProbes) {
 		if word, bit := probe(hash, i); x.sieve[word]&bit == 0 {
@@ -75,7 +74,7 @@ func (x *index) seen(hash uint64) bool {
 	return true
 }
 
-// probe is the i-th place of a hash in the sieve, by double hashing.
+// probe returns the i-th place of a hash in the sieve, by double hashing.
 func probe(hash, i uint64) (word, bit uint64) {
 	place := (hash + i*(hash>>32|1)) % sieveBits
 	return place / 64, 1 << (place % 64)

@@ -73,7 +73,7 @@ func TestACallThatNeverArrivedCostsNoSearch(t *testing.T) {
 func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
 	b := open(t)
 	b.index.bound = 4
-	b.tape.chunk = 1000 // four lines and a part of one
+	b.tape.chunk = 1000 // four lines and part of another
 	const calls = 100
 	for n := range uint64(calls) {
 		b.submit(cardCall(n, actors.Pay, "4242424242424242"))
@@ -85,7 +85,7 @@ func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
 		b.expect("inquiry", b.inquire(n), settled(n))
 	}
 	b.expect("unknown", b.inquire(calls), notFound)
-	for i := range b.index.sieve { // as with very many calls: it lets all through
+	for i := range b.index.sieve { // as with very many calls: the sieve rejects nothing
 		b.index.sieve[i] = ^uint64(0)
 	}
 	b.expect("unknown, past a full sieve", b.inquire(calls), notFound)
@@ -110,7 +110,7 @@ func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
 		b.submit(cardCall(n, actors.Pay, "4242424242424242"))
 		for request := range uint64(20) {
 			b.submit(goingOn(n, actors.Refund, request, 1))
-			b.submit(goingOn(1000+n, actors.Void, request, 0)) // of nothing
+			b.submit(goingOn(1000+n, actors.Void, request, 0)) // of a charge that does not exist
 		}
 		if len(b.index.lines) > 4 || len(b.index.oldest) > 4 {
 			t.Fatalf("the index holds %d and %d", len(b.index.lines), len(b.index.oldest))

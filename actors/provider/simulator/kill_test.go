@@ -19,8 +19,8 @@ const (
 	victimRound = "MIZAN_SIMULATOR_VICTIM_ROUND"
 )
 
-// victimCalls are what the victim does with its charge n: each fourth is held,
-// captured and refunded.
+// victimCalls returns the victim's calls for charge n: each fourth charge is held, captured and
+// refunded.
 func victimCalls(n uint64) []*actors.Call {
 	switch n % 4 {
 	case 0:
@@ -36,14 +36,14 @@ func victimCalls(n uint64) []*actors.Call {
 	}
 }
 
-// answered is what a victim was told of.
+// answered identifies a call that the victim got an answer to.
 type answered struct {
 	n         uint64
 	operation actors.Operation
 }
 
-// TestVictim is the child of TestAKillLosesNoAnswer: it submits until it is
-// killed and says each answer that it got.
+// TestVictim is the child process of TestAKillLosesNoAnswer: it submits until it is killed and
+// prints each answer.
 func TestVictim(t *testing.T) {
 	path := os.Getenv(victimLog)
 	if path == "" {
@@ -74,8 +74,7 @@ func TestVictim(t *testing.T) {
 	all.Wait()
 }
 
-// TestAKillLosesNoAnswer kills a process in the middle of its calls, five times
-// over one log.
+// TestAKillLosesNoAnswer kills a process during its calls, five times over one log.
 func TestAKillLosesNoAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "simulator.log")
 	answers := make(map[answered]payment.Verdict)
@@ -99,8 +98,8 @@ func TestAKillLosesNoAnswer(t *testing.T) {
 	}
 }
 
-// checkPaid compares a charge with the answers: the call after it may have
-// changed it before the kill, and lost its own answer.
+// checkPaid compares a charge with the answers. The call after the last answer may have changed the
+// charge before the kill.
 func (b *bench) checkPaid(n uint64, verdict payment.Verdict, answers map[answered]payment.Verdict) {
 	b.t.Helper()
 	then := map[payment.Verdict]payment.Verdict{payment.VerdictPending: payment.VerdictRefused, payment.VerdictHeld: payment.VerdictCharged}[verdict]
@@ -113,8 +112,8 @@ func (b *bench) checkPaid(n uint64, verdict payment.Verdict, answers map[answere
 	}
 }
 
-// killed runs the victim until it has answered a few hundred calls, kills it,
-// and adds all that it answered.
+// killed runs the victim until it has answered a few hundred calls, kills it, and records all of
+// its answers.
 func killed(t *testing.T, path string, round int, answers map[answered]payment.Verdict) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestVictim$")
@@ -131,7 +130,7 @@ func killed(t *testing.T, path string, round int, answers map[answered]payment.V
 		var a answered
 		var verdict payment.Verdict
 		if _, err := fmt.Sscanf(lines.Text(), "answer %d %d %d", &a.n, &a.operation, &verdict); err != nil {
-			continue // the kill cut it off, or the test runner said something
+			continue // cut off by the kill, or a line of the test runner
 		}
 		answers[a] = verdict
 		if heard++; heard == 300+100*round {

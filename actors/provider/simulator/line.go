@@ -19,29 +19,28 @@ import (
 )
 
 const (
-	// maxLine bounds a line of the log. The longest that is written has a return
-	// address of maxReturnURL bytes, each of which JSON may escape with six, and
-	// fewer than 1,400 bytes beside it.
+	// maxLine bounds a line of the log. The longest line has a return address of maxReturnURL
+	// bytes, each of which JSON may escape with six, and fewer than 1,400 other bytes.
 	maxLine = 8 << 10
 
-	// plainLine is more than nearly all lines have: so much is read at first.
+	// plainLine is longer than nearly all lines; a reader reads this much first.
 	plainLine = 512
 
-	// maxReturnURL bounds the address that a line can hold.
+	// maxReturnURL bounds the return address in a line.
 	maxReturnURL = 1 << 10
 
 	// keySize is the length of the key with which a line begins.
 	keySize = len(`{"reference":"","terminal":"",`) + 2*len("00000000-0000-0000-0000-000000000000")
 
-	// first is what a line has for the charge's line before it if there is none.
+	// first is the value of before if the charge has no earlier line.
 	first = -1
 )
 
-// thenMark comes before what the rail does next with a charge. In no line is it
-// anywhere else: in text that is free a quotation mark has a backslash before it.
+// thenMark precedes what the rail does next with a charge. It occurs nowhere else in a line,
+// because free text has a backslash before each quotation mark.
 var thenMark = []byte(`"then":"`)
 
-// sealSize is the length of what ends a line: its checksum.
+// sealSize is the length of the end of a line: its checksum.
 const sealSize = len(sumKey) + 2*crc32.Size + len(lineEnd)
 
 const (
@@ -50,9 +49,8 @@ const (
 	lineEnd   = "\"}\n"
 )
 
-// What a line's operation is called, beside what opens a charge. The payer's
-// decision on the challenge page is one as well, and so is that something was published
-// anew.
+// Values of a line's operation, besides Pay and PayOut. The payer's decision on the challenge page
+// and a reissue are operations too.
 var (
 	voids   = actors.Void.String()
 	refunds = actors.Refund.String()
@@ -60,33 +58,42 @@ var (
 
 const (
 	challenges = "challenge"
-	reissues   = "reissue" // of what is to be signed
+	reissues   = "reissue" // of a payload to be signed
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errDamaged is a line that is not what appendLine writes.
+// errDamaged says that a line is not what appendLine writes.
 var errDamaged = errors.New("damaged; restore from a backup")
 
-// line is a line of the log: a call, and its charge as the call left it.
+// line is a line of the log: a call, and the state of its charge after the call.
+// All values are strings. A charge begins with a line such as
+//
+//	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","amount":"1000","org":"…","sum":"7d1f0a93"}
+//
+// and continues with lines such as
+//
+//	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
+//
+// sum is the CRC-32C of everything before it.
 type line struct {
 	reference, terminal, org ledger.ID
 	own                      own
 	charge                   charge
-	before                   int64 // where the charge's line before this one begins, or first
-	offset                   int64 // where this one begins
+	before                   int64 // where the charge's previous line begins, or first
+	offset                   int64 // where this line begins
 }
 
-// own is what a line says of the call that it logs.
+// own is the part of a line about its call.
 type own struct {
-	operation string    // as actors.Operation names it, or challenges
-	request   ledger.ID // zero for what opens a charge, and for a challenge
+	operation string    // as actors.Operation names it, or challenges or reissues
+	request   ledger.ID // zero for a call that opens a charge, and for a challenge
 	outcome   string    // as payment.Verdict names it, or the payer's answer
 	reason    string
-	done      time.Time // when a refund that is under way is done; else zero
+	done      time.Time // when a refund in progress is done; else zero
 }
 
-// appendKey begins a line: what a charge is found by.
+// appendKey writes the beginning of a line: the key of its charge.
 func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 	dst = append(dst, lineStart...)
 	dst = appendID(dst, reference)
@@ -95,8 +102,9 @@ func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 	return append(dst, `",`...)
 }
 
-// appendLine ends the line that appendKey began. A charge's first line says of
-// the charge only what it does not say of the call.
+// appendLine writes the rest of the line that appendKey began. The fields of the call are
+// operation, request, outcome, reason and done. A charge's first line omits the fields of the
+// charge that repeat fields of the call.
 func appendLine(dst []byte, l *line) []byte {
 	dst = append(dst, `"operation":"`...)
 	dst = append(dst, l.own.operation...)
@@ -121,7 +129,8 @@ func appendLine(dst []byte, l *line) []byte {
 	return appendSeal(append(dst, '"'))
 }
 
-// appendState says what a charge's first line need not say.
+// appendState writes the fields that a charge's first line omits: charge (the operation that opened
+// it), status and cause (its verdict and reason), captured and refunded.
 func appendState(dst []byte, c *charge) []byte {
 	if c.operation != 0 {
 		dst = appendField(dst, `,"charge":"`, c.operation.String())
@@ -132,7 +141,9 @@ func appendState(dst []byte, c *charge) []byte {
 	return appendAmount(dst, `,"refunded":"`, c.refunded)
 }
 
-// appendCharge says what each line says of its charge.
+// appendCharge writes the fields of the charge that every line has: then (what the rail does next),
+// at (when, or else the time of the charge's last change), amount, refunds, challenge, answer,
+// asset, return_url, and for a payload to be signed sequence and expires.
 func appendCharge(dst []byte, c *charge) []byte {
 	dst = appendField(dst, `,"then":"`, string(c.then))
 	dst = appendTime(dst, `,"at":"`, c.at)
@@ -149,7 +160,7 @@ func appendCharge(dst []byte, c *charge) []byte {
 	return appendTime(append(dst, '"'), `,"expires":"`, c.expires)
 }
 
-// appendField writes a word that needs no escape, if there is one.
+// appendField writes a word that needs no escape, unless it is empty.
 func appendField(dst []byte, name, word string) []byte {
 	if word == "" {
 		return dst
@@ -158,8 +169,8 @@ func appendField(dst []byte, name, word string) []byte {
 	return append(dst, '"')
 }
 
-// appendText writes text that may need escapes, if there is any. What is not
-// UTF-8 in it is lost.
+// appendText writes text that may need escapes, unless it is empty. Bytes that are not UTF-8 are
+// lost.
 func appendText(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst
@@ -168,7 +179,7 @@ func appendText(dst []byte, name, text string) []byte {
 	return dst
 }
 
-// appendAmount writes an amount, if there is one.
+// appendAmount writes an amount, unless it is zero.
 func appendAmount(dst []byte, name string, amount money.Amount) []byte {
 	if amount.IsZero() {
 		return dst
@@ -176,16 +187,15 @@ func appendAmount(dst []byte, name string, amount money.Amount) []byte {
 	return append(amount.AppendDecimal(append(dst, name...)), '"')
 }
 
-// appendTime writes an instant, if there is one: RFC 3339 in UTC to the
-// microsecond, always of one length. For this layout package time is quicker
-// than for one with a fraction.
+// appendTime writes a time, unless it is zero: RFC 3339 in UTC with microseconds, always of one
+// length. Package time formats this layout faster than one with a fraction.
 func appendTime(dst []byte, name string, at time.Time) []byte {
 	if at.IsZero() {
 		return dst
 	}
 	at = at.UTC()
 	dst = at.AppendFormat(append(dst, name...), time.RFC3339)
-	dst[len(dst)-1] = '.' // the Z of UTC
+	dst[len(dst)-1] = '.' // replaces the Z of UTC
 	micros := at.Nanosecond() / 1000
 	dst = append(dst, `000000Z"`...)
 	for i := len(dst) - len(`Z"`) - 1; micros > 0; i-- {
@@ -195,7 +205,7 @@ func appendTime(dst []byte, name string, at time.Time) []byte {
 	return dst
 }
 
-// appendSeal ends a line with the CRC-32C of all that is before it in the line.
+// appendSeal ends a line with the CRC-32C of everything before it in the line.
 func appendSeal(line []byte) []byte { return appendSum(line, line) }
 
 func appendSum(dst, body []byte) []byte {
@@ -205,7 +215,7 @@ func appendSum(dst, body []byte) []byte {
 	return append(dst, lineEnd...)
 }
 
-// sealed tells whether a line, with its newline, is as it was written.
+// sealed tells whether a line, with its newline, has the right checksum.
 func sealed(line []byte) bool {
 	if len(line) < keySize+sealSize || len(line) > maxLine {
 		return false
@@ -224,7 +234,7 @@ func appendID(dst []byte, id ledger.ID) []byte {
 	return hex.AppendEncode(append(dst, '-'), id[10:16])
 }
 
-// verdicts reads what Verdict.String wrote.
+// verdicts maps what Verdict.String wrote back to verdicts.
 var verdicts = map[string]payment.Verdict{
 	payment.VerdictCharged.String():  payment.VerdictCharged,
 	payment.VerdictPending.String():  payment.VerdictPending,
@@ -236,7 +246,7 @@ var verdicts = map[string]payment.Verdict{
 	payment.VerdictAction.String():   payment.VerdictAction,
 }
 
-// openers reads what Operation.String wrote of an operation that opens a charge.
+// openers maps what Operation.String wrote for operations that open a charge back to operations.
 var openers = map[string]actors.Operation{
 	actors.Pay.String():    actors.Pay,
 	actors.PayOut.String(): actors.PayOut,
@@ -264,8 +274,8 @@ type fields struct {
 	Before                     *string
 }
 
-// parse reads the line that begins at offset, or says errDamaged: also of a line
-// that is sealed, but is not what would be written for what it says.
+// parse parses the line that begins at offset. It returns errDamaged for a line with a wrong
+// checksum, and for one that appendLine would write differently.
 func parse(text []byte, offset int64) (*line, error) {
 	var f fields
 	if !sealed(text) || json.Unmarshal(text, &f) != nil {
@@ -292,7 +302,7 @@ func parse(text []byte, offset int64) (*line, error) {
 	return l, nil
 }
 
-// charge is the charge that the fields say, as appendState and appendCharge wrote it.
+// charge returns the charge that the fields describe, as appendState and appendCharge wrote it.
 func (f *fields) charge() charge {
 	c := charge{
 		operation: openers[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, then: f.Then, at: f.At.UTC(),
@@ -309,8 +319,7 @@ func (f *fields) charge() charge {
 	return c
 }
 
-// sound tells whether the line can have been written: what it leads to depends
-// on it.
+// sound tells whether the line can have been written: readers rely on what it refers to.
 func (l *line) sound() bool {
 	c := &l.charge
 	if _, known := verdicts[l.own.outcome]; !known && l.own.operation != challenges {

@@ -14,15 +14,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// naive is a charge as a second, simpler program keeps it: in memory, with
-// numbers that count down, and no lines.
+// naive is a second, simpler implementation of a charge: in memory, with numbers that count down,
+// and without lines.
 type naive struct {
 	card, method string
 	hold         bool
 	status       string // none, charged, held, moving, lost, asked, refused, failed
 	reason       string
-	left         time.Duration // until moving or lost is over
-	backIn       time.Duration // until it is taken back; 0: it is not
+	left         time.Duration // until moving or lost ends
+	backIn       time.Duration // until it is charged back; 0: never
 	back         []time.Time
 	amount       int
 	captured     int
@@ -31,13 +31,13 @@ type naive struct {
 	past         map[[2]uint64]*naiveCall
 }
 
-// naiveCall is what was answered, by operation and request.
+// naiveCall is the answer to a call, kept by operation and request.
 type naiveCall struct {
 	outcome actors.Outcome
 	left    time.Duration // until a slow refund is done
 }
 
-// pass lets time go by, an instant at a time.
+// pass advances time.
 func (n *naive) pass(from time.Time, d time.Duration) {
 	if n.left > 0 {
 		if n.left -= d; n.left <= 0 {
@@ -75,7 +75,7 @@ func (n *naive) settle() {
 
 func (n *naive) end(status, reason string) { n.status, n.reason, n.left = status, reason, 0 }
 
-// stands is what an inquiry about the charge says.
+// stands returns the answer to an inquiry about the charge.
 func (n *naive) stands(ref uint64) actors.Outcome {
 	crypto := func(o actors.Outcome, status string) actors.Outcome {
 		if n.method == "crypto" {
@@ -103,7 +103,7 @@ func (n *naive) stands(ref uint64) actors.Outcome {
 	return notFound
 }
 
-// do is what a call is answered that was not made before.
+// do returns the answer to a call that was not made before.
 func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
 	amount := int(must(c.Amount.Uint64()))
 	switch c.Operation {
@@ -184,7 +184,7 @@ func (n *naive) pay(c *actors.Call, ref uint64, amount int) actors.Outcome {
 	return n.stands(ref)
 }
 
-// submit is what a call is answered.
+// submit returns the answer to a call.
 func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
 	key := [2]uint64{uint64(c.Operation), uint64(c.Request[15])}
 	made := n.past[key]
@@ -199,8 +199,7 @@ func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
 	return n.again(made, ref)
 }
 
-// again is the answer of a call that was made before: what was under way has
-// gone on with the charge.
+// again returns the answer to a repeated call: what was in progress follows the charge.
 func (n *naive) again(made *naiveCall, ref uint64) actors.Outcome {
 	verdict := made.outcome.Verdict
 	if made.outcome.Status != "" || verdict != payment.VerdictPending && verdict != payment.VerdictUnknown {
@@ -220,7 +219,7 @@ func must(u uint64, ok bool) uint64 {
 	return u
 }
 
-// randomCall is any call about one of a few charges, often one made before.
+// randomCall returns a random call about one of a few charges, often a repetition.
 func randomCall(random *rand.Rand, ref uint64, opened *actors.Call) *actors.Call {
 	operations := []actors.Operation{actors.Pay, actors.Complete, actors.Capture, actors.Void, actors.Refund, actors.Refund}
 	c := goingOn(ref, operations[random.IntN(len(operations))], 1+random.Uint64N(4), 1+random.Uint64N(1200))
@@ -241,8 +240,8 @@ func randomCall(random *rand.Rand, ref uint64, opened *actors.Call) *actors.Call
 	return c
 }
 
-// TestRandomCallsAgreeWithTheNaiveRail makes random calls, answers challenges,
-// lets time pass and restarts at random, and compares all answers.
+// TestRandomCallsAgreeWithTheNaiveRail makes random calls, answers challenges, advances time and
+// restarts at random, and compares all answers.
 func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 	random := dice(t)
 	const charges = 4
@@ -285,7 +284,7 @@ func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 				call := randomCall(random, ref, opened[ref])
 				if call.Operation == actors.Pay {
 					opened[ref] = call
-					b.reopen() // a charge is only known again while it is in the index
+					b.reopen() // the simulator recognises a repeated opening only while the charge is in the index
 				}
 				got := b.submit(call)
 				got.Action = nil

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The reasons for which an operation on a charge is refused.
+// Reasons for which an operation on a charge is refused.
 const (
 	reasonInUse         = "reference_in_use"
 	reasonNotHeld       = "not_held"
@@ -27,14 +27,14 @@ const (
 	reasonRefundRefused = "refund_refused_by_issuer"
 )
 
-// statusRefunding is what a refund that is under way is passed through as.
+// statusRefunding is the Outcome.Status of a refund in progress.
 const statusRefunding = "refunding"
 
 const (
-	password = "123456" // the one that every payer gets
+	password = "123456" // the one-time password of every payer
 
-	// maxMaterial bounds the material that is looked at: the object with the
-	// password has less, and it is read while other calls wait.
+	// maxMaterial bounds the payer's material that is parsed: an object with the password is
+	// shorter, and parsing holds up other calls.
 	maxMaterial = 1 << 10
 )
 
@@ -46,11 +46,11 @@ var destinations = []payment.Destination{
 	{ID: "sim-bank-4", Name: "Invented Credit Union"},
 }
 
-// result is what the rail makes of an operation.
+// result is the rail's result of an operation.
 type result struct {
 	verdict payment.Verdict
 	reason  string
-	done    time.Time // when a refund that is under way is done
+	done    time.Time // when a refund in progress is done
 }
 
 var granted = result{verdict: payment.VerdictCharged}
@@ -59,8 +59,8 @@ func refuse(reason string) result {
 	return result{verdict: payment.VerdictRefused, reason: reason}
 }
 
-// perform is what the rail makes of a call, and the charge as it leaves it. The
-// charge is as it is by the instant now; decided is for what opens one.
+// perform returns the result of a call and the charge after it. The charge must be in its state at
+// the instant now; decided is used only by a call that opens a charge.
 func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (result, charge) {
 	switch {
 	case opens(call.Operation) && c.operation != 0:
@@ -83,8 +83,8 @@ func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (re
 	return c.refund(call.Amount, now)
 }
 
-// complete goes on with a charge whose payer has acted. A charge that does not
-// wait for anyone is what it is: whoever asks twice learns how it stands.
+// complete continues a charge whose payer has acted. A charge that waits for no payer stays as it
+// is: a repeated call returns its current state.
 func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	if c.verdict == payment.VerdictAction {
 		if d := c.completion(call, now); d.verdict != payment.VerdictAction {
@@ -97,8 +97,8 @@ func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	return result{verdict: c.verdict, reason: c.reason}, c
 }
 
-// completion decides on a charge that waits for its payer. The card decides
-// last, and as if it asked for nothing: its payer has acted.
+// completion decides on a charge that waits for its payer. The card decides last, as if it needed
+// no action, because its payer has acted.
 func (c *charge) completion(call *actors.Call, now time.Time) decision {
 	if c.ask.ofCard() && (call.Card == nil || len(call.Card.Number) == 0) {
 		return failed(reasonNoCard)
@@ -118,13 +118,13 @@ func (c *charge) completion(call *actors.Call, now time.Time) decision {
 	return d
 }
 
-// acted tells whether the payer did what was asked; else why it goes no further.
+// acted tells whether the payer did what was asked; if not, it returns the decision instead.
 func (c *charge) acted(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
 	case c.ask == asksPassword:
 		return refused(reasonAuthentication), textIn(call.Material, "otp") == password
 	case c.ask == asksSignature && now.After(c.expires):
-		return waitsFor(c.ask), false // the sequence number is another's by now
+		return waitsFor(c.ask), false // the sequence number may have been given to another payment
 	case c.ask == asksSignature:
 		digest := sha256.Sum256([]byte(c.payload(call.Reference)))
 		return refused(reasonAuthentication), textIn(call.Material, "signature") == hex.EncodeToString(digest[:])
@@ -137,9 +137,9 @@ func (c *charge) acted(call *actors.Call, now time.Time) (decision, bool) {
 	return refused(reasonAuthentication), c.answer == approved
 }
 
-// textIn is a text of that name in the material, empty if there is none.
+// textIn returns the text field of that name in the material; empty if there is none.
 func textIn(material []byte, name string) string {
-	var fields map[string]any // a struct would take "OTP" for "otp"
+	var fields map[string]any // a struct would accept "OTP" for "otp"
 	if len(material) > maxMaterial || json.Unmarshal(material, &fields) != nil {
 		return ""
 	}
@@ -147,7 +147,7 @@ func textIn(material []byte, name string) string {
 	return given
 }
 
-// capture takes of a hold what is asked for and lets the rest go.
+// capture takes the requested part of a hold and releases the rest.
 func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	switch {
 	case c.verdict != payment.VerdictHeld:
@@ -164,8 +164,8 @@ func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	return granted, c
 }
 
-// void gives up what has not been charged. What was refused or failed is given
-// up already, and stays what it was.
+// void gives up what has not been charged. A refused or failed charge is given up already and stays
+// as it is.
 func (c charge) void(now time.Time) (result, charge) {
 	switch c.verdict {
 	case payment.VerdictCharged:
@@ -178,7 +178,7 @@ func (c charge) void(now time.Time) (result, charge) {
 	return granted, c
 }
 
-// refund returns settled money. What is on its way back counts as returned.
+// refund returns settled money. Refunds in progress count as returned.
 func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.verdict != payment.VerdictCharged {
 		return refuse(reasonNotSettled), c
@@ -207,10 +207,10 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	return granted, c
 }
 
-// answer is what the caller of the line's call is told at the instant now; c is
-// the charge as its newest line leaves it. An operation that moved money or was
-// refused stays what it was; what was under way is what the charge has become. A
-// payment that is charged comes with a token.
+// answer returns the answer to the line's call at the instant now; c is the charge after its newest
+// line. The result of an operation that moved money or was refused does not change; that of an
+// operation that was in progress is the charge's current state. A charged payment's answer has a
+// token.
 func (l *line) answer(c *charge, now time.Time) actors.Outcome {
 	verdict := verdicts[l.own.outcome]
 	if l.own.operation == refunds || l.own.operation == voids {
@@ -227,7 +227,7 @@ func (l *line) answer(c *charge, now time.Time) actors.Outcome {
 	return c.with(then.outcome(l.reference, now), l.reference)
 }
 
-// returned is the answer for a Void or a Refund, which have no number of their own.
+// returned returns the answer to a Void or a Refund, which have no retrieval number of their own.
 func (o *own) returned(verdict payment.Verdict, now time.Time) actors.Outcome {
 	switch {
 	case verdict != payment.VerdictPending:
@@ -238,8 +238,8 @@ func (o *own) returned(verdict payment.Verdict, now time.Time) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictCharged}
 }
 
-// requested is what tells the operation from others of its charge: a charge is
-// opened once, whatever the request.
+// requested returns what distinguishes the operation from others of its charge: the request, or
+// zero for an operation that opens a charge, because a charge is opened once.
 func requested(operation actors.Operation, request ledger.ID) ledger.ID {
 	if opens(operation) {
 		return ledger.ID{}

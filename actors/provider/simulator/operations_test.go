@@ -16,7 +16,7 @@ const (
 	passwordCard = "4000002500003155"
 )
 
-// decideOn is the payer's decision on the challenge page of the first charge.
+// decideOn makes the payer's decision on the challenge page of the first charge.
 func (b *bench) decideOn(approve bool) {
 	b.t.Helper()
 	if _, _, err := b.Decide(id(7), id(1), b.token(id(7), id(1)), approve); err != nil {
@@ -24,7 +24,7 @@ func (b *bench) decideOn(approve bool) {
 	}
 }
 
-// situations are what a charge of 1000 can have come to.
+// situations bring a charge of 1000 into each of its states.
 var situations = map[string]func(b *bench){
 	"none":        func(*bench) {},
 	"charged":     func(b *bench) { b.submit(cardCall(1, actors.Pay, "4242424242424242")) },
@@ -83,8 +83,8 @@ var situations = map[string]func(b *bench){
 	},
 }
 
-// The answers, by situation and operation. An inquiry about the charge says
-// afterwards what it said before, but for what stands behind the arrow.
+// The answers, by situation and operation. An inquiry about the charge gives the same answer
+// afterwards as before, unless becomes is set.
 var (
 	notHeld        = isRefused("not_held")
 	notSettled     = isRefused("not_settled")
@@ -96,7 +96,7 @@ var (
 
 type cell struct {
 	answer  actors.Outcome
-	becomes *actors.Outcome // what an inquiry about the charge says then; nil: as before
+	becomes *actors.Outcome // answer to an inquiry about the charge afterwards; nil: as before
 }
 
 func says(o actors.Outcome) cell             { return cell{answer: o} }
@@ -126,7 +126,7 @@ var operationsGrid = map[string]struct{ capture, void, refund, complete cell }{
 	"taken back":            {says(notHeld), says(alreadyCharged), says(isRefused("taken_back")), says(settled(1))},
 }
 
-// restarts are what happens between two steps: the answers must not depend on it.
+// restarts are what happens between two steps; the answers must not depend on it.
 var restarts = map[string]func(b *bench){
 	"running":  func(*bench) {},
 	"reopened": (*bench).reopen,

@@ -143,7 +143,7 @@ func TestRefundsAtOnceNeverReturnMoreThanWasCharged(t *testing.T) {
 	b.expect("one more", b.submit(goingOn(1, actors.Refund, 99, 1)), isRefused("amount_above_charge"))
 }
 
-// gated is a file whose next read waits: reading is closed when it has begun.
+// gated is a file whose next read waits; reading is closed when the read has begun.
 type gated struct {
 	file
 	begun         atomic.Bool
@@ -191,8 +191,8 @@ func TestWhileACallReadsTheLogItsChargeWaitsAndOthersGoOn(t *testing.T) {
 	}
 }
 
-// TestAnInquiryGoesByTheInstantWhenItWasMade has the charge voided, and the
-// instant pass when it would have charged, while an inquiry reads its line.
+// TestAnInquiryGoesByTheInstantWhenItWasMade voids the charge, and lets the time of the charging
+// pass, while an inquiry reads its line.
 func TestAnInquiryGoesByTheInstantWhenItWasMade(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000000000000077"))

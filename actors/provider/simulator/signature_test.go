@@ -17,14 +17,14 @@ import (
 // payloadOne is what charge 1 publishes first.
 const payloadOne = "simulator:native_gas:test/USD/:1000:00000000-0000-0000-0000-000000000001:1"
 
-// signing hands over a signature.
+// signing returns a call that submits a signature.
 func signing(n, request uint64, signature string) *actors.Call {
 	c := goingOn(n, actors.Complete, request, 0)
 	c.Method, c.Material = "native_gas", []byte(`{"signature":"`+signature+`"}`)
 	return c
 }
 
-// signed is the lower-case hex SHA-256 of what is to be signed (DECISIONS).
+// signed returns the lower-case hex SHA-256 of a payload (DECISIONS).
 func signed(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])
@@ -77,8 +77,8 @@ func TestASequenceNumberIsReservedForAMinute(t *testing.T) {
 	}
 }
 
-// What is published anew has the next number and its own minute, and is in the log
-// before it is told: a restart knows what may be signed.
+// A reissued payload has the next number and its own minute, and is in the log before it is
+// returned, so a restart knows what may be signed.
 func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
@@ -96,7 +96,7 @@ func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
 	}
 	publishes(1, 0)
 	b.pass(time.Minute)
-	publishes(1, 0) // it is reserved still
+	publishes(1, 0) // it is still reserved
 	if n := b.counted(1, "reissue"); n != 0 {
 		t.Errorf("it was published anew %d times", n)
 	}
@@ -122,7 +122,7 @@ func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
 	b.expect("the second one's signature", b.submit(signing(2, 3, signed(second))), settled(2))
 }
 
-// Nothing else is published anew, and what is over stays over.
+// Nothing else is reissued, and a finished charge stays finished.
 func TestOnlyWhatMayBeSignedIsPublishedAnew(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
@@ -172,7 +172,7 @@ func TestALineOfASignatureSaysWhatTheDocumentSays(t *testing.T) {
 	)
 }
 
-// A refused signature has the code that a refused password has.
+// A refused signature has the code of a refused password.
 func TestARefusedSignatureIsAFailedAuthentication(t *testing.T) {
 	if unpaid.Failure.Code != payment.AuthenticationFailed {
 		t.Errorf("%+v", unpaid)

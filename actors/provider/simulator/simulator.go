@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// name is what a terminal's provider field says.
+// name is the value of a terminal's provider field.
 const name = "simulator"
 
 // KeySize is the length of Options.Key in bytes.
@@ -26,18 +26,18 @@ const (
 	reasonLongURL    = "return_url_too_long"
 )
 
-// turns is how many charges can be worked on at a time, at most.
+// turns bounds how many charges are handled at the same time.
 const turns = 256
 
-// Options are what the simulator needs.
+// Options configure a Simulator.
 type Options struct {
-	Path    string      // of the log; it is begun if it is not there
+	Path    string      // of the log; Open creates it if it does not exist
 	Clock   clock.Clock // the business clock
 	BaseURL string      // of the service: the challenge page is at BaseURL + ChallengePath
-	Key     []byte      // of the challenge page's tokens, KeySize bytes; with another key, what was published is void
+	Key     []byte      // of the challenge page's tokens, KeySize bytes; another key invalidates published tokens
 
-	// Failed is told once that the log could not be synced: until the next start every call
-	// fails. It must not block. nil: nobody is told.
+	// Failed is called once if the log cannot be synced: until the next start every call fails. It
+	// must not block. nil: no callback.
 	Failed func(error)
 }
 
@@ -45,26 +45,26 @@ type Options struct {
 type Simulator struct {
 	clock clock.Clock
 	page  string         // the challenge page's address
-	key   *[KeySize]byte // of the challenge page's tokens; whoever prints the simulator prints an address
+	key   *[KeySize]byte // of the challenge page's tokens; a pointer, so that printing the simulator prints an address
 
-	// turns let one call after another of a charge read its lines and add one,
-	// while other charges go on. Whoever has a turn may take mu, never the reverse.
+	// turns serialize the calls of a charge, each of which reads the charge's lines and adds one,
+	// while other charges continue. A goroutine that holds a turn may lock mu, never the reverse.
 	turns [turns]sync.Mutex
 
 	failed  func(error)
-	flusher *flusher // whoever answers for a line waits for it, and holds no lock meanwhile
+	flusher *flusher // a call waits for it before it answers, without holding a lock
 
 	mu          sync.Mutex
 	tape        tape
 	index       index
 	chargebacks chargebacks
-	text        []byte // the buffer that every line is built in
+	text        []byte // the buffer in which every line is built
 }
 
 var _ actors.Provider = (*Simulator)(nil)
 
-// Open takes up the log, or begins one. A line that was not finished is cut
-// off; any other line that is not as it was written is an error.
+// Open opens the log, or creates one. It cuts off an unfinished last line; any other line that is
+// not as it was written is an error.
 func Open(o Options) (*Simulator, error) {
 	if len(o.Key) != KeySize {
 		return nil, fmt.Errorf("simulator: the key has %d bytes, not %d", len(o.Key), KeySize)
@@ -99,8 +99,8 @@ func newSimulator(f file, o *Options) *Simulator {
 	}
 }
 
-// recover reads the log once: for the index, the sieve and the chargebacks, and
-// to see that no line is damaged.
+// recover reads the log once, to fill the index, the sieve and the chargebacks and to verify that
+// no line is damaged.
 func (s *Simulator) recover(length int64) error {
 	if err := s.tape.measure(length); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *Simulator) recover(length int64) error {
 	if err := s.tape.mend(length); err != nil {
 		return fmt.Errorf("line %d: %w", lines+1, err)
 	}
-	// A process that was killed may have left lines that are in the page cache only.
+	// A killed process may have left lines that are in the page cache only.
 	if err := s.tape.file.Sync(); err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func (s *Simulator) recover(length int64) error {
 	return nil
 }
 
-// settle waits until the log's first end bytes are durable. It must not be called with a
-// lock or a turn. After a failed sync nothing is written any more, and what no answer
-// rests on is cut off, as far as that can be done: those calls never happened.
+// settle waits until the log's first end bytes are durable. The caller must hold no lock and no
+// turn. After a failed sync nothing is written any more, and lines that no answer relies on are cut
+// off if possible: those calls never happened.
 func (s *Simulator) settle(end int64) error {
 	err := s.flusher.wait(end, func() (file, int64) {
 		s.mu.Lock()
@@ -148,7 +148,7 @@ func (s *Simulator) settle(end int64) error {
 	defer s.mu.Unlock()
 	if s.tape.failed == nil {
 		s.tape.failed, s.tape.size = err, s.flusher.durable
-		_ = s.tape.file.Truncate(s.flusher.durable) // where it fails, the next start may find them
+		_ = s.tape.file.Truncate(s.flusher.durable) // if that fails, the next start may find the lines
 		if s.failed != nil {
 			s.failed(err)
 		}
@@ -156,8 +156,8 @@ func (s *Simulator) settle(end int64) error {
 	return err
 }
 
-// Close closes the log. A later Submit is not sent, and a later Inquire about a
-// call that was made is unknown.
+// Close closes the log. A later Submit is not sent, and a later Inquire about a call that was made
+// is unknown.
 func (s *Simulator) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,11 +172,11 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 	return accepts(operation, method)
 }
 
-// Submit implements actors.Provider. The line is written and durable, or the call never
-// happened: payment.VerdictNotSent. It waits for the sync, which all calls in flight
-// share, and to look for an older charge's line, which ctx may end. A log that can't be
-// read or synced, or a line that is damaged, is payment.VerdictUnknown: this very call
-// may have been made before, or its line may be there after all.
+// Submit implements actors.Provider. Either the line is written and durable, or the call never
+// happened and the answer is payment.VerdictNotSent. Submit waits for the sync, which all calls in
+// flight share, and may search for an older charge's line, which ctx may end. If the log cannot be
+// read or synced, or a line is damaged, the answer is payment.VerdictUnknown: the same call may
+// have been made before, or its line may be in the log after all.
 func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	assert.That(call.Operation >= actors.Pay && call.Operation <= actors.Refund, "simulator: operation %d", call.Operation)
 	outcome, end := s.submit(ctx, call)
@@ -186,8 +186,8 @@ func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcom
 	return outcome
 }
 
-// submit makes the call in its charge's turn. The outcome may be answered when the log
-// is durable up to end.
+// submit makes the call while it holds the charge's turn. The outcome may be returned to the caller
+// when the log is durable up to end.
 func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome actors.Outcome, end int64) {
 	var room [keySize]byte
 	key := appendKey(room[:0], call.Terminal.ID, call.Reference)
@@ -211,8 +211,8 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 	return s.goOn(ctx, key, hash, call, &decided)
 }
 
-// open begins a charge whose key is not in the index: the path of nearly all
-// calls. The answer is false if the key is there.
+// open begins a charge whose key is not in the index, as nearly all calls do. It returns false if
+// the key is in the index.
 func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64, fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +232,8 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), s.tape.size, true
 }
 
-// goOn makes any other call: on a charge that there is, on one that there
-// should be, or a call that was made before. The caller has the charge's turn.
+// goOn makes any other call: on an existing charge, on a missing one, or a repeated call. The
+// caller holds the charge's turn.
 func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64) {
 	asked := own{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
 	newest, err := s.newest(ctx, key, hash)
@@ -260,12 +260,12 @@ func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *act
 		r, l.charge = l.charge.perform(call, decided, now)
 		l.own.outcome, l.own.reason, l.own.done = r.verdict.String(), r.reason, r.done
 	case made == newest:
-		l = *made // word for word
+		l = *made // unchanged
 	default:
 		l.own = made.own
 	}
 	if err := s.write(key, hash, &l); err != nil {
-		if made != nil { // the first time it did happen
+		if made != nil { // the first call did happen
 			return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
 		}
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
@@ -273,8 +273,8 @@ func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *act
 	return s.acting(&l, l.answer(&l.charge, now)), s.tape.size
 }
 
-// write adds the line, which becomes its charge's newest. The caller has the
-// charge's turn and mu.
+// write adds the line, which becomes its charge's newest. The caller holds the charge's turn and
+// mu.
 func (s *Simulator) write(key []byte, hash uint64, l *line) error {
 	s.text = appendLine(append(s.text[:0], key...), l)
 	assert.That(len(s.text) <= maxLine, "simulator: a line is too long to be read")
@@ -287,7 +287,7 @@ func (s *Simulator) write(key []byte, hash uint64, l *line) error {
 	return nil
 }
 
-// acting is the answer to the line's call, with what the payer has to do.
+// acting adds the payer's action to the answer to the line's call.
 func (s *Simulator) acting(l *line, o actors.Outcome) actors.Outcome {
 	if o.Verdict == payment.VerdictAction && openers[l.own.operation] != 0 {
 		o.Action = s.action(l)
@@ -295,28 +295,28 @@ func (s *Simulator) acting(l *line, o actors.Outcome) actors.Outcome {
 	return o
 }
 
-// Inquire implements actors.Provider. A log that can't be read, or a line that
-// is damaged, answers payment.VerdictUnknown: the call may have been made.
+// Inquire implements actors.Provider. If the log cannot be read, or a line is damaged, it answers
+// payment.VerdictUnknown: the call may have been made.
 func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
-	// The instant is taken before the lines are looked at: what they say by then
-	// cannot be undone any more.
+	// The time is taken before the lines are read, so that what the lines say at that time cannot
+	// be undone any more.
 	now := s.clock.Now()
 	o, end, err := s.consult(ctx, q, now)
 	if err == nil {
-		err = s.settle(end) // nothing is told that a power cut could take back
+		err = s.settle(end) // no answer may rely on what a power cut could take back
 	}
 	switch {
 	case err != nil:
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	case o.Verdict == payment.VerdictUnknown:
-		// The answer was lost, not the call: who inquires learns that it is under way.
+		// The answer was lost, not the call: an inquiry finds it in progress.
 		o.Verdict = payment.VerdictPending
 	}
 	return o
 }
 
-// consult is what became of an operation by the instant now. It may be told when the log
-// is durable up to end.
+// consult returns the result of an operation at the instant now. It may be returned to the caller
+// when the log is durable up to end.
 func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Time) (o actors.Outcome, end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), q.Terminal.ID, q.Reference)
 	newest, err := s.newest(ctx, key, s.index.hash(key))
@@ -329,7 +329,7 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 	if newest != nil && newest.charge.operation == q.Operation {
 		o = newest.charge.with(newest.charge.outcome(q.Reference, now), q.Reference)
 		if o.Verdict == payment.VerdictAction && !q.Acting {
-			o.Action = s.action(newest) // the answer that had it was lost, or it was published anew
+			o.Action = s.action(newest) // the answer with the action was lost, or the payload was reissued
 		}
 		return o, end, nil
 	}
@@ -340,9 +340,8 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 	return made.answer(&newest.charge, now), end, nil
 }
 
-// Reissue implements payment.Reissuer of actors: what is to be signed is published with
-// the next sequence number, where the last one is reserved no more. For all else it is
-// an inquiry.
+// Reissue implements payment.Reissuer of actors: it publishes a payload to be signed with the next
+// sequence number if the last one is no longer reserved. In all other cases it is an inquiry.
 func (s *Simulator) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
 	end, err := s.reissued(ctx, q)
 	if err == nil {
@@ -354,8 +353,8 @@ func (s *Simulator) Reissue(ctx context.Context, q *actors.Question) actors.Outc
 	return s.Inquire(ctx, q)
 }
 
-// reissued writes that something is published anew, in the charge's turn. It may be
-// told when the log is durable up to end.
+// reissued writes a reissue while it holds the charge's turn. The result may be returned to the
+// caller when the log is durable up to end.
 func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), q.Terminal.ID, q.Reference)
 	hash := s.index.hash(key)
@@ -382,8 +381,8 @@ func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64
 	return s.tape.size, nil
 }
 
-// newest is the charge's newest line, or nil: by the index, else by searching
-// the log. No lock is held while the log is read.
+// newest returns the charge's newest line, or nil: by the index, else by a search of the log. It
+// holds no lock while it reads the log.
 func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*line, error) {
 	s.mu.Lock()
 	seen := s.index.seen(hash)
@@ -408,8 +407,8 @@ func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*line,
 	return parse(text, offset)
 }
 
-// made is the newest line, from the charge's newest one backwards, of the very
-// operation that was asked for; nil if it was never made.
+// made returns the newest line of the given operation and request, from the charge's newest line
+// backwards; nil if the operation was never made.
 func (s *Simulator) made(key []byte, newest *line, asked *own) (*line, error) {
 	for l := newest; l != nil; {
 		if l.own.operation == asked.operation && l.own.request == asked.request {

@@ -36,7 +36,7 @@ var (
 	testKey = bytes.Repeat([]byte{0x5a}, KeySize)
 )
 
-// bench is a simulator on a file of its own, and the clock it goes by.
+// bench is a simulator on its own file, with its clock.
 type bench struct {
 	*Simulator
 	t     testing.TB
@@ -52,8 +52,8 @@ func open(t testing.TB) *bench {
 	return b
 }
 
-// inMemory is a folder on a disk in memory, if there is one: nothing is learned from
-// thousands of syncs of a real one.
+// inMemory returns a directory on a disk in memory, if there is one, because thousands of syncs of
+// a real disk would only cost time.
 func inMemory(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "mizan-simulator-")
@@ -76,7 +76,7 @@ func (b *bench) open() {
 	}
 }
 
-// reopen is a restart: nothing in memory is left.
+// reopen is a restart: memory is lost.
 func (b *bench) reopen() {
 	b.t.Helper()
 	if err := b.Close(); err != nil {
@@ -101,7 +101,7 @@ func (b *bench) content() []byte {
 	return content
 }
 
-// logged is the file's lines, each decoded as any reader of JSON would.
+// logged returns the file's lines, decoded by a generic JSON reader.
 func (b *bench) logged() []map[string]string {
 	b.t.Helper()
 	var list []map[string]string
@@ -118,7 +118,7 @@ func (b *bench) logged() []map[string]string {
 	return list
 }
 
-// counted is how often the log has an operation of a charge.
+// counted returns how often the log has an operation of a charge.
 func (b *bench) counted(n uint64, operation string) int {
 	b.t.Helper()
 	many := 0
@@ -130,36 +130,35 @@ func (b *bench) counted(n uint64, operation string) int {
 	return many
 }
 
-// inquire asks for a payment itself.
+// inquire inquires a payment itself.
 func (b *bench) inquire(n uint64) actors.Outcome { return b.ask(n, actors.Pay, 0) }
 
-// ask asks for an operation at the terminal that has the number 7, as somebody who knows
-// what the payer has to do.
+// ask inquires an operation at terminal 7, as a caller that knows the payer's action.
 func (b *bench) ask(n uint64, operation actors.Operation, request uint64) actors.Outcome {
 	q := question(n, operation)
 	q.Request, q.Acting = id(request), true
 	return b.Inquire(context.Background(), q)
 }
 
-// question asks for a charge as somebody who does not know what its payer has to do.
+// question returns an inquiry of a caller that does not know the payer's action.
 func question(n uint64, operation actors.Operation) *actors.Question {
 	return &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: operation}
 }
 
 func (b *bench) submit(c *actors.Call) actors.Outcome { return b.Submit(context.Background(), c) }
 
-// Submit is the simulator's, but for the token.
+// Submit is the simulator's, without the token.
 func (b *bench) Submit(ctx context.Context, c *actors.Call) actors.Outcome {
 	return b.untokened(b.Simulator.Submit(ctx, c))
 }
 
-// Inquire is the simulator's, but for the token.
+// Inquire is the simulator's, without the token.
 func (b *bench) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	return b.untokened(b.Simulator.Inquire(ctx, q))
 }
 
-// untokened is an answer without its token, which has tests of its own
-// (tokens_test.go): only what is charged may have one.
+// untokened removes the token from an answer, which tokens_test.go tests; only a charged answer may
+// have one.
 func (b *bench) untokened(o actors.Outcome) actors.Outcome {
 	if o.Token != "" && o.Verdict != payment.VerdictCharged {
 		b.t.Errorf("what is %v came with a token", o.Verdict)
@@ -168,7 +167,7 @@ func (b *bench) untokened(o actors.Outcome) actors.Outcome {
 	return o
 }
 
-// id is a UUID that is the number n.
+// id returns the UUID with the number n.
 func id(n uint64) (u ledger.ID) {
 	binary.BigEndian.PutUint64(u[8:], n)
 	return u
@@ -191,13 +190,13 @@ func methodCall(n uint64, operation actors.Operation, method string) *actors.Cal
 	}
 }
 
-// held is the call to authorise only.
+// held makes the call authorise only.
 func held(c *actors.Call) *actors.Call {
 	c.Hold = true
 	return c
 }
 
-// goingOn is a call about a charge that was opened before.
+// goingOn returns a call about a charge that was opened before.
 func goingOn(n uint64, operation actors.Operation, request, amount uint64) *actors.Call {
 	return &actors.Call{
 		Org: id(99), Reference: id(n), Operation: operation, Request: id(request), Terminal: terminal(""),
@@ -205,7 +204,7 @@ func goingOn(n uint64, operation actors.Operation, request, amount uint64) *acto
 	}
 }
 
-// completing is a Complete with the card that was kept.
+// completing returns a Complete with the card that was kept.
 func completing(n, request uint64, number string) *actors.Call {
 	c := goingOn(n, actors.Complete, request, 0)
 	c.Card = &secret.Card{Number: []byte(number)}
@@ -220,7 +219,7 @@ func onHold(n uint64) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictHeld, RRN: retrievalNumber(id(n))}
 }
 
-// failureOf is the truth about the rail's reasons, written by hand beside failures.
+// failureOf is the expected failure for each of the rail's reasons, written by hand.
 var failureOf = map[string]payment.Failure{
 	"card_declined":              {Code: "card_declined"},
 	"insufficient_funds":         {Code: "insufficient_funds"},
@@ -271,7 +270,7 @@ var (
 	notFound  = actors.Outcome{Verdict: payment.VerdictNotFound}
 	isUnknown = actors.Outcome{Verdict: payment.VerdictUnknown}
 	isReady   = actors.Outcome{Verdict: payment.VerdictReady}
-	isWaiting = actors.Outcome{Verdict: payment.VerdictAction, KeepCard: true} // of a card, as an inquiry says it
+	isWaiting = actors.Outcome{Verdict: payment.VerdictAction, KeepCard: true} // a card's charge, in the answer to an inquiry
 	isGranted = actors.Outcome{Verdict: payment.VerdictCharged}                // a void, or a refund
 )
 
@@ -282,7 +281,7 @@ func (b *bench) expect(what string, got, want actors.Outcome) {
 	}
 }
 
-// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+// dice returns a source whose seed is printed; MIZAN_SEED repeats a run.
 func dice(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -303,7 +302,7 @@ const (
 	lineHead   = `{"reference":"00000000-0000-0000-0000-00000000000`
 )
 
-// unsealed is the log without its checksums.
+// unsealed returns the log without its checksums.
 func (b *bench) unsealed() string {
 	var out bytes.Buffer
 	for line := range bytes.Lines(b.content()) {
@@ -371,7 +370,7 @@ func TestALaterLineHasTheWholeCharge(t *testing.T) {
 	b.submit(goingOn(1, actors.Refund, 12, 400))
 	b.submit(goingOn(1, actors.Refund, 13, 501))
 	b.submit(goingOn(1, actors.Refund, 14, 500))
-	b.submit(goingOn(1, actors.Refund, 12, 400)) // again
+	b.submit(goingOn(1, actors.Refund, 12, 400)) // repeated
 	b.submit(goingOn(2, actors.Void, 15, 0))
 	const (
 		charge   = `"charge":"payment","status":"charged"`
@@ -475,7 +474,7 @@ func TestTheRetrievalNumberNeverChanges(t *testing.T) {
 	for text, want := range map[string]string{
 		"00000000-0000-0000-0000-000000000000": "869469701221",
 		"00000000-0000-0000-0000-000000000001": "769958073010",
-		"00000000-0000-0000-0000-0000000000bf": "008051072552", // its zeros are kept
+		"00000000-0000-0000-0000-0000000000bf": "008051072552", // leading zeros are kept
 		"6ba7b810-9dad-11d1-80b4-00c04fd430c8": "647429769244",
 	} {
 		var reference ledger.ID

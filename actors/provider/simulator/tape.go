@@ -21,20 +21,19 @@ type file interface {
 	Sync() error
 }
 
-// tape is the log: whole lines, then nothing. append and cut need the caller's
-// lock; reading below a size that was seen under the lock needs none, because
-// what is there never changes.
+// tape is the log: whole lines, then nothing. append and cut need the caller's lock. Reading below
+// a size that was read under the lock needs no lock, because those bytes never change.
 type tape struct {
 	file  file
 	size  int64 // the end of the last whole line
-	torn  bool  // there may be part of a line behind size
+	torn  bool  // part of a line may follow size
 	chunk int64
 
 	failed error // a sync has failed: nothing is appended any more
 }
 
-// append writes one line and returns where it begins. After an error nothing of
-// it counts.
+// append writes one line and returns where it begins. After an error the line does not count, even
+// if part of it was written.
 func (t *tape) append(line []byte) (offset int64, err error) {
 	if t.failed != nil {
 		return 0, t.failed
@@ -53,7 +52,7 @@ func (t *tape) append(line []byte) (offset int64, err error) {
 	return offset, nil
 }
 
-// cut takes off what is behind the last whole line.
+// cut removes what follows the last whole line.
 func (t *tape) cut() error {
 	if err := t.file.Truncate(t.size); err != nil {
 		return err
@@ -82,8 +81,8 @@ func (t *tape) measure(length int64) error {
 	return nil
 }
 
-// mend cuts off what a kill or a full disk left behind the last whole line:
-// nobody was answered for it. What they can't have left is damage.
+// mend cuts off what a kill or a full disk left after the last whole line; no call was answered for
+// it. If neither can have left those bytes, they are damage.
 func (t *tape) mend(length int64) error {
 	rest := length - t.size
 	if rest == 0 {
@@ -102,16 +101,16 @@ func (t *tape) mend(length int64) error {
 	return t.cut()
 }
 
-// torn tells whether this is the beginning of a line, or blocks that lost their
-// content with the power. A line whose newline became another byte is neither.
+// torn tells whether the bytes are the beginning of a line, or blocks that lost their content in a
+// power cut. A whole line whose newline was changed is neither.
 func torn(part []byte) bool {
 	whole := append(bytes.Clone(part[:len(part)-1]), '\n')
 	begins := min(len(part), len(lineStart))
 	return string(part[:begins]) == lineStart[:begins] && !sealed(whole) || len(bytes.Trim(part, "\x00")) == 0
 }
 
-// line reads the line that begins at offset, its newline included. Few lines are
-// longer than what is read at first.
+// line reads the line that begins at offset, its newline included. It reads plainLine bytes first,
+// which few lines exceed.
 func (t *tape) line(offset, size int64) ([]byte, error) {
 	if offset >= size {
 		return nil, io.ErrUnexpectedEOF // it was cut off after a failed sync
@@ -131,9 +130,9 @@ func (t *tape) line(offset, size int64) ([]byte, error) {
 	return nil, errDamaged
 }
 
-// each visits the lines below size from the first on, until visit has an error;
-// the line's number becomes part of it. A line is only valid until visit
-// returns. Anything too long to be a line is damaged.
+// each calls visit with the lines below size, from the first on, until visit returns an error, to
+// which each adds the line's number. A line is valid only until visit returns. A line that is too
+// long is damaged.
 func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, line []byte) error) error {
 	r := bufio.NewReaderSize(io.NewSectionReader(t.file, 0, size), int(t.chunk))
 	for n, offset, next := 1, int64(0), t.chunk; ; n++ {
@@ -161,8 +160,8 @@ func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, li
 	}
 }
 
-// find looks below size, from the end backwards, for the last line that begins
-// with the key. There being none is a nil line and no error.
+// find searches below size, from the end backwards, for the last line that begins with the key. It
+// returns a nil line and no error if there is none.
 func (t *tape) find(ctx context.Context, size int64, key []byte) (line []byte, offset int64, err error) {
 	buffer := make([]byte, min(t.chunk, size))
 	for end := size; end > 0; {
@@ -183,15 +182,15 @@ func (t *tape) find(ctx context.Context, size int64, key []byte) (line []byte, o
 			return part[skip+from : skip+to], begin + int64(skip+from), nil
 		}
 		if skip == len(part) {
-			skip = 0 // one line is longer than a part, so it is none of ours
+			skip = 0 // the line is longer than a part, so it is not one of the log's
 		}
 		end = begin + int64(skip)
 	}
 	return nil, 0, nil
 }
 
-// among is where the last line of part that begins with the key lies; to is 0
-// if there is none.
+// among returns where the last line of part that begins with the key lies; to is 0 if there is
+// none.
 func among(part, key []byte) (from, to int) {
 	for begin := 0; begin < len(part); {
 		end := bytes.IndexByte(part[begin:], '\n') + 1

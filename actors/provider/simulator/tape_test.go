@@ -156,8 +156,8 @@ func TestAnOperationOnAFullDiskNeverHappened(t *testing.T) {
 	}
 }
 
-// TestALineTornAnywhereIsCutOffAtStart ends with each kind of line, after a
-// charge on hold and one whose payer has to act.
+// TestALineTornAnywhereIsCutOffAtStart ends the log with each kind of line, after a held charge and
+// one whose payer has to act.
 func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 	for what, last := range map[string]struct {
 		call  *actors.Call // nil: the payer's decision
@@ -229,8 +229,8 @@ func TestTheEndIsFoundAcrossParts(t *testing.T) {
 	}
 }
 
-// TestReadingInPartsAgreesWithSplitting compares each and find with a plain
-// split of random content, lines too long for a part included: they end each.
+// TestReadingInPartsAgreesWithSplitting compares each and find with a plain split of random
+// content. Lines too long for a part, which end each, are included.
 func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 	random := dice(t)
 	const part = 64
@@ -251,7 +251,7 @@ func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 		b.tape.chunk = part
 		offset := int64(0)
 		want, wantErr := make(map[int64]string), ""
-		last := make(map[string]int64) // of each key; a long line hides it
+		last := make(map[string]int64) // by key; a long line hides it
 		lines := 0
 		for line := range strings.SplitAfterSeq(string(content), "\n") {
 			if lines++; len(line) > part && wantErr == "" {
@@ -320,8 +320,8 @@ func (b *bench) damage(content []byte) {
 	}
 }
 
-// TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt: a charge's newest line tells
-// how it stands, but what was called before is in the lines before.
+// TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt: a charge's newest line has its state, but
+// earlier calls are in earlier lines.
 func TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt(t *testing.T) {
 	b := open(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
@@ -340,7 +340,7 @@ func TestDamageOfAnEarlierLineIsSeenByWhoeverNeedsIt(t *testing.T) {
 	b.expect("the refund that is known", b.submit(goingOn(1, actors.Refund, 3, 10)), isGranted)
 }
 
-// TestALineThatLeadsElsewhereIsDamaged seals lines that are whole but wrong.
+// TestALineThatLeadsElsewhereIsDamaged seals lines that are complete but wrong.
 func TestALineThatLeadsElsewhereIsDamaged(t *testing.T) {
 	b := open(t)
 	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
@@ -391,8 +391,8 @@ func TestALineDamagedWhileOpenIsUnknownAndNeverNotFound(t *testing.T) {
 	}
 }
 
-// TestEveryDamageOfTheLogIsSeen flips a bit of each byte of two lines: a
-// charge's first one, and one with the whole of it.
+// TestEveryDamageOfTheLogIsSeen flips a bit of each byte of two lines: a charge's first line, and
+// one with its whole state.
 func TestEveryDamageOfTheLogIsSeen(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))

@@ -10,14 +10,14 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A token charges a card again that was charged before. It says how the card was
-// charged, so that the rail does the same again, and of which charge it is. Such as
+// A token charges a card again that was charged before. It says how the card was charged, so that
+// the rail does the same again, and names the charge. An example is
 //
 //	sim_slow_3e0a2c5861f84b538a0a0f2f3a9c1d01
 const tokenHead = "sim_"
 
-// habits are how cards are charged that are charged in the end. Where a payer had
-// to act the first time nobody is asked again: the payer has agreed to it.
+// habits are the ways in which a card is charged. If a payer had to act the first time, later
+// charges need no action: the payer has agreed to them.
 var habits = map[string]decision{
 	"plain":    charged,
 	"slow":     slow,
@@ -27,7 +27,7 @@ var habits = map[string]decision{
 	"delayed":  {verdict: payment.VerdictCharged, refunds: delaysRefunds},
 }
 
-// habit is how the charge, as one of its lines leaves it, was charged.
+// habit returns how the charge was charged.
 func (c *charge) habit() string {
 	switch {
 	case c.refunds == refusesRefunds:
@@ -52,7 +52,7 @@ func (c *charge) with(o actors.Outcome, reference ledger.ID) actors.Outcome {
 	return o
 }
 
-// ofToken is what the rail makes of a token.
+// ofToken returns the rail's decision on a token.
 func ofToken(token secret.Text) decision {
 	habit, _, whole := strings.Cut(strings.TrimPrefix(string(token), tokenHead), "_")
 	d, known := habits[habit]

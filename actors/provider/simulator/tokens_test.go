@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// tokenOf is the token that a card's charge is answered with in the end.
+// tokenOf returns the token in the final answer to a card's charge.
 func (b *bench) tokenOf(n uint64, number string) secret.Text {
 	b.t.Helper()
 	if o := b.Simulator.Submit(context.Background(), cardCall(n, actors.Pay, number)); o.Token != "" {
@@ -25,7 +25,7 @@ func (b *bench) tokenOf(n uint64, number string) secret.Text {
 	return o.Token
 }
 
-// tokenCall charges what an earlier charge has left.
+// tokenCall returns a charge with a token.
 func tokenCall(n uint64, token secret.Text) *actors.Call {
 	c := methodCall(n, actors.Pay, "provider_token")
 	c.Token = token
@@ -57,7 +57,7 @@ func TestATokenIsChargedAsItsCardWas(t *testing.T) {
 	}
 }
 
-// A payer who has acted once has agreed to what follows.
+// A payer who has acted once has agreed to later charges.
 func TestATokenAsksNobodyToAct(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000002500003155"))
@@ -72,7 +72,7 @@ func TestATokenAsksNobodyToAct(t *testing.T) {
 	}
 }
 
-// A hold leaves a token once it is captured, not before.
+// A hold has a token after its capture, not before.
 func TestACaptureLeavesAToken(t *testing.T) {
 	b := open(t)
 	hold := cardCall(1, actors.Pay, "4242424242424242")
@@ -87,7 +87,7 @@ func TestACaptureLeavesAToken(t *testing.T) {
 	}
 }
 
-// The same charge has the same token, whenever it is asked for, and it is in no line.
+// A charge always has the same token, and no line of the log contains it.
 func TestATokenOutlivesARestartAndIsNotLogged(t *testing.T) {
 	b := open(t)
 	token := b.tokenOf(1, "4242424242424242")
@@ -113,7 +113,7 @@ func TestATokenThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-// The setting "fail" is how a renewal is made to fail, whatever its token.
+// The setting "fail" makes a renewal fail, whatever its token.
 func TestATerminalThatFailsFailsTokensToo(t *testing.T) {
 	b := open(t)
 	c := tokenCall(2, b.tokenOf(1, "4242424242424242"))

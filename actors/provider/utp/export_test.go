@@ -1,4 +1,4 @@
 package utp
 
-// BoundReports sets how many pages one question for reports may have.
+// BoundReports sets the bound of pages of one poll for reports.
 func (p *Provider) BoundReports(pages int) { p.reportPages = pages }

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// skew is how far the other platform's clock may be from ours. The protocol has
-	// five minutes for notifications.
+	// skew is how far the other platform's clock may differ from ours. The protocol allows five
+	// minutes for notifications.
 	skew = 15 * time.Minute
 
-	pageSize = 100 // the protocol's greatest
-	maxPages = 200 // of one walk for a charge
+	pageSize = 100 // the protocol's maximum
+	maxPages = 200 // of one search for a charge
 )
 
 var (
@@ -29,7 +29,7 @@ var (
 	errNoProgress = errors.New("the list's cursor does not move")
 )
 
-// isIt holds an answer about a known transaction against its id and our name.
+// isIt checks that an answer about a known transaction has its id and our txid.
 func (s *subject) isIt(tx *transaction, id string) error {
 	if tx.txid != s.reference.String() || id != "" && tx.id != id {
 		return errAnother
@@ -37,7 +37,7 @@ func (s *subject) isIt(tx *transaction, id string) error {
 	return nil
 }
 
-// identify is the other platform's id of the subject's charge; empty: the outcome
+// identify returns the other platform's id of the subject's charge; if it is empty, the outcome
 // says why it is not known.
 func (p *Provider) identify(ctx context.Context, s *subject) (string, actors.Outcome) {
 	if id, _ := kept(s.Meta); id != "" {
@@ -50,8 +50,7 @@ func (p *Provider) identify(ctx context.Context, s *subject) (string, actors.Out
 	return tx.id, actors.Outcome{}
 }
 
-// find is the other platform's transaction for our charge; nil: the outcome says
-// why there is none.
+// find returns the other platform's transaction for our charge; if it is nil, the outcome says why.
 func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.Outcome) {
 	if id, _ := kept(s.Meta); id != "" {
 		return p.read(ctx, s, id)
@@ -79,7 +78,7 @@ func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.O
 	return nil, actors.Outcome{Verdict: payment.VerdictNotFound}
 }
 
-// read is how a transaction stands whose id there is known.
+// read reads the transaction with a known id.
 func (p *Provider) read(ctx context.Context, s *subject, id string) (*transaction, actors.Outcome) {
 	r := p.exchange(ctx, s.terminal.Connection, &request{method: http.MethodGet, path: transactionsPath + "/" + id})
 	tx, err := s.answer(r, id)
@@ -92,9 +91,9 @@ func (p *Provider) read(ctx context.Context, s *subject, id string) (*transactio
 	return tx, actors.Outcome{}
 }
 
-// walk goes through the pages of a list, newest first, until visit says that it has
-// enough. A reply is the page that was not given; an error that one can't be
-// read, or that there are more than bound.
+// walk reads the pages of a list, newest first, until visit returns false. A returned reply is the
+// first answer that was not a page. The error says that a page cannot be parsed, or that there are
+// more pages than bound.
 func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound int, visit func(*transaction) bool) (*reply, error) {
 	query.Set("env", a.env)
 	query.Set("limit", strconv.Itoa(pageSize))
@@ -125,8 +124,7 @@ func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound 
 	return nil, errTooLong
 }
 
-// readPage reads a page of the list and what to ask for next; empty: it was the
-// last.
+// readPage parses a page of the list and the cursor of the next page; empty: this was the last.
 func readPage(text []byte) (rows []*transaction, next string, err error) {
 	o, err := readObject(text)
 	if err != nil {
@@ -151,11 +149,11 @@ func readPage(text []byte) (rows []*transaction, next string, err error) {
 	return rows, next, nil
 }
 
-// moment is a time as the protocol's queries take it.
+// moment formats a time for the protocol's queries.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
 
-// createBody is the body of a create. The card goes from its bytes into the
-// body's, which are overwritten when they are sent, and never through a string.
+// createBody writes the body of a create. The card is copied from its bytes into the body, which is
+// overwritten after it is sent, and never becomes a string.
 func createBody(call *actors.Call) []byte {
 	env := accountOf(call.Terminal).env
 	params := map[string]any{
@@ -169,7 +167,7 @@ func createBody(call *actors.Call) []byte {
 		back := call.ReturnURL()
 		params["returnUrl"], params["failUrl"] = back, back
 	}
-	text, _ := json.Marshal(params) // texts have a form
+	text, _ := json.Marshal(params) // strings can always be encoded
 	size := len(text) + len(call.Method) + 256
 	if c := call.Card; c != nil {
 		size += len(c.Number) + 6*len(c.Holder) + len(c.ExpMonth) + len(c.ExpYear) + len(c.CVV)
@@ -186,7 +184,7 @@ func createBody(call *actors.Call) []byte {
 	return append(to, "}}}"...)
 }
 
-// appendMember writes a text of a card, which is UTF-8; what is not there is left out.
+// appendMember writes a text of a card, which is UTF-8; it omits an empty one.
 func appendMember(to []byte, name string, value []byte) []byte {
 	const hex = "0123456789abcdef"
 	if len(value) == 0 {
@@ -206,18 +204,18 @@ func appendMember(to []byte, name string, value []byte) []byte {
 	return append(to, '"')
 }
 
-// account is who we are at a platform, in one environment. Terminals may share one.
+// account identifies us at a platform, in one environment. Several terminals may share one.
 type account struct {
 	directory.Connection
-	env string // of the transactions there
+	env string // environment of the transactions there
 }
 
-// accountOf is the terminal's account. What only our side of it is about is left
-// out, so that equal accounts are equal.
+// accountOf returns the terminal's account. It omits what concerns only our side, so that equal
+// accounts compare equal.
 func accountOf(t *directory.Terminal) account {
 	a := account{env: t.Env.String()}
 	if t.Connection == nil {
-		return a // its address is none: nothing is sent
+		return a // the address is empty, so nothing is sent
 	}
 	a.Connection = *t.Connection
 	if a.Env.Valid() {

@@ -17,7 +17,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// page is a page of their list.
+// page returns a page of the other platform's list.
 func page(next string, rows ...string) string {
 	cursor := "null"
 	if next != "" {
@@ -26,7 +26,7 @@ func page(next string, rows ...string) string {
 	return fmt.Sprintf(`{"data":[%s],"cursor":{"cursor_field":"started","cursor_value":%s}}`, strings.Join(rows, ","), cursor)
 }
 
-// another is their transaction of somebody else.
+// another returns a transaction of the other platform with another txid.
 func another(status string, members ...string) string {
 	return strings.Replace(theirs(status, members...), reference.String(), uuid.NewString(), 1)
 }
@@ -37,7 +37,7 @@ func pages(all ...string) func(http.ResponseWriter, received, int) {
 	}
 }
 
-// lost is a question about the charge whose create was not answered.
+// lost returns an inquiry about the charge whose create got no answer.
 func (r *rail) lost(operation actors.Operation) *actors.Question {
 	q := r.ask(operation, 400)
 	q.Meta = nil
@@ -129,7 +129,7 @@ func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 	}
 }
 
-// A transaction that answers by our id of it must be ours, whatever its id says.
+// An answer to a request by id must have our txid, whatever id it has.
 func TestAnAnswerAboutAnotherTransactionIsNone(t *testing.T) {
 	for name, body := range map[string]string{
 		"another txid": another("charged"), "another id": strings.Replace(theirs("charged"), "their-id", "other-id", 1),
@@ -242,7 +242,7 @@ func TestAClosedChargeIsExamined(t *testing.T) {
 	}
 }
 
-// A list that is longer than what is asked for is not asked for again and again.
+// A list longer than the bound is not requested again and again.
 func TestReportsAreBounded(t *testing.T) {
 	const bound = 5
 	var r *rail

@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// What no log line and no verdict may have.
+// What no log line and no verdict may contain.
 const (
 	canaryKey    = "mzk_canary-of-the-api-key"
 	canarySecret = "canary-of-the-webhook-secret"
@@ -45,14 +45,13 @@ var (
 	usd       = money.Asset{Currency: "USD", Env: money.Test}
 )
 
-// received is a request that the other platform was sent.
+// received is a request that the other platform got.
 type received struct {
 	method, path, query, body, from string
 	header                          http.Header
 }
 
-// rail is another platform that does what ours never would, and the provider that
-// speaks to it.
+// rail is a simulated platform that may answer as ours never would, and the provider that calls it.
 type rail struct {
 	*utp.Provider
 	t         *testing.T
@@ -63,10 +62,10 @@ type rail struct {
 
 	mu     sync.Mutex
 	got    []received                                     // guarded by mu
-	answer func(w http.ResponseWriter, r received, n int) // n: the how manieth request it is, from 1
+	answer func(w http.ResponseWriter, r received, n int) // n: the number of the request, from 1
 }
 
-// journal is a log that may be written by several.
+// journal is a log that is safe for concurrent writes.
 type journal struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -84,8 +83,8 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-// loggedCVV finds the three digits as a value of their own: any id or time may
-// hold them too.
+// loggedCVV finds the three digits as a separate value, because any id or time may contain them
+// too.
 var loggedCVV = regexp.MustCompile(`["=: ]` + canaryCVV + `\b`)
 
 // open starts a platform that answers as fn says.
@@ -118,7 +117,7 @@ func open(t *testing.T, fn func(w http.ResponseWriter, r received, n int)) *rail
 }
 
 func (r *rail) serve(w http.ResponseWriter, h *http.Request) {
-	content, _ := io.ReadAll(h.Body) // what is missing is seen
+	content, _ := io.ReadAll(h.Body) // a missing part shows in the checks
 	got := received{h.Method, h.URL.Path, h.URL.RawQuery, string(content), h.RemoteAddr, h.Header.Clone()}
 	r.mu.Lock()
 	r.got = append(r.got, got)
@@ -133,7 +132,7 @@ func (r *rail) requests() []received {
 	return r.got
 }
 
-// terminal is one of the first partner's that is connected to an address.
+// terminal returns a terminal of the first partner that is connected to an address.
 func terminal(t *testing.T, address, ca string) *directory.Terminal {
 	t.Helper()
 	params, err := json.Marshal(map[string]string{
@@ -151,7 +150,7 @@ func terminal(t *testing.T, address, ca string) *directory.Terminal {
 	return made
 }
 
-// pay is a call that charges 1000 on the terminal.
+// pay returns a call that charges 1000 on the terminal.
 func (r *rail) pay() *actors.Call {
 	return &actors.Call{
 		Org: r.terminals[0].Org, Reference: reference, Operation: actors.Pay, Terminal: r.terminals[0], Amount: money.FromUint64(1000), Asset: usd,
@@ -163,7 +162,7 @@ func (r *rail) pay() *actors.Call {
 	}
 }
 
-// follow is a call about the charge, whose id is known.
+// follow returns a call about the charge, whose id is known.
 func (r *rail) follow(operation actors.Operation, amount uint64) *actors.Call {
 	call := r.pay()
 	call.Operation, call.Request, call.Amount, call.Card, call.ReturnURL = operation, request, money.FromUint64(amount), nil, nil
@@ -171,7 +170,7 @@ func (r *rail) follow(operation actors.Operation, amount uint64) *actors.Call {
 	return call
 }
 
-// ask is a question about the charge, whose id is known.
+// ask returns an inquiry about the charge, whose id is known.
 func (r *rail) ask(operation actors.Operation, amount uint64) *actors.Question {
 	call := r.follow(operation, amount)
 	return &actors.Question{
@@ -179,7 +178,8 @@ func (r *rail) ask(operation actors.Operation, amount uint64) *actors.Question {
 	}
 }
 
-// theirs is their transaction for our charge in a status, with more members.
+// theirs returns the other platform's transaction for our charge, in a status and with more
+// members.
 func theirs(status string, members ...string) string {
 	return fmt.Sprintf(`{"id":"their-id","txid":%q,"type":"payment","status":%q,"amount":"1000","currency":"USD","scale":2,"new_field":{"a":[1]}%s}`,
 		reference.String(), status, strings.Join(append([]string{""}, members...), ","))
@@ -209,7 +209,7 @@ func (r *rail) inquire(q *actors.Question) actors.Outcome {
 	return r.quiet(r.Inquire(ctx, q))
 }
 
-// quiet sees that an outcome has nothing that must not be shown.
+// quiet checks that an outcome contains nothing secret.
 func (r *rail) quiet(o actors.Outcome) actors.Outcome {
 	r.t.Helper()
 	shown := fmt.Sprintf("%+v %s %+v", o, o.Meta, o.Action)
@@ -221,7 +221,7 @@ func (r *rail) quiet(o actors.Outcome) actors.Outcome {
 	return o
 }
 
-// is checks a verdict and whether it counts against the circuit.
+// is checks a verdict and whether it counts as a failure for the circuit breaker.
 func (r *rail) is(o actors.Outcome, verdict payment.Verdict, down bool) {
 	r.t.Helper()
 	if o.Verdict != verdict || o.Down != down {

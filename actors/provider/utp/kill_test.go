@@ -8,11 +8,11 @@ import (
 	"mizan/internal/testkit"
 )
 
-// killed is somebody's SIGKILL in the middle of a request between the platforms.
+// killed is a SIGKILL of one platform during a request between the platforms.
 type killed struct {
 	name     string
-	theirs   bool // they are killed; else we are
-	answered bool // after they have done it and before we know; else before they know
+	theirs   bool // the other platform is killed; else ours
+	answered bool // after the other platform has carried out the request and before we know; else before it arrives
 }
 
 var kills = []killed{
@@ -22,7 +22,7 @@ var kills = []killed{
 	{"theirs, after it is done", true, true},
 }
 
-// during runs do, stops its request between the platforms and kills somebody.
+// during runs do, stops its request between the platforms and kills one of them.
 func (s *side) during(k killed, method string, do func(*testkit.Client)) {
 	s.t.Helper()
 	stopped := s.via.next(method, k.answered)
@@ -52,7 +52,7 @@ func (p *platforms) revive(victim *testkit.Server) {
 	}
 }
 
-// ours is our transaction of a txid, of which there is exactly one.
+// byTxid returns our transaction with a txid; there must be exactly one.
 func (s *side) byTxid(txid string) object {
 	s.t.Helper()
 	var found []object
@@ -122,8 +122,8 @@ func TestAKillInTheMiddleOfARefund(t *testing.T) {
 	p.verify()
 }
 
-// A refund that was killed before it arrived is under way until their platform has
-// been asked twice. Its repetition must not read as if nothing had been asked for.
+// A refund that was killed before it arrived is in progress until the other platform was inquired
+// twice. A repeated request must not be answered as if no refund had been requested.
 func TestARefundRepeatedAfterAKillIsUnderWay(t *testing.T) {
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
@@ -143,8 +143,8 @@ func TestARefundRepeatedAfterAKillIsUnderWay(t *testing.T) {
 	p.verify()
 }
 
-// TestKillsUnderLoad kills either while many are under way: nothing is lost, and
-// nothing is done twice.
+// TestKillsUnderLoad kills either platform while many requests are in progress: nothing is lost,
+// and nothing is done twice.
 func TestKillsUnderLoad(t *testing.T) {
 	const many, until = 24, 6
 	p := startBoth(t)

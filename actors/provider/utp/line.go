@@ -18,11 +18,11 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Bounds of connections to one platform.
+// Bounds of the connections to one platform.
 const (
 	maxConnections = 64
 	maxIdle        = 32
-	idleBound      = 20 * time.Second // less than a server keeps one: a connection is not used as it is closed
+	idleBound      = 20 * time.Second // shorter than servers keep connections, so that we do not use one while the server closes it
 	dialBound      = 5 * time.Second
 	maxHeaders     = 64 << 10
 	maxBody        = 1 << 20 // of an answer
@@ -35,12 +35,12 @@ const (
 	transactionsPath = "/transactions"
 )
 
-// line is where connections of one kind go: those of one address that trust the
-// same certificates.
+// line identifies connections that can be shared: those to one address with the same trusted
+// certificates.
 type line struct{ base, ca string }
 
-// transport is the line's, which is made when it is first needed. A terminal that
-// moves to another address leaves a line behind, so the lines are bounded.
+// transport returns the connection pool of a line; it makes one if needed. When a terminal moves to
+// another address its old line remains, so the number of lines is bounded.
 func (p *Provider) transport(c *directory.Connection) (*http.Transport, error) {
 	l := line{c.BaseURL, c.CA}
 	p.mu.Lock()
@@ -59,7 +59,7 @@ func (p *Provider) transport(c *directory.Connection) (*http.Transport, error) {
 		if len(p.lines) < maxLines {
 			break
 		}
-		t.CloseIdleConnections() // those at work end by themselves
+		t.CloseIdleConnections() // connections in use end by themselves
 		delete(p.lines, old)
 	}
 	dialer := &net.Dialer{Timeout: dialBound}
@@ -78,20 +78,20 @@ type request struct {
 	method string
 	path   string // after /api/v1
 	query  url.Values
-	body   []byte // overwritten when it is sent; nil: none
+	body   []byte // overwritten after it is sent; nil: none
 	key    string // Idempotency-Key; empty: none
 }
 
-// reply is what came of a request.
+// reply is the result of a request.
 type reply struct {
-	sent   bool // there was a connection: the request may have arrived
-	status int  // 0: no whole answer came
+	sent   bool // there was a connection, so the request may have arrived
+	status int  // 0: no complete answer came
 	body   []byte
-	replay bool  // it is the answer to an earlier request with the same key
-	fault  error // why there is no answer; nothing of the request is in it
+	replay bool  // it answers an earlier request with the same key
+	fault  error // why there is no answer; contains nothing of the request
 }
 
-// problem is why a request was not answered with what was asked for.
+// problem returns why a request did not succeed.
 func (r *reply) problem() error {
 	switch {
 	case r.fault != nil:
@@ -102,8 +102,8 @@ func (r *reply) problem() error {
 	return errors.New("it answered with status " + strconv.Itoa(r.status))
 }
 
-// exchange makes one request. A connection is told from what is sent on it: what
-// fails before there is one has sent nothing.
+// exchange makes one request. It records whether there was a connection: if it fails before that,
+// nothing was sent.
 func (p *Provider) exchange(ctx context.Context, c *directory.Connection, q *request) *reply {
 	transport, err := p.transport(c)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *Provider) exchange(ctx context.Context, c *directory.Connection, q *req
 	if q.body != nil {
 		body = wiping.NewBody(q.body)
 	}
-	var connected atomic.Bool // the hook may outlive the request
+	var connected atomic.Bool // atomic, because the hook may run after the request
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		connected.Store(true)
 		body.On(got.Conn)
@@ -141,7 +141,7 @@ func (p *Provider) exchange(ctx context.Context, c *directory.Connection, q *req
 	}
 	r := &reply{sent: true, replay: answer.Header.Get("X-Idempotent-Replay") == "true"}
 	content, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
-	_ = answer.Body.Close() // what was read decides
+	_ = answer.Body.Close() // a failed close does not matter after the read
 	switch {
 	case err != nil:
 		r.fault = plain(err)
@@ -153,7 +153,7 @@ func (p *Provider) exchange(ctx context.Context, c *directory.Connection, q *req
 	return r
 }
 
-// plain is an error without addresses and texts of the other side.
+// plain returns an error without addresses and without texts from the other side.
 func plain(err error) error {
 	var resolving *net.DNSError
 	var operation *net.OpError

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// complete goes on with a charge whose payer has acted: with what was submitted or
-// chosen, or, where the payer only came back, by looking how it stands.
+// complete continues a charge whose payer has acted: it submits the payer's material or choice or,
+// if the payer only came back, reads the transaction.
 func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
 	id, o := p.identify(ctx, &s)
@@ -21,7 +21,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 	switch {
 	case call.Choice != "":
 		q.path = transactionsPath + "/choose_target_destination/" + id
-		q.body, _ = json.Marshal(map[string]string{"target_bank_id": call.Choice}) // texts have a form
+		q.body, _ = json.Marshal(map[string]string{"target_bank_id": call.Choice}) // strings can always be encoded
 	case call.Material != nil:
 		q.path = transactionsPath + "/additional_params_for_auth/" + id
 		q.body = append(append([]byte(`{"additional_params_for_auth":`), call.Material...), '}')
@@ -45,7 +45,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 	return p.charge(tx, nil)
 }
 
-// operate captures, gives up or returns.
+// operate makes a Capture, Void or Refund.
 func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
 	id, o := p.identify(ctx, &s)
@@ -62,8 +62,8 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	case tx == nil && r.credentials(), tx == nil && !r.definite() && r.status != http.StatusConflict:
 		return p.failure(&s, r, true)
 	}
-	// An earlier answer to the same request, or a refusal that may be of a repetition
-	// only: how the transaction stands decides.
+	// This is a replayed answer, or a refusal that may only mean that the request is a repetition:
+	// the transaction's current state decides.
 	reason := reasonNotDone
 	if code := r.code(); code != "" {
 		reason = "The platform did not do it: " + code + "."
@@ -78,7 +78,7 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	return o
 }
 
-// operation is the request of an operation.
+// operation returns the request of an operation.
 func operation(call *actors.Call, id string) *request {
 	q := &request{method: http.MethodPut, path: transactionsPath + "/" + id, key: call.Request.String()}
 	params := map[string]any{}
@@ -92,12 +92,11 @@ func operation(call *actors.Call, id string) *request {
 	case actors.Refund:
 		params["type"], params["amount"] = "refund", call.Amount.String()
 	}
-	q.body, _ = json.Marshal(map[string]any{"params": params}) // texts have a form
+	q.body, _ = json.Marshal(map[string]any{"params": params}) // strings can always be encoded
 	return q
 }
 
-// answer is the transaction that a request about it was answered with; nil: it was
-// not.
+// answer returns the transaction in the reply to a request about it; nil if the reply has none.
 func (s *subject) answer(r *reply, id string) (*transaction, error) {
 	if !r.fine() {
 		return nil, nil

@@ -23,21 +23,21 @@ const (
 	hookSecret   = "between-the-platforms"
 )
 
-// platforms are two servers: the partners of ours are routed to those of theirs.
+// platforms are two servers: our partners' payments are routed to partners of the other platform.
 type platforms struct {
 	t            *testing.T
 	ours, theirs *testkit.Server
-	terminals    []string // ours that are connected to theirs, of both partners
-	via          *proxy   // between the two; nil: nothing is
+	terminals    []string // our terminals that are connected to the other platform, of both partners
+	via          *proxy   // between the two; nil: no proxy
 }
 
-// side is a partner of ours and the one of theirs that it is routed to.
+// side is a partner of ours and the other platform's partner that it is routed to.
 type side struct {
 	*platforms
 	second  bool
-	org     string // ours
+	org     string // our organization
 	partner int64
-	opening map[string]*big.Int // theirs: the available balance by currency, before anything moved
+	opening map[string]*big.Int // on the other platform: the available balance by currency, before any money moved
 }
 
 var manual = []string{"--clock", "manual"}
@@ -47,7 +47,7 @@ func startBoth(t *testing.T) *platforms {
 	return &platforms{t: t, theirs: testkit.Start(t, testkit.Options{Flags: manual}), ours: testkit.Start(t, testkit.Options{Flags: manual})}
 }
 
-// side connects one of our partners; each platform holds first if asked to.
+// side connects one of our partners; each platform holds first if its flag is set.
 func (p *platforms) side(second, weHold, theyHold bool) *side {
 	p.t.Helper()
 	s := &side{platforms: p, second: second, org: p.ours.Sandbox.OrganizationID, partner: p.ours.Sandbox.PartnerID}
@@ -90,13 +90,13 @@ func (p *platforms) side(second, weHold, theyHold bool) *side {
 	return s
 }
 
-// object is an answer's JSON.
+// object is the JSON of an answer.
 type object struct {
 	t     *testing.T
 	value any
 }
 
-// want reads an answer that has to have the status.
+// want decodes an answer that must have the status.
 func (p *platforms) want(status int) func(*testkit.Answer, error) object {
 	return func(a *testkit.Answer, err error) object {
 		p.t.Helper()
@@ -114,7 +114,7 @@ func (p *platforms) want(status int) func(*testkit.Answer, error) object {
 	}
 }
 
-// at is a value by its path of names, empty where there is none.
+// at returns a value by its path of names; empty if it does not exist.
 func (o object) at(path string) any {
 	value := o.value
 	for name := range strings.SplitSeq(path, ".") {
@@ -141,7 +141,7 @@ func (o object) has(pairs ...string) object {
 	return o
 }
 
-// list is all rows of a list, whatever pages it has.
+// list returns all rows of a list, over all of its pages.
 func (p *platforms) list(c *testkit.Client, path string) (rows []object) {
 	p.t.Helper()
 	for cursor := ""; ; {
@@ -172,7 +172,7 @@ func (s *side) them() *testkit.Client {
 	return s.theirs.Partner()
 }
 
-// params are those of a create with a card.
+// params returns the params of a create with a card.
 func params(kind, card, amount, txid string) map[string]any {
 	storage := map[string]any{"type": "bank_card", "cardnumber": card}
 	if kind == "payment" {
@@ -193,7 +193,7 @@ func (s *side) read(id string) object {
 	return s.want(200)(s.us().Get(transactions + "/" + id))
 }
 
-// their is their transaction for one of ours, of which there is exactly one.
+// their returns the other platform's transaction for one of ours; there must be exactly one.
 func (s *side) their(id string) object {
 	s.t.Helper()
 	var found []object
@@ -230,7 +230,7 @@ func (p *platforms) advanceOne(s *testkit.Server, seconds int) {
 	p.want(200)(s.Admin().Put(v1+"/sandbox/clock", map[string]int{"advance_seconds": seconds}))
 }
 
-// rest moves the clocks until nothing of ours is under way.
+// rest moves the clocks until none of our transactions is in progress.
 func (s *side) rest() {
 	s.t.Helper()
 	for range 60 {
@@ -253,7 +253,7 @@ func (s *side) rest() {
 	s.t.Fatalf("not at rest after ten minutes\n%s", s.ours.Stderr())
 }
 
-// available are their balances of our partner there, by currency.
+// available returns our partner's balances on the other platform, by currency.
 func (s *side) available() map[string]*big.Int {
 	s.t.Helper()
 	balances := make(map[string]*big.Int)
@@ -274,9 +274,9 @@ func number(t *testing.T, text string) *big.Int {
 	return n
 }
 
-// agree holds our books against theirs: what our terminals say that the other
-// platform owes us is what our balance there has moved by, and every transaction of
-// ours that moved money is exactly one of theirs.
+// agree compares our books with the other platform's: what our terminals say that it owes us must
+// equal the change of our balance there, and every transaction of ours that moved money must be
+// exactly one of theirs.
 func (s *side) agree() {
 	s.t.Helper()
 	owed := make(map[string]*big.Int)
@@ -334,7 +334,7 @@ func (s *side) agree() {
 	}
 }
 
-// verify stops both and has their books checked.
+// verify stops both servers and checks their books.
 func (p *platforms) verify() {
 	p.t.Helper()
 	secrets := []string{p.theirs.Sandbox.APIKey, p.theirs.Sandbox.Second.APIKey, hookSecret, "4242424242424242"}
@@ -352,7 +352,7 @@ func (p *platforms) verify() {
 			p.t.Errorf("%s stopped with %d\n%s", name, code, s.Stderr())
 		}
 		args := []string{"audit", "verify", "--data", s.Dir}
-		if s == p.ours { // theirs has its own keys in sandbox.json
+		if s == p.ours { // the other platform has its own keys in sandbox.json
 			args = append(args, "--canaries", canaries)
 		}
 		if r := testkit.Run(p.t, nil, args...); r.Exit != 0 {
@@ -361,7 +361,7 @@ func (p *platforms) verify() {
 	}
 }
 
-// browser is a payer's, who trusts both platforms; it follows nothing by itself.
+// browser returns a payer's browser, which trusts both platforms and follows no redirect by itself.
 func (p *platforms) browser() *http.Client {
 	p.t.Helper()
 	pool := x509.NewCertPool()
@@ -376,13 +376,13 @@ func (p *platforms) browser() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// sentTo is where a page sends the payer.
+// sentTo returns where a page sends the payer.
 func (p *platforms) sentTo(answer *http.Response, err error) string {
 	p.t.Helper()
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	content, _ := io.ReadAll(answer.Body) // for the failure only
+	content, _ := io.ReadAll(answer.Body) // only for the failure message
 	_ = answer.Body.Close()
 	next, err := answer.Location()
 	if err != nil {
@@ -391,8 +391,8 @@ func (p *platforms) sentTo(answer *http.Response, err error) string {
 	return next.String()
 }
 
-// browse goes where a payer's browser goes, from a form that is posted until it is
-// in the shop again; it returns that address.
+// browse follows a payer's browser, from the posting of a form until it is back in the shop; it
+// returns that address.
 func (p *platforms) browse(address string, form url.Values) string {
 	p.t.Helper()
 	browser := p.browser()

@@ -30,8 +30,8 @@ const (
 	refundSlow    = "4000000000007726"
 )
 
-// TestAnotherPlatformIsAProvider is the service as an initiator: everything that a
-// merchant of ours asks for is done by the other platform, and both books agree.
+// TestAnotherPlatformIsAProvider tests the service as an initiator: the other platform carries out
+// everything that our merchant requests, and both books agree.
 func TestAnotherPlatformIsAProvider(t *testing.T) {
 	p := startBoth(t)
 	s := p.side(false, false, false)
@@ -47,7 +47,7 @@ func TestAnotherPlatformIsAProvider(t *testing.T) {
 	p.verify()
 }
 
-// in has a part of the test fail as itself.
+// in makes failures those of a part of the test.
 func (s *side) in(t *testing.T) { s.t = t; s.platforms.t = t }
 
 func (s *side) moves(t *testing.T) {
@@ -94,7 +94,7 @@ func (s *side) acts(t *testing.T) {
 		theirs := s.their(made.text("id")).has("auth_params.url", made.text("auth_params.url"))
 		s.leadsToTheirs(made, theirs.text("id"))
 		if button == "approve" {
-			s.advance(16 * 60) // the address of their page is over, and so is ours
+			s.advance(16 * 60) // the address of their page has expired, and so has ours
 			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
 			s.advance(5 * 60)
 			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
@@ -148,7 +148,7 @@ func (s *side) leadsToTheirs(ours object, id string) {
 	}
 }
 
-// signs is a chain rail of theirs: what is to be signed is theirs, and so is its end.
+// signs tests a chain rail: the other platform decides the payload to be signed, and its expiry.
 func (s *side) signs(t *testing.T) {
 	made := s.want(201)(s.us().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "3004", "currency": "USD", "returnUrl": shop, "failUrl": shop, "money_storage": map[string]string{"type": "native_gas"},
@@ -173,7 +173,7 @@ func (s *side) signs(t *testing.T) {
 	s.their(id).has("status", "charged")
 }
 
-// signatureOf is the lower-case hex SHA-256 of a text.
+// signatureOf returns the lower-case hex SHA-256 of a text.
 func signatureOf(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])
@@ -202,7 +202,7 @@ func (s *side) reverses(t *testing.T) {
 	s.read(id).has("status", "reversed")
 }
 
-// A notification has us ask at once; without it our clock decides when.
+// A notification makes us inquire at once; without it our clock decides when.
 func (s *side) notifies(t *testing.T) {
 	s.in(t)
 	late := s.create("payment", delayed, "6000").has("status", "charging").text("id")
@@ -218,12 +218,12 @@ func (s *side) notifies(t *testing.T) {
 		if a := s.notify(id, status, hookSecret); a.Status != 200 {
 			t.Fatalf("a notification answers %d %s", a.Status, a.Body)
 		}
-		s.advanceOne(s.ours, 0) // when it returns, nothing is under way
+		s.advanceOne(s.ours, 0) // when it returns, nothing is in progress
 		s.read(id).has("status", status)
 	}
 }
 
-// notify sends what they would when a transaction has reached a status.
+// notify sends the notification that the other platform sends when a transaction reaches a status.
 func (s *side) notify(id, status, secret string) *testkit.Answer {
 	s.t.Helper()
 	now, err := time.Parse(time.RFC3339Nano, s.want(200)(s.ours.Admin().Get(v1+"/sandbox/clock")).text("now"))
@@ -234,7 +234,7 @@ func (s *side) notify(id, status, secret string) *testkit.Answer {
 	body := fmt.Sprintf(`{"event_id":%q,"timestamp":%s,"type":"transaction.%s","data":{"type":"payment","txid":%q,"id":%q,"status":%q}}`,
 		event, stamp, status, id, uuid.NewString(), status)
 	mac := hmac.New(sha256.New, []byte(secret))
-	_, _ = mac.Write([]byte(stamp + "." + body)) // a hash takes everything
+	_, _ = mac.Write([]byte(stamp + "." + body)) // a hash never fails
 	a, err := s.ours.Anyone().With("x-webhook-event-id", event, "x-webhook-timestamp", stamp, "x-webhook-signature", hex.EncodeToString(mac.Sum(nil))).
 		Post(v1+"/terminal/"+s.terminals[0]+"/notifications", body)
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *side) notify(id, status, secret string) *testkit.Answer {
 	return a
 }
 
-// TestTheOtherPlatformHoldsFirst is two-phase, where both terminals are set to it.
+// TestTheOtherPlatformHoldsFirst tests two-phase charges with both terminals set to it.
 func TestTheOtherPlatformHoldsFirst(t *testing.T) {
 	p := startBoth(t)
 	s := p.side(true, true, true)
@@ -264,7 +264,7 @@ func TestTheOtherPlatformHoldsFirst(t *testing.T) {
 	p.verify()
 }
 
-// TestWhoHoldsIsDecidedThere is for terminals that are not set alike.
+// TestWhoHoldsIsDecidedThere tests terminals with different settings.
 func TestWhoHoldsIsDecidedThere(t *testing.T) {
 	p := startBoth(t)
 	s := p.side(false, true, false)

@@ -13,8 +13,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// proxy stands between the two platforms. It can stop a request before it arrives,
-// or its answer before it comes back, for as long as a test kills somebody.
+// proxy stands between the two platforms. It can stop a request before it arrives, or its answer
+// before it returns, while a test kills a platform.
 type proxy struct {
 	t      *testing.T
 	server *httptest.Server
@@ -25,12 +25,12 @@ type proxy struct {
 	sent   map[string]int  // guarded by mu: requests that arrived there, by method
 }
 
-// stop is a request that is stopped once, and never goes on.
+// stop stops one request, which never continues.
 type stop struct {
 	method   string
-	answered bool          // the other platform has answered; else it never hears of it
-	reached  chan struct{} // closed when the request is there
-	done     chan struct{} // closed when it may break off
+	answered bool          // stop after the other platform has answered; else before the request reaches it
+	reached  chan struct{} // closed when the request has reached that point
+	done     chan struct{} // closed when the connection may be broken
 }
 
 func between(t *testing.T, target *testkit.Server) *proxy {
@@ -42,12 +42,12 @@ func between(t *testing.T, target *testkit.Server) *proxy {
 	return p
 }
 
-// address is where the proxy is, and the certificate by which it is known.
+// address returns the proxy's address and certificate.
 func (p *proxy) address() (string, []byte) {
 	return p.server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 }
 
-// moved says that the other platform was started again.
+// moved tells the proxy that the other platform was started again.
 func (p *proxy) moved(target *testkit.Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,14 +62,14 @@ func (p *proxy) next(method string, answered bool) *stop {
 	return p.stop
 }
 
-// arrived is how many requests of a method the other platform was sent.
+// arrived returns how many requests of a method reached the other platform.
 func (p *proxy) arrived(method string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.sent[method]
 }
 
-// take is the stop for a request, if it is the one.
+// take returns the stop for a request, if it applies.
 func (p *proxy) take(method string) *stop {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body)
 }
 
-// hold says that the request is there, waits and breaks the connection.
+// hold signals that the request is there, waits and breaks the connection.
 func (s *stop) hold() {
 	close(s.reached)
 	<-s.done

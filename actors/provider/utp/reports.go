@@ -15,26 +15,25 @@ import (
 )
 
 const (
-	// reportEvery is how often a platform is asked what became of charges that are
-	// closed here, by the clock.
+	// reportEvery is how often, by the clock, a platform is polled for changes of charges that are
+	// closed here.
 	reportEvery = 5 * time.Minute
 
-	// lookBack is how far back the first question after a start reaches.
+	// lookBack is how far back the first poll after a start reaches.
 	lookBack = 30 * 24 * time.Hour
 
-	// maxReportPages bounds one question. A platform may look at few transactions for
-	// a page, so that many pages are empty.
+	// maxReportPages bounds one poll. A platform may examine only a few transactions per page, so
+	// many pages may be empty.
 	maxReportPages = 100_000
 )
 
-// reported are the statuses that a platform is polled for, and what they say.
+// reported are the statuses that a platform is polled for, and the reports that they mean.
 var reported = []struct {
 	status string
 	what   actors.Reported
 }{{statusReversed, actors.TakenBack}, {statusFailed, actors.Corrected}}
 
-// NextReport is when platforms are asked again what they have to report; never,
-// where no terminal is connected to one.
+// NextReport returns when platforms are polled again; false if no terminal is connected to one.
 func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
 	if len(p.connected()) == 0 {
 		return time.Time{}, false
@@ -42,11 +41,10 @@ func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
 	return since.Add(reportEvery), true
 }
 
-// Reports implements actors.Provider: what was reversed, or failed, since then at
-// any platform that a terminal is connected to. The instants overlap, because the
-// clocks differ; what is known already says nothing new. A platform that can't be
-// asked is asked for the same time again: it is logged, and is no error, so that it
-// does not hold up the others.
+// Reports implements actors.Provider. It returns what was reversed, or failed, in the period at any
+// connected platform. Periods overlap, because the clocks differ; a report that is already known
+// changes nothing. A platform that cannot be polled is polled for the same period again; the
+// failure is logged and not returned, so that it does not hold up the other platforms.
 func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
 	if since.Before(until.Add(-lookBack)) {
 		since = until.Add(-lookBack)
@@ -66,7 +64,7 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 		found, err := p.reportsOf(ctx, a, of, from, until)
 		if err != nil {
 			p.log.Warn("a platform was not asked for reports", "terminals", len(of), "error", err)
-			continue // from stays
+			continue // the start of the platform's period stays
 		}
 		p.caughtUp(a)
 		all = append(all, found...)
@@ -75,8 +73,8 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 	return all, ctx.Err()
 }
 
-// from is the instant from which on a platform is asked, and notes that it has not
-// answered yet.
+// from returns the start of the period that a platform is polled for, and records that the platform
+// has not answered yet.
 func (p *Provider) from(a account, since time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +91,7 @@ func (p *Provider) caughtUp(a account) {
 	delete(p.behind, a)
 }
 
-// forgetAccounts forgets accounts that no terminal has any more.
+// forgetAccounts drops accounts that no terminal has any more.
 func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Terminal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,8 +102,8 @@ func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Term
 	}
 }
 
-// reportsOf are the reports of one account. Which of its terminals a transaction
-// is of stands in the merchant_meta that its create sent.
+// reportsOf returns the reports of one account. The merchant_meta that the create sent tells which
+// of its terminals a transaction belongs to.
 func (p *Provider) reportsOf(ctx context.Context, a account, of map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
 	var all []actors.Report
 	for _, r := range reported {
@@ -119,7 +117,7 @@ func (p *Provider) reportsOf(ctx context.Context, a account, of map[string]*dire
 			return true
 		})
 		switch {
-		case errors.Is(err, errTooLong): // to ask again would end at the same place
+		case errors.Is(err, errTooLong): // another poll would end at the same place
 			p.log.Error("a platform has more to report than is asked for: what is older is not heard of", "status", r.status, "found", len(all))
 		case err != nil:
 			return nil, err
@@ -131,8 +129,8 @@ func (p *Provider) reportsOf(ctx context.Context, a account, of map[string]*dire
 	return all, nil
 }
 
-// report is the transaction as a report about ours. A time that it does not show is
-// the one by which it was seen.
+// report makes a report about our transaction. If the other platform shows no time, or a later one
+// than seen, the report has the time seen.
 func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.Reported, seen time.Time) actors.Report {
 	at := tx.finished
 	if at.IsZero() || at.After(seen) {
@@ -145,8 +143,8 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Failure: why}
 }
 
-// Examine asks what became of a charge that is closed here (actors/payment
-// declares it). No answer is no news: the next poll asks again.
+// Examine inquires a charge that is closed here (actors/payment declares it). Without an answer it
+// reports nothing; the next poll asks again.
 func (p *Provider) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}
 	tx, _ := p.find(ctx, &s)

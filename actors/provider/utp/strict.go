@@ -14,11 +14,11 @@ var (
 	errShape    = errors.New("a field has another form than the protocol's")
 )
 
-// object is a JSON object by the exact names of its members. encoding/json alone
-// takes STATUS for status, and the last of two.
+// object is a JSON object by the exact names of its members. encoding/json alone accepts STATUS for
+// status, and takes the last of duplicate members.
 type object map[string]json.RawMessage
 
-// readObject reads a text that is one JSON object in UTF-8 and nothing else.
+// readObject parses a text that is exactly one JSON object in UTF-8.
 func readObject(text []byte) (object, error) {
 	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' || !utf8.Valid(text) || !json.Valid(text) {
 		return nil, errNoObject
@@ -43,7 +43,7 @@ func readObject(text []byte) (object, error) {
 	return o, nil
 }
 
-// raw is a member's value; nil: it is absent or null.
+// raw returns a member's value; nil if it is absent or null.
 func (o object) raw(name string) json.RawMessage {
 	if value := o[name]; len(value) > 0 && string(value) != "null" {
 		return value
@@ -51,13 +51,13 @@ func (o object) raw(name string) json.RawMessage {
 	return nil
 }
 
-// fields reads texts of an object; the first that is none is kept as the error.
+// fields reads members of an object and keeps the first error.
 type fields struct {
 	object
 	err error
 }
 
-// text is a member that is a string; empty: it is absent or null.
+// text returns a member that is a string; empty if it is absent or null.
 func (f *fields) text(name string) (value string) {
 	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &value) != nil {
 		f.fail()
@@ -65,7 +65,7 @@ func (f *fields) text(name string) (value string) {
 	return value
 }
 
-// object is a member that is an object; nil: it is absent or null.
+// member returns a member that is an object; nil if it is absent or null.
 func (f *fields) member(name string) object {
 	raw := f.raw(name)
 	if raw == nil {
@@ -78,7 +78,7 @@ func (f *fields) member(name string) object {
 	return o
 }
 
-// list is a member that is an array; nil: it is absent or null.
+// list returns a member that is an array; nil if it is absent or null.
 func (f *fields) list(name string) (values []json.RawMessage) {
 	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &values) != nil {
 		f.fail()
@@ -92,11 +92,11 @@ func (f *fields) fail() {
 	}
 }
 
-// zonedLayout is the second form of a time: a named zone, the value in UTC
+// zonedLayout is the second form of a time: it names a zone, and its value is in UTC
 // (specification, "What the service does").
 const zonedLayout = "2006-01-02 15:04:05.999999 Etc/UTC"
 
-// instant reads a time in either of the protocol's forms; zero: it is neither.
+// instant parses a time in either of the protocol's forms; zero if it has neither.
 func instant(text string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, zonedLayout} {
 		if at, err := time.Parse(layout, text); err == nil {

@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// transaction is the other platform's, as far as it concerns us.
+// transaction has the fields of the other platform's transaction that the adapter uses.
 type transaction struct {
 	id, txid, kind, status string
 	reason                 string // error_description
@@ -23,26 +23,26 @@ type transaction struct {
 	rrn                    string // empty: the platform shows none
 	amount                 string // minor units
 	currency               string
-	captured               *money.Amount // a further field of some platforms; nil: it is not there
-	refunded               *money.Amount // so is this
+	captured               *money.Amount // only some platforms have this field; nil: absent
+	refunded               *money.Amount // as captured
 	refundID, refundMsg    string
-	finished               time.Time // zero: not, or in no form that is known
-	terminal               string    // ours, which the create put into merchant_meta; empty: it did not come back
+	finished               time.Time // zero: not finished, or the time has no known form
+	terminal               string    // our terminal's id, which the create put into merchant_meta; empty: not returned
 	page                   string    // simple_auth_redirect_url
 	auth                   *payment.Action
 	material               json.RawMessage // additional_params_for_auth; nil: nothing to submit
-	requires               []string        // of what is submitted
+	requires               []string        // members that the payer's answer to material must have
 	expires                time.Time
 	destinations           []payment.Destination
 }
 
-// Bounds of what is believed.
+// Bounds of accepted values.
 const (
 	maxID           = 64 // bytes
 	maxDestinations = 32
 )
 
-// readTransaction reads a transaction. What does not concern us may have any form.
+// readTransaction parses a transaction. Fields that the adapter does not use may have any form.
 func readTransaction(text []byte) (*transaction, error) {
 	o, err := readObject(text)
 	if err != nil {
@@ -59,7 +59,7 @@ func readTransaction(text []byte) (*transaction, error) {
 	if tx.status == "" || !identifier(tx.id) {
 		return nil, errShape
 	}
-	further := &fields{object: o} // may be absent or of another form
+	further := &fields{object: o} // these fields may be absent or have another form
 	tx.code = further.text("error_code")
 	tx.rrn, tx.page = further.text("rrn"), address(further.text("simple_auth_redirect_url"))
 	tx.captured, tx.refunded = amountIn(further, "captured_amount"), amountIn(further, "refunded_amount")
@@ -70,15 +70,15 @@ func readTransaction(text []byte) (*transaction, error) {
 	return tx, nil
 }
 
-// identifier tells whether a text can be an id in an address: no platform has
-// others, and ours is built of it.
+// identifier tells whether a text can be an id in a URL. No platform has other ids, and our paths
+// are built from it.
 func identifier(text string) bool {
 	return text != "" && len(text) <= maxID && !strings.ContainsFunc(text, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
 	})
 }
 
-// address is a web address that a payer's browser can be sent to, or empty.
+// address returns the text if it is a web address for a payer's browser, else an empty string.
 func address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
@@ -95,7 +95,7 @@ func amountIn(f *fields, name string) *money.Amount {
 	return &amount
 }
 
-// readAction reads what the payer has to do (specification, "Payer actions").
+// readAction reads the payer's action (specification, "Payer actions").
 func (tx *transaction) readAction(f *fields) {
 	const deadline = "expires_at"
 	if material := f.member("additional_params_for_auth"); len(material) > 0 {
@@ -131,9 +131,9 @@ func (tx *transaction) readAction(f *fields) {
 	}
 }
 
-// required are the members that answer material of a kind that every platform has: a
-// one-time password, and a payload that is to be signed. Of other kinds only the other
-// platform knows.
+// required returns the members that the answer to material must have, for the kinds that every
+// platform has: a one-time password, and a payload to be signed. Other kinds are known only to the
+// other platform.
 func required(material object) []string {
 	f := fields{object: material}
 	switch {
@@ -145,7 +145,7 @@ func required(material object) []string {
 	return nil
 }
 
-// followable tells whether a payer's page can do what auth_params say.
+// followable tells whether our payer page can do what auth_params say.
 func followable(a *payment.Action) bool {
 	switch a.Type {
 	case "none":
@@ -156,7 +156,7 @@ func followable(a *payment.Action) bool {
 	return false
 }
 
-// isOf holds the answer to a create against what was asked for.
+// isOf checks the answer to a create against the call.
 func (tx *transaction) isOf(call *actors.Call) error {
 	amount, err := money.Parse(tx.amount)
 	switch {
@@ -190,7 +190,7 @@ const (
 	statusPayoutHeld  = "payout_suspended"
 )
 
-// settled tells whether money has moved, whatever became of it later.
+// settled tells whether money has moved, even if it was returned later.
 func (tx *transaction) settled() bool {
 	return slices.Contains([]string{statusCharged, statusRefunding, statusRefunded, statusReversed}, tx.status)
 }
@@ -202,19 +202,19 @@ func (tx *transaction) held() bool {
 	return tx.status == statusPaymentHeld || tx.status == statusPayoutHeld
 }
 
-// fine tells whether what was asked for was answered.
+// fine tells whether the request succeeded.
 func (r *reply) fine() bool { return r.status >= 200 && r.status < 300 }
 
-// answered tells whether a whole answer came, whatever it says.
+// answered tells whether a complete answer came, whatever it says.
 func (r *reply) answered() bool { return r.status != 0 }
 
-// credentials tells whether the platform does not let us in.
+// credentials tells whether the platform refuses our credentials.
 func (r *reply) credentials() bool {
 	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
 }
 
-// definite tells whether the platform has looked at the request and has not done
-// what it asks for. A conflict may be with the same request, still under way.
+// definite tells whether the platform has examined the request and has not carried it out. A
+// conflict is not definite, because it may be with the same request, still in progress.
 func (r *reply) definite() bool {
 	switch r.status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
@@ -226,8 +226,8 @@ func (r *reply) definite() bool {
 
 func (r *reply) transaction() (*transaction, error) { return readTransaction(r.body) }
 
-// code is the code of an error in any of the protocol's three shapes, if it is a
-// plain word; what people read stays where it came from.
+// code returns the code of an error in any of the protocol's three shapes, if it is a plain word.
+// Texts for people are not passed on.
 func (r *reply) code() string {
 	o, err := readObject(r.body)
 	if err != nil || r.fine() {
@@ -245,15 +245,15 @@ func (r *reply) code() string {
 	return code
 }
 
-// The keys of merchant_meta: of ours, which the rail's answers have, and of what
-// is sent to the other platform.
+// The keys of merchant_meta: those of our transaction, which our answers have, and the one that is
+// sent to the other platform.
 const (
 	metaID       = "utp_id"        // the other platform's id of the charge
 	metaRefund   = "utp_refund_id" // its id of the last refund that has ended
-	metaTerminal = "utp_terminal"  // sent: which of our terminals the charge is of
+	metaTerminal = "utp_terminal"  // sent: the id of our terminal
 )
 
-// kept is what was kept of earlier answers.
+// kept returns the ids that were kept from earlier answers.
 func kept(meta []byte) (id, refund string) {
 	o, err := readObject(meta)
 	f := fields{object: o}
@@ -263,17 +263,17 @@ func kept(meta []byte) (id, refund string) {
 	return id, refund
 }
 
-// keep is what is kept of this answer.
+// keep returns the ids to keep from this answer, as JSON.
 func (tx *transaction) keep(refund string) []byte {
 	members := map[string]string{metaID: tx.id}
 	if identifier(refund) {
 		members[metaRefund] = refund
 	}
-	text, _ := json.Marshal(members) // texts have a form
+	text, _ := json.Marshal(members) // strings can always be encoded
 	return text
 }
 
-// referenceOf is which of our transactions it is; false: none of ours.
+// referenceOf returns the id of our transaction; false if the transaction is not ours.
 func (tx *transaction) referenceOf() (id ledger.ID, ours bool) {
 	if len(tx.txid) != len(id.String()) || id.UnmarshalText([]byte(tx.txid)) != nil {
 		return ledger.ID{}, false

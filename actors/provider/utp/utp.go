@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Reasons that are ours, where the other platform gave none that a payer should read.
+// Our texts for failures for which the other platform gave none that a payer should read.
 const (
 	reasonUnreachable = "The platform could not be reached."
 	reasonCredentials = "The platform refused the credentials."
@@ -28,36 +28,36 @@ const (
 	reasonNotDone     = "The platform did not do it."
 )
 
-// Options are what the provider needs.
+// Options configure a Provider.
 type Options struct {
 	Clock clock.Clock // the business clock
 	Log   *slog.Logger
 
-	// Timeout is how long a page of a list may take, in real time. Calls and inquiries
-	// have the deadline of their context besides.
+	// Timeout bounds the request of one page of a list, in real time. Calls and inquiries also have
+	// their context's deadline.
 	Timeout time.Duration
 
-	// Connected are the terminals of this provider, of all organizations.
+	// Connected returns this provider's terminals, of all organizations.
 	Connected func() []*directory.Terminal
 }
 
-// Provider speaks to other platforms. It is safe for concurrent use.
+// Provider calls other platforms. It is safe for concurrent use.
 type Provider struct {
 	clock     clock.Clock
 	log       *slog.Logger
 	timeout   time.Duration
 	connected func() []*directory.Terminal
 
-	reportPages int // at most, of one question for reports
+	reportPages int // bound of the pages of one poll for reports
 
 	mu     sync.Mutex
 	lines  map[line]*http.Transport // guarded by mu
-	behind map[account]time.Time    // guarded by mu: from when on a platform is still to be asked for reports
+	behind map[account]time.Time    // guarded by mu: the start of the period that a platform must still be polled for
 }
 
 var _ actors.Provider = (*Provider)(nil)
 
-// New makes the provider. Nothing is opened before a call.
+// New makes the provider. It opens no connection before a call.
 func New(o Options) *Provider {
 	return &Provider{
 		clock: o.Clock, log: o.Log, timeout: o.Timeout, connected: o.Connected, reportPages: maxReportPages,
@@ -65,7 +65,7 @@ func New(o Options) *Provider {
 	}
 }
 
-// Close lets idle connections go.
+// Close closes idle connections.
 func (p *Provider) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,8 +78,8 @@ func (p *Provider) Close() error {
 // Name implements actors.Provider.
 func (p *Provider) Name() string { return directory.UTP }
 
-// Accepts implements actors.Provider: every type but the one that needs keys
-// which nobody keeps.
+// Accepts implements actors.Provider: it accepts every type except direct_debit, which needs keys
+// that the service does not keep.
 func (p *Provider) Accepts(_ actors.Operation, method string) bool {
 	_, known := payment.Method([]byte(method))
 	return known && method != payment.DirectDebit
@@ -123,7 +123,7 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 	}
 	if s.opens() {
 		if id, _ := kept(s.Meta); id == "" && tx.status == statusAction && !s.Acting {
-			// It was found in a list, which does not have to show what the payer needs.
+			// A transaction from a list need not show the payer's action, so it is read again.
 			if tx, o = p.read(ctx, &s, tx.id); tx == nil {
 				return o
 			}
@@ -133,8 +133,8 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 	return p.judge(tx, &s, false)
 }
 
-// Reissue implements payment.Reissuer of actors: each read of the other platform's
-// transaction has fresh material and a fresh address of its page.
+// Reissue implements payment.Reissuer of actors: each read of the other platform's transaction
+// returns fresh material and a fresh address of its page.
 func (p *Provider) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
 	again := *q
 	again.Acting = false
@@ -156,8 +156,8 @@ func subjectOf(call *actors.Call) subject {
 
 func (s *subject) opens() bool { return s.operation == actors.Pay || s.operation == actors.PayOut }
 
-// failure is what a request came to that was not answered with what was asked for.
-// A charge that is opened is refused by a definite answer; so is an operation.
+// failure returns the outcome of a request that did not succeed. A definite answer refuses the
+// creation of a charge, or the operation.
 func (p *Provider) failure(s *subject, r *reply, submits bool) actors.Outcome {
 	switch {
 	case !r.sent && submits:
@@ -177,8 +177,8 @@ func (p *Provider) failure(s *subject, r *reply, submits bool) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictUnknown, Down: r.status >= http.StatusInternalServerError}
 }
 
-// refusedIf is what a definite refusal means: a question that is refused says
-// nothing of what it asks about.
+// refusedIf returns the verdict of a definite refusal: a refused inquiry says nothing about the
+// charge.
 func refusedIf(submits bool) payment.Verdict {
 	if submits {
 		return payment.VerdictRefused
@@ -186,16 +186,15 @@ func refusedIf(submits bool) payment.Verdict {
 	return payment.VerdictUnknown
 }
 
-// unreadable is for an answer that came and can't be believed: nobody knows what
-// was done.
+// unreadable handles an answer that cannot be trusted: the outcome is unknown.
 func (p *Provider) unreadable(s *subject, err error) actors.Outcome {
 	p.log.Error("a platform's answer can't be read", "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "error", err)
 	return actors.Outcome{Verdict: payment.VerdictUnknown}
 }
 
-// note logs what an operator has to know of a failed request: nothing of its body,
-// and of the answer only its status and code.
+// note logs a failed request for an operator: nothing of its body, and of the answer only its
+// status and code.
 func (p *Provider) note(level slog.Level, text string, s *subject, r *reply) {
 	p.log.Log(context.Background(), level, text, "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "status", r.status, "code", r.code(), "error", r.fault)

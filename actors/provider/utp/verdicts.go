@@ -12,15 +12,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// askPayer is how often a charge is asked about that waits for its payer: the
-// payer may have gone back to the other platform and never to us.
+// askPayer is how often a charge that waits for its payer is inquired: the payer may have returned
+// to the other platform and never to us.
 const askPayer = time.Minute
 
-// pageLife is how long the other platform's page is led to before its address is asked
-// for anew. It opens for about 15 minutes (specification, "create", rule 7).
+// pageLife is how long payers are sent to the other platform's page before its address is requested
+// again. The page is valid for about 15 minutes (specification, "create", rule 7).
 const pageLife = 10 * time.Minute
 
-// charge is what the transaction says of the charge, as of now.
+// charge returns the transaction's verdict on the charge, with the expiry of its page.
 func (p *Provider) charge(tx *transaction, asked *actors.ChargeState) actors.Outcome {
 	o := tx.charge(asked)
 	if o.Action != nil && o.Action.Page != "" {
@@ -29,8 +29,8 @@ func (p *Provider) charge(tx *transaction, asked *actors.ChargeState) actors.Out
 	return o
 }
 
-// charge is what the transaction says of the charge. An inquiry brings what was
-// remembered; nil for a call, which is told all.
+// charge returns the transaction's verdict on the charge. asked is the stored state that an inquiry
+// brings; nil for a call, which always gets the payer's action.
 func (tx *transaction) charge(asked *actors.ChargeState) actors.Outcome {
 	refund := ""
 	if asked != nil {
@@ -57,18 +57,18 @@ func (tx *transaction) charge(asked *actors.ChargeState) actors.Outcome {
 	return o
 }
 
-// aboutPayer are the codes that mean to our merchant what they mean to the other
-// platform. Its limits, its routing and its balances are ours with it, and none of our
-// merchant's: they are a refusal of the rail.
+// aboutPayer are the codes that mean the same to our merchant as to us. Limits, routing and
+// balances of the other platform concern us, not our merchant: to the merchant they are a refusal
+// of the rail.
 var aboutPayer = []payment.Code{
 	payment.CardDeclined, payment.InsufficientFunds, payment.ExpiredCard, payment.AuthenticationFailed, payment.PayerActionExpired,
 	payment.ProcessingError,
 }
 
-// failure is why the transaction did not succeed. A code of theirs that means the same
-// to our merchant is passed on, and has the catalogue's sentence in our merchant's
-// language; for all else there are their own words. Platforms that have no error_code
-// may have such a code for their error_description.
+// failure returns why the transaction did not succeed. A code that means the same to our merchant
+// is passed on, with the catalogue's sentence in the merchant's language; for other codes the other
+// platform's words are passed on. Platforms without error_code may have such a code in
+// error_description.
 func (tx *transaction) failure(otherwise payment.Code, words string) payment.Failure {
 	for _, code := range []payment.Code{payment.Code(tx.code), payment.Code(tx.reason)} {
 		if slices.Contains(aboutPayer, code) {
@@ -78,14 +78,14 @@ func (tx *transaction) failure(otherwise payment.Code, words string) payment.Fai
 	return payment.Failure{Code: otherwise, Detail: cmp.Or(tx.reason, words)}
 }
 
-// processing is a failure of the processing, in words of ours.
+// processing returns a processing error with our own words.
 func processing(words string) payment.Failure {
 	return payment.Failure{Code: payment.ProcessingError, Detail: words}
 }
 
-// action is what our payer has to do, which is what the other platform publishes.
-// Its own page can drive everything, so that our page sends the payer there
-// (specification, "Payer actions": it is read first).
+// action returns what our payer has to do, as the other platform publishes it. The other platform's
+// page can handle every action, so our page sends the payer there (specification, "Payer actions":
+// it is read first).
 func (tx *transaction) action() *payment.Action {
 	a := &payment.Action{}
 	if tx.auth != nil {
@@ -98,8 +98,8 @@ func (tx *transaction) action() *payment.Action {
 	return a
 }
 
-// judge is what the transaction says of an operation on it. After the operation's
-// own answer what is not done is under way; asked later, it never arrived.
+// judge returns the transaction's verdict on an operation. In the answer to the operation itself,
+// an operation without a visible effect is in progress; in a later inquiry, it never arrived.
 func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outcome {
 	_, refund := kept(s.Meta)
 	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.keep(refund)}
@@ -136,11 +136,11 @@ func (p *Provider) captured(tx *transaction, s *subject, answers bool, o *actors
 	}
 }
 
-// refunded tells our refund from the ones before by the other platform's id of the
-// last one that ended, and by how much was returned where the platform shows it.
+// refunded recognises our refund by the other platform's id, which differs from that of the last
+// finished refund, and by the amount returned if the platform shows it.
 func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actors.Outcome) {
 	if tx.refundID == "" || tx.refundID == before {
-		return // not ours: nothing is known of it
+		return // it is an earlier refund; ours is not known there
 	}
 	whole, err := s.Returned.Add(s.amount)
 	shown := tx.refunded != nil && err == nil
@@ -162,9 +162,9 @@ func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actor
 	o.Meta = tx.keep(tx.refundID)
 }
 
-// differs tells the operator that the other platform has moved another amount than
-// it was asked to (specification, "refund or cancel": partial refunds are a request
-// only). Our books have what was asked for, and the settlement shows the rest.
+// differs logs that the other platform has moved another amount than requested (specification,
+// "refund or cancel": partial refunds are a request only). Our books have the requested amount; the
+// difference appears in the settlement.
 func (p *Provider) differs(tx *transaction, s *subject) {
 	moved := money.Amount{}
 	if tx.refunded != nil && s.operation == actors.Refund {

@@ -72,8 +72,8 @@ func TestWhatThePayerHasToDoIsPassedOn(t *testing.T) {
 	}
 }
 
-// What is missing in material of a kind that every platform has is known here, before
-// anything is asked of the other platform.
+// For kinds of material that every platform has, missing members are detected here, before the
+// other platform gets a request.
 func TestWhatMaterialHasToHaveIsKnownOfKnownKinds(t *testing.T) {
 	for material, want := range map[string]string{
 		`{"type":"otp","digits":6}`: "otp", `{"payload":"p","sequence":7,"expires_at":"2026-09-03T10:20:30+00:00"}`: "signature", `{"type":"otp","payload":"p"}`: "otp",
@@ -86,7 +86,7 @@ func TestWhatMaterialHasToHaveIsKnownOfKnownKinds(t *testing.T) {
 	}
 }
 
-// A browser is never sent where it would run something.
+// A browser is never sent to an address that would run code.
 func TestAnAddressThatIsNoWebAddressIsNotPassedOn(t *testing.T) {
 	r := open(t, says(201, theirs("action_required", `"simple_auth_redirect_url":"javascript:alert(1)"`,
 		`"auth_params":{"type":"redirect","method":"get","url":"data:text/html,x"}`)))
@@ -95,7 +95,7 @@ func TestAnAddressThatIsNoWebAddressIsNotPassedOn(t *testing.T) {
 	}
 }
 
-// An inquiry says what the payer has to do only to who does not know.
+// An inquiry returns the payer's action only to a caller that does not know it.
 func TestAnInquiryRepeatsNoAction(t *testing.T) {
 	r := open(t, says(200, theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
 	q := r.ask(actors.Pay, 0)
@@ -108,8 +108,8 @@ func TestAnInquiryRepeatsNoAction(t *testing.T) {
 	}
 }
 
-// The address of their page ends before our payer's time does, and what they want signed
-// has a deadline: both are read anew, also where our answer with their id was lost.
+// The address of their page expires before our payer's time does, and the payload to be signed has
+// a deadline: both are read again, also if the answer with their id was lost.
 func TestWhatHasEndedIsReadAnew(t *testing.T) {
 	fresh := theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
 	r := open(t, says(200, fresh))
@@ -203,7 +203,7 @@ func TestWhatBecameOfAnOperationIsReadOffTheTransaction(t *testing.T) {
 	}
 }
 
-// What was answered before may be old, and a refusal may be of the repetition only.
+// The first answer may be outdated, and a refusal may only mean that the request is a repetition.
 func TestARepeatedOperationIsReadAgain(t *testing.T) {
 	const now = `"refund_id":"r1","refunded_amount":"400"`
 	for name, first := range map[string]func(http.ResponseWriter, received, int){

@@ -176,7 +176,7 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 	}
 }
 
-// Who may not ask learns nothing about what was done before.
+// A refused inquiry says nothing about what was done before.
 func TestAnInquiryThatIsRefusedSaysNothing(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 422, 503} {
 		r := open(t, says(status, `{"error":"no"}`))
@@ -201,8 +201,8 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	if len(connections) > bound {
 		t.Errorf("%d calls at once went over %d connections, at most %d", many, len(connections), bound)
 	}
-	// A call may come a moment before the connection of the one before is given
-	// back; if none were kept, each would have its own.
+	// A call may come just before the previous call's connection is returned to the pool; if no
+	// connection were reused, each call would have its own.
 	const later = 50
 	kept := make(map[string]bool)
 	for range later {
