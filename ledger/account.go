@@ -29,7 +29,7 @@ const (
 	Credit
 )
 
-// String is "debit" or "credit".
+// String returns "debit" or "credit".
 func (s Side) String() string {
 	switch s {
 	case Debit:
@@ -40,7 +40,7 @@ func (s Side) String() string {
 	return "invalid"
 }
 
-// Opposite is the other side.
+// Opposite returns the other side.
 func (s Side) Opposite() Side { return Debit + Credit - s }
 
 // Path names an account inside an organization, for example "L:partner:1:available".
@@ -49,14 +49,14 @@ type Path string
 // MaxPath bounds a path's length in bytes.
 const MaxPath = 200
 
-// Account is a path in one asset; the organization is the journal's, the
-// environment is the asset's.
+// Account is a path in one asset. The organization is the journal's, the environment is the
+// asset's.
 type Account struct {
 	Path  Path
 	Asset money.Asset
 }
 
-// Class is the path's first letter.
+// Class returns the path's first letter.
 func (p Path) Class() Class {
 	if p == "" {
 		return 0
@@ -64,7 +64,7 @@ func (p Path) Class() Class {
 	return Class(p[0])
 }
 
-// NormalSide is the side on which the account's balance is positive.
+// NormalSide returns the side on which the account's balance is positive.
 func (p Path) NormalSide() Side {
 	switch p.Class() {
 	case ClassAsset, ClassExpense:
@@ -81,7 +81,7 @@ func (p Path) NormalSide() Side {
 	return Credit
 }
 
-// stem is the path's first two segments, which name what the account is.
+// stem returns the path's first two segments, which name the kind of account.
 func (p Path) stem() string {
 	s := string(p)
 	first := strings.IndexByte(s, ':')
@@ -94,8 +94,8 @@ func (p Path) stem() string {
 	return s
 }
 
-// Valid tells whether the path is a class letter, a colon and lower-case
-// segments of letters, digits, '-', '_' and '.'; nothing else may reach a key.
+// Valid tells whether the path is a class letter, a colon and segments of ASCII letters, digits,
+// '-', '_' and '.'. Other characters must not reach a stored key.
 func (p Path) Valid() bool {
 	if len(p) < 3 || len(p) > MaxPath || p[1] != ':' {
 		return false
@@ -122,8 +122,8 @@ func (p Path) Valid() bool {
 	return last != ':'
 }
 
-// The chart of accounts. Contra and memorandum accounts whose normal side is
-// not their class's are named here and nowhere else.
+// The chart of accounts. Only these two variables list the contra and memorandum accounts whose
+// normal side differs from their class's.
 const contraAsset = "A:accumulated_depreciation"
 
 var memoCredit = map[string]bool{"M:partner_capital": true, "M:arrears_control": true}
@@ -136,16 +136,16 @@ const (
 	FXPosition   Path = "Q:fx_position"
 )
 
-// ProviderReceivable is what a terminal's provider owes the institution.
+// ProviderReceivable is the account of what a terminal's provider owes the institution.
 func ProviderReceivable(terminal ID) Path { return Path("A:provider:" + terminal.String()) }
 
-// PartnerAvailable is what the institution owes a partner.
+// PartnerAvailable is the account of what the institution owes a partner.
 func PartnerAvailable(partner int64) Path { return partnerPath("L:partner:", partner, ":available") }
 
-// PartnerReceivable is what a partner owes the institution.
+// PartnerReceivable is the account of what a partner owes the institution.
 func PartnerReceivable(partner int64) Path { return partnerPath("A:partner:", partner, ":receivable") }
 
-// Suspense holds money that arrived for a transaction already closed.
+// Suspense is the account of money that arrived for a closed transaction.
 func Suspense(partner int64) Path { return partnerPath("L:suspense:", partner, "") }
 
 func partnerPath(prefix string, partner int64, suffix string) Path {

@@ -7,10 +7,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// canonicalVersion begins every leaf. Another form would get another number.
+// canonicalVersion is the first byte of every leaf. A different form would get a different
+// number.
 const canonicalVersion = 2
 
-// The parts that a leaf may have; their sum is one byte.
+// Flags of the optional parts of a leaf, added up in one byte.
 const (
 	hasEntry = 1 << iota
 	hasRecord
@@ -20,18 +21,17 @@ const (
 	allParts = hasEntry | hasRecord | hasNotices | hasClaims
 )
 
-// MaxClaimHashes bounds Stored.Claims.
+// MaxClaimHashes is the largest length of Stored.Claims.
 const MaxClaimHashes = 64
 
-// ErrCanonical says that bytes are no event's canonical form.
+// ErrCanonical is the error for bytes that are not an event's canonical form.
 var ErrCanonical = errors.New("not a canonical event")
 
-// AppendCanonical appends the event's leaf bytes: the version, which parts there are,
-// and first of them the hash of the record, so that it is found without reading the
-// rest; then seq, record version, previous and booked as unsigned varints, the
-// source's kind and id, name, from and to with their lengths, the entry, and the
-// hashes of notices and claims. Two different events never share a form, and an event
-// has exactly one.
+// AppendCanonical appends the event's leaf bytes. They begin with the version, the flags of
+// optional parts, and the hash of the record, which can thus be read without parsing the rest.
+// Then follow seq, record version, previous and booked as unsigned varints, the source's kind
+// and id, name, from and to with their lengths, the entry, and the hashes of notices and claims.
+// Two different events never have the same form, and an event has exactly one form.
 func (e *Event) AppendCanonical(dst []byte) []byte {
 	parts := e.parts()
 	dst = append(dst, canonicalVersion, parts)
@@ -62,7 +62,7 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 	return dst
 }
 
-// parts says which parts the event's leaf has.
+// parts returns the flags of the optional parts of the event's leaf.
 func (e *Event) parts() (parts byte) {
 	if e.Entry != nil {
 		parts |= hasEntry
@@ -100,7 +100,7 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// ParseCanonical reads an event's leaf bytes. It refuses anything that
+// ParseCanonical parses an event's leaf bytes. The error is ErrCanonical for anything that
 // AppendCanonical would not have written.
 func ParseCanonical(src []byte) (Event, error) {
 	r := reader{src: src}
@@ -134,7 +134,7 @@ func ParseCanonical(src []byte) (Event, error) {
 	return e, nil
 }
 
-// reader takes canonical bytes apart; bad stays set after the first fault.
+// reader parses canonical bytes; bad stays set after the first fault.
 type reader struct {
 	src []byte
 	bad bool
@@ -165,7 +165,7 @@ func (r *reader) entry() *Entry {
 	return e
 }
 
-// hash reads a hash that is there; one of zeros would be a second form of none.
+// hash reads a hash. A hash of zeros is a fault: it would be a second form of an absent hash.
 func (r *reader) hash() (h Hash) {
 	copy(h[:], r.take(len(h)))
 	r.bad = r.bad || h == Hash{}
@@ -212,7 +212,7 @@ func (r *reader) uvarint() uint64 {
 	return v
 }
 
-// date reads a day; one that a Date cannot hold would be a second form.
+// date reads a day. A number that a Date cannot hold is a fault: it would be a second form.
 func (r *reader) date() Date {
 	v := r.uvarint()
 	d := Date(v)

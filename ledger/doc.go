@@ -1,4 +1,4 @@
-// Package ledger holds the accounting words of the house: accounts, postings,
+// Package ledger defines the accounting types that all packages share: accounts, postings,
 // entries, events, totals, claims, guards and refusals.
 //
 // Invariants:

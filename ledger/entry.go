@@ -6,18 +6,18 @@ import (
 	"mizan/ledger/money"
 )
 
-// Phase says what an entry does to the accounts' posted and pending totals.
+// Phase is the effect of an entry on the accounts' posted and pending totals.
 type Phase uint8
 
 // The phases. The zero value is invalid.
 const (
 	Posted  Phase = iota + 1 // moves posted totals
-	Pending                  // holds: moves pending totals
-	Capture                  // posts what Postings lists and closes the whole pending entry Closes
-	Void                     // closes the pending entry Closes; Postings repeats what it held
+	Pending                  // holds money: moves pending totals
+	Capture                  // posts what Postings lists, and closes the whole pending entry Closes
+	Void                     // closes the pending entry Closes; Postings repeats its postings
 )
 
-// String is the phase as the auditor sees it.
+// String returns the phase as the API shows it.
 func (p Phase) String() string {
 	switch p {
 	case Posted:
@@ -39,31 +39,32 @@ type Posting struct {
 	Side    Side
 	Amount  money.Amount
 
-	// Spill makes the split between two accounts a late field. A credit to
-	// Account first pays off what is owed on Spill; a debit that Account's
-	// available balance cannot bear goes to Spill. The writer replaces such a
-	// posting by one or two without Spill. Only Posted and Capture entries split.
+	// Spill is a second account; the writer decides the split between both. A credit to Account
+	// first pays the debt on Spill. A debit that exceeds the available balance of Account goes
+	// to Spill. The writer replaces such a posting by one or two without Spill. Only Posted and
+	// Capture entries split.
 	Spill Path
 }
 
-// Entry is a balanced movement of money. Effective is late when zero: the
-// booked day.
+// Entry is a balanced movement of money. If Effective is zero, the writer sets it to the booked
+// day.
 type Entry struct {
 	Phase     Phase
 	Effective Date
-	Reverses  uint64 // seq of the entry that this one mirrors; 0: none
-	Closes    uint64 // late: seq of the record's pending entry that a Capture or Void ends
+	Reverses  uint64 // seq of the entry that this one reverses; 0: none
+	Closes    uint64 // late: seq of the record's pending entry that a Capture or Void closes
 	Postings  []Posting
 
-	// Released is what the entry that a Capture closes held: the pending totals
-	// that fall. It is not part of the canonical bytes, because Closes says it.
+	// Released are the postings of the pending entry that a Capture closes: the pending totals
+	// that decrease. They are not part of the canonical bytes, because Closes identifies them.
 	Released []Posting
 }
 
 // MaxPostings bounds an entry, so that an event fits a block.
 const MaxPostings = 256
 
-// Check reports why the entry may not be booked: a mistake of the caller.
+// Check returns an error if the entry must not be booked. Such an entry is a mistake of the
+// caller.
 func (e *Entry) Check() error {
 	if e.Phase < Posted || e.Phase > Void {
 		return fmt.Errorf("entry: phase %d", e.Phase)
@@ -111,8 +112,8 @@ func balanced(postings []Posting, splits bool) error {
 	return nil
 }
 
-// mixedMemorandum allows one entry to carry a memorandum pair beside real
-// postings (a contract's funding does) as long as the pair balances by itself.
+// mixedMemorandum tells whether the memorandum postings balance by themselves. Then an entry may
+// have them beside real postings, as a contract's funding does.
 func mixedMemorandum(postings []Posting, asset money.Asset) bool {
 	var sides [3]money.Amount
 	for i := range postings {

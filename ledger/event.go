@@ -6,10 +6,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// ID identifies organizations and records: a UUID (RFC 9562), v4 unless derived.
+// ID identifies organizations and records. It is a UUID (RFC 9562) of version 4, or a DerivedID.
 type ID = uuid.UUID
 
-// Kind says what a record is. Its letter is part of the stored key.
+// Kind is the kind of a record. Its letter is part of the stored key.
 type Kind byte
 
 // The kinds of records.
@@ -23,33 +23,33 @@ const (
 	Session      Kind = 's'
 	User         Kind = 'u'
 	Settlement   Kind = 'b' // money between the institution's bank and a partner or provider
-	Limit        Kind = 'l' // how much a partner may move, or how often
+	Limit        Kind = 'l' // a bound on how much a partner moves, or how often
 	Block        Kind = 'z' // an entry of the blocklist
-	Rate         Kind = 'r' // what one currency is worth in another
-	Answer       Kind = 'a' // what a write of the administration with an Idempotency-Key was answered with
-	Reply        Kind = 'y' // what a partner's request with a key was answered with
+	Rate         Kind = 'r' // an exchange rate of an organization
+	Answer       Kind = 'a' // the reply to a write of the administration with an Idempotency-Key
+	Reply        Kind = 'y' // the reply to a partner's request with a key
 	Subscription Kind = 'v' // a recurring payment
 	Contract     Kind = 'c' // a contract of participatory finance
-	Screening    Kind = 'q' // what a screening of an asset or a transaction found
+	Screening    Kind = 'q' // the findings of a screening of an asset or a transaction
 	Period       Kind = 'm' // a month whose books are closed
-	Retention    Kind = 'd' // up to when an organization's deliveries were removed
+	Retention    Kind = 'd' // the instant up to which an organization's deliveries were removed
 	Transfer     Kind = 'x' // a bare two-leg transfer of the ledger benchmark
 )
 
-// Source names the record that an event happened to, inside an organization.
+// Source names the record of an event, inside an organization.
 type Source struct {
 	Kind Kind
 	ID   ID
 }
 
-// Micros is an instant in microseconds since 1970-01-01 UTC, the journal's
-// resolution. Booked times are strictly increasing within an organization.
+// Micros is an instant in microseconds since 1970-01-01 UTC, the resolution of the journal.
+// Booked times increase strictly within an organization.
 type Micros int64
 
-// MicrosOf cuts t to the microsecond.
+// MicrosOf truncates t to microseconds.
 func MicrosOf(t time.Time) Micros { return Micros(t.UnixMicro()) }
 
-// Time is the instant in UTC.
+// Time returns the instant in UTC.
 func (m Micros) Time() time.Time { return time.UnixMicro(int64(m)).UTC() }
 
 // Date is the UTC day of the instant.
@@ -62,28 +62,27 @@ func (m Micros) Date() Date {
 	return Date(d + 1)
 }
 
-// Date is a UTC day: 1 + days since 1970-01-01, so that the zero value means
-// "not set".
+// Date is a UTC day: 1 + days since 1970-01-01, so that the zero value means "not set".
 type Date int32
 
-// DateOf is the UTC day of t.
+// DateOf returns the UTC day of t.
 func DateOf(t time.Time) Date { return MicrosOf(t).Date() }
 
-// Time is the day's first instant.
+// Time returns the day's first instant.
 func (d Date) Time() time.Time { return time.Unix(int64(d-1)*24*60*60, 0).UTC() }
 
-// String is the ISO 8601 calendar date.
+// String returns the ISO 8601 calendar date.
 func (d Date) String() string { return d.Time().Format(time.DateOnly) }
 
-// Event is one transition of one record. Seq, Version, Previous, Booked and Stored
-// are late: the writer fills them when it orders the event.
+// Event is one transition of one record. Seq, Version, Previous, Booked and Stored are late
+// fields: the writer fills them when it orders the event.
 type Event struct {
 	Seq      uint64 // position in the organization's journal, from 1, gap-free
 	Source   Source
 	Version  uint64 // the record's version after this event, from 1, gap-free
-	Previous uint64 // seq of the same record's event before this one; 0: the first
+	Previous uint64 // seq of the record's event before this one; 0: this is the first
 	Booked   Micros
-	Name     string // what happened, for example "settle"
+	Name     string // the action, for example "settle"
 	From, To string // the record's states; From is empty at creation
 	Entry    *Entry // nil: no money moved
 	Stored   Stored
@@ -92,20 +91,19 @@ type Event struct {
 // Hash is a SHA-256 digest; the zero value means that there is none.
 type Hash [32]byte
 
-// Stored has the hashes of what was stored with an event, so that whoever has a
-// head of the journal can prove the stored bytes too. It is late: the writer fills
-// it. posting/store says which bytes are hashed (HashRecord, HashNotices, HashClaim).
+// Stored has the hashes of what was stored with an event, so that a holder of a head of the
+// journal can verify the stored bytes too. It is a late field: the writer fills it.
+// posting/store defines the hashed bytes (HashRecord, HashNotices, HashClaim).
 type Stored struct {
-	// Record is of the record as the event's step left it. Only the last event of
-	// a step has it, because a step stores its record once; a record that is
-	// nothing but its event (Transfer) has none.
+	// Record is the hash of the record after the event's step. Only the last event of a step has
+	// it, because a step stores its record once. A record that consists only of its event
+	// (Transfer) has none.
 	Record Hash
 
-	// Notices is of the notifications about this event.
+	// Notices is the hash of the notifications about this event.
 	Notices Hash
 
-	// Claims are of the keys that the event's Change claimed whose claim holds more
-	// than the id of its owner, in order. They are on the last event of the
-	// Change's first step.
+	// Claims are the hashes of the claims of the event's Change that hold more than the id of
+	// their owner, in order. The last event of the Change's first step has them.
 	Claims []Hash
 }

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// ClaimKind says what kind of unique key a claim is.
+// ClaimKind is the kind of unique key that a claim takes.
 type ClaimKind byte
 
 // The kinds of claims.
@@ -21,8 +21,8 @@ const (
 	ClaimIdempotency ClaimKind = 'i'
 )
 
-// Claim takes a unique key for ever. If it has an owner the whole Change is
-// refused with ClaimTaken and the receipt carries the owner.
+// Claim takes a unique key forever. If the key has an owner, the whole Change is refused with
+// ClaimTaken and the receipt has the owner.
 type Claim struct {
 	Org   ID
 	Kind  ClaimKind
@@ -30,92 +30,90 @@ type Claim struct {
 	Owner []byte
 }
 
-// FundsGuard refuses a Change with InsufficientFunds if, after it, what is
-// available on the account would be less than minus Overdraft.
+// FundsGuard refuses a Change with InsufficientFunds if, after it, the account's available
+// balance would be less than minus Overdraft.
 type FundsGuard struct {
 	Org       ID
 	Account   Account
 	Overdraft money.Amount
 }
 
-// CounterGuard moves a persisted counter and refuses the Change with Refuse if
-// it would pass Max. A Release takes back what an earlier Change added and
-// can't be refused.
+// CounterGuard adds to a persisted counter and refuses the Change with Refuse if the counter
+// would exceed Max. A Release subtracts what an earlier Change added and is never refused.
 type CounterGuard struct {
 	Org     ID
 	Key     string // for example "headroom/prod/USD/"
-	Window  string // for example "2026-11" for a calendar month; empty: for ever
+	Window  string // for example "2026-11" for a calendar month; empty: unlimited
 	Add     money.Amount
 	Max     money.Amount
-	Release bool // take Add off instead
+	Release bool // subtract Add instead
 	Refuse  Code // LimitExceeded, OutOfRange or Conflict
 }
 
-// MaxAmount is the largest amount a transaction may have, in minor units.
+// MaxAmount is the largest amount of a transaction, in minor units: 10^72.
 var MaxAmount = money.MustParse("1" + zeros72)
 
 const zeros72 = "000000000000000000000000000000000000000000000000000000000000000000000000"
 
-// Headroom is the counter that keeps every total of an asset from overflowing:
-// the sum of all amounts that were settled or are under way stays below 2^256,
-// and no total can be larger than that sum.
+// Headroom returns the guard that keeps every total of an asset from overflowing. Its counter is
+// the sum of all settled and pending amounts; it stays below 2^256, and no total can exceed it.
 func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, Refuse: OutOfRange}
 }
 
-// maxHeadroom is below what a counter can hold: only an outcome, which is never
-// refused, fills one to the brim.
+// maxHeadroom is less than the largest value of a counter. Only an outcome, which is never
+// refused, may fill the counter completely.
 var maxHeadroom = func() money.Amount {
 	a, err := money.Max.Sub(money.FromUint64(1))
 	assert.NoError(err)
 	return a
 }()
 
-// HeadroomBack gives back what Headroom reserved for something that moved no money.
+// HeadroomBack returns the guard that releases what Headroom reserved for a charge that moved no
+// money.
 func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Release: true}
 }
 
-// UnderWayKey is the counter of an organization's actions on contracts that are carried
-// out in batches. While there is one, no month is closed: the batches take effect on the
-// day of the action, which may be in that month.
+// UnderWayKey is the counter of an organization's contract actions that are under way in
+// batches. While it is above zero no month can be closed: the batches take effect on the day of
+// the action, which may be in that month.
 const UnderWayKey = "contracts/under_way"
 
-// BatchesBegin counts an action that is carried out in batches, and BatchesEnd takes it
-// off again.
+// BatchesBegin counts an action in batches that begins. BatchesEnd removes it again.
 func BatchesBegin(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange}
 }
 
-// BatchesEnd is BatchesBegin the other way round.
+// BatchesEnd removes an action in batches from the counter when it ends.
 func BatchesEnd(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Release: true}
 }
 
-// NoBatches refuses a Change with Conflict while an action is carried out in batches.
+// NoBatches refuses a Change with Conflict while an action in batches is under way.
 func NoBatches(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Refuse: Conflict}
 }
 
-// A volume limit is two counters a window and subject: what is reserved or
-// settled, which the limit bounds, and what of it is settled.
+// A volume limit has two counters for each window and subject: the amounts reserved or settled,
+// which the limit bounds, and the settled part of them.
 
-// VolumeKey names the first of a limit's two counters. The window is
-// DayWindow's or MonthWindow's; the subject tells one card, address or e-mail
-// from another and is empty where the limit is the partner's.
+// VolumeKey returns the key of the first of a limit's two counters. The window is from DayWindow
+// or MonthWindow. The subject identifies one card, address or e-mail, and is empty for a limit
+// of the whole partner.
 func VolumeKey(limit ID, window, subject string) string {
 	counted, _ := VolumeKeys(limit, window, subject)
 	return counted
 }
 
-// SettledKey names the second of a limit's two counters.
+// SettledKey returns the key of the second of a limit's two counters.
 func SettledKey(limit ID, window, subject string) string {
 	_, settled := VolumeKeys(limit, window, subject)
 	return settled
 }
 
-// VolumeKeys are VolumeKey and SettledKey, built in one piece: a payment under a
-// limit needs both.
+// VolumeKeys returns VolumeKey and SettledKey, built in one allocation, because a payment under
+// a limit needs both.
 func VolumeKeys(limit ID, window, subject string) (counted, settled string) {
 	const first, second = "volume/", "settled/"
 	var room [256]byte
@@ -130,7 +128,7 @@ func VolumeKeys(limit ID, window, subject string) (counted, settled string) {
 
 // appendCounter appends <limit>/<window>/<subject>.
 func appendCounter(key []byte, limit ID, window, subject string) []byte {
-	for i, from := range [...]int{0, 4, 6, 8, 10} { // as a UUID is written
+	for i, from := range [...]int{0, 4, 6, 8, 10} { // the groups of a UUID's text form
 		if i > 0 {
 			key = append(key, '-')
 		}
@@ -140,17 +138,16 @@ func appendCounter(key []byte, limit ID, window, subject string) []byte {
 	return append(append(key, '/'), subject...)
 }
 
-// DayWindow is the UTC day of a counter, for example "2026-11-21".
+// DayWindow returns the window of a UTC day, for example "2026-11-21".
 func DayWindow(d Date) string { return d.String() }
 
-// MonthWindow is the UTC calendar month of a counter, for example "2026-11".
-// The day is DayWindow's.
+// MonthWindow returns the window of a UTC calendar month, for example "2026-11". day is from
+// DayWindow.
 func MonthWindow(day string) string { return day[:len(day)-len("-21")] }
 
-// WindowNumber is a window as a small number, for what stores many: twice the
-// days since 1970 for DayWindow's, one more than twice the months for
-// MonthWindow's. ok is false for what neither of them says of a day from 1970 to
-// 9999.
+// WindowNumber encodes a window as a small number, for storage: twice the days since 1970-01-01
+// for a DayWindow, twice the months since 1970-01 plus one for a MonthWindow. ok is false for
+// any other text, and for years outside 1970 to 9999.
 func WindowNumber(window string) (n uint64, ok bool) {
 	if len(window) < len("2026-11") || window[4] != '-' {
 		return 0, false
@@ -174,7 +171,7 @@ func WindowNumber(window string) (n uint64, ok bool) {
 	return 2 * uint64(DateOf(first)-1), true
 }
 
-// digits reads a number that is nothing but decimal digits.
+// digits parses a number of decimal digits only.
 func digits(text string) (n int, ok bool) {
 	for i := range len(text) {
 		digit := text[i] - '0'
@@ -186,8 +183,8 @@ func digits(text string) (n int, ok bool) {
 	return n, true
 }
 
-// WindowOf is the window that WindowNumber made a number of; ok is false for a
-// number that it never makes.
+// WindowOf returns the window that WindowNumber encodes as n; ok is false for a number that it
+// never returns.
 func WindowOf(n uint64) (window string, ok bool) {
 	const lastDay, lastMonth = 2_932_896, (9999-1970)*12 + 11 // 9999-12-31
 	since := n / 2

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-// The names are stored with every counter: another one would begin from nothing.
+// The names are stored with every counter: a changed name would begin a new counter at zero.
 func TestAVolumesCountersAreNamedByLimitWindowAndSubject(t *testing.T) {
 	limit := uuid.MustParse("0f1e2d3c-4b5a-4697-8786-756453423120")
 	for _, c := range []struct{ window, subject, counted, settled string }{
@@ -28,7 +28,7 @@ func TestAVolumesCountersAreNamedByLimitWindowAndSubject(t *testing.T) {
 	}
 }
 
-// windowNumbers are counted by hand: days and months since 1970-01-01.
+// windowNumbers are computed by hand: days and months since 1970-01-01.
 var windowNumbers = map[string]uint64{
 	"1970-01-01": 0, "1970-01-02": 2, "1970-02-01": 62, "2026-11-21": 41_556, "2028-02-29": 42_486, "9999-12-31": 5_865_792,
 	"1970-01": 1, "1970-02": 3, "1971-01": 25, "2026-11": 1_365, "9999-12": 192_719,
@@ -45,7 +45,7 @@ func TestAWindowIsANumberAndReadsBack(t *testing.T) {
 	}
 }
 
-// What reads back as anything else than it was would move another counter.
+// A number that reads back as another window would change another counter.
 func TestATextThatIsNoDayOrMonthIsNoWindowsNumber(t *testing.T) {
 	for _, text := range []string{
 		"", "2026", "2026-1", "2026-00", "2026-13", "2026/11", "2026-1a", "+026-11", "20a6-11", "1969-12", "2026-11-", "2026-11-2", "2026-11-00",

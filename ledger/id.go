@@ -2,10 +2,10 @@ package ledger
 
 import "crypto/sha256"
 
-// DerivedID is the id of what a name stands for inside an organization: the same
-// each time, so that the record is found without a claim on its name. It is a UUID of
-// version 4 in form (specification, "What the service does": identifiers are UUID v4),
-// of which a hash gives the bits that are otherwise random.
+// DerivedID returns the id that follows from an organization and a name. It is always the same,
+// so the record is found without a claim on its name. The id has the form of a UUID of version 4
+// (specification, "What the service does": identifiers are UUID v4); a hash gives the bits that
+// are random in other ids.
 func DerivedID(org ID, name string) ID {
 	h := sha256.New()
 	_, _ = h.Write(org[:]) // a hash's Write never fails

@@ -22,8 +22,7 @@ func post(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
 	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: money.FromUint64(n)}
 }
 
-// The leaf of one event, spelled out by hand: whoever changes the form breaks
-// every proof ever given.
+// The leaf of one event, written by hand. A changed form invalidates every proof ever given.
 func TestTheLeafsBytesNeverChange(t *testing.T) {
 	e := ledger.Event{
 		Seq: 5, Version: 5, Previous: 4, Booked: 1_788_430_530_123_456,
@@ -36,7 +35,7 @@ func TestTheLeafsBytesNeverChange(t *testing.T) {
 		},
 	}
 	want := strings.Join([]string{
-		"02", "0f", // form; it has an entry, and the hashes of the record, of its notices and of claims
+		"02", "0f", // version; flags: entry, and hashes of the record, of its notices and of claims
 		"aa" + strings.Repeat("00", 30) + "ab",
 		"05", "05", "04", // seq, version, previous
 		"c0add0f396d29603", // booked
@@ -76,8 +75,8 @@ func TestALeafReadsBackAndNothingElseIsOne(t *testing.T) {
 	})
 }
 
-// A day of more than 32 bits, cut to one that exists, would be a second form of
-// the same event.
+// A day of more than 32 bits that is truncated to a valid day would be a second form of the same
+// event.
 func TestALeafWhoseDayDoesNotFitIsNone(t *testing.T) {
 	e := ledger.Event{Seq: 1, Version: 1, Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 5}}
 	leaf := e.AppendCanonical(nil)

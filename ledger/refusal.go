@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// Code names why something was refused. Codes are API: they never change.
+// Code is the reason of a refusal. Codes are API: they never change.
 type Code string
 
 // The refusal codes. api maps each to one HTTP status.
 const (
-	Invalid              Code = "invalid"      // a field's value; Field says which
+	Invalid              Code = "invalid"      // the value of a field; Field names it
 	WrongParams          Code = "wrong_params" // no params object
 	InvalidRefundAmount  Code = "invalid_refund_amount"
 	NotReversible        Code = "not_reversible"
 	InvalidCaptureAmount Code = "invalid_capture_amount"
 	NotContinuable       Code = "flow_not_continuable"
-	Expired              Code = "expired" // what was submitted came after its deadline
+	Expired              Code = "expired" // the submission came after its deadline
 	NotFound             Code = "not_found"
 	Conflict             Code = "conflict"
 	Forbidden            Code = "forbidden"
@@ -26,20 +26,20 @@ const (
 	Internal             Code = "internal"
 	IllegalTransition    Code = "illegal_transition"
 
-	// Refusals of the writer, which the deciding actor turns into an outcome.
+	// Refusals by the writer. The actor that decided turns them into an outcome.
 	ClaimTaken        Code = "claim_taken"        // a unique key has another owner
-	StaleVersion      Code = "stale_version"      // the record moved meanwhile
+	StaleVersion      Code = "stale_version"      // the record has changed meanwhile
 	InsufficientFunds Code = "insufficient_funds" // a funds guard
 	LimitExceeded     Code = "limit_exceeded"     // a counter guard
 	OutOfRange        Code = "out_of_range"       // a total could overflow
 )
 
-// Refusal is an error of the world: it says what was refused and why, in words
-// that may be shown, and never carries what was sent.
+// Refusal is an error that the caller or the state of the world causes. It says what was refused
+// and why, in words that may be shown, and never contains request data.
 type Refusal struct {
 	Op     string // for logs, for example "payment.Capture"
 	Code   Code
-	Field  string // the request's field, where there is one
+	Field  string // the request's field, if the refusal is about one
 	Detail string // for people
 }
 

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Totals are an account's four running totals, in minor units. None is ever
-// negative; pending totals fall when what was pending is captured or void.
+// Totals are an account's four running totals, in minor units. None is ever negative. A pending
+// total decreases when the pending money is captured or voided.
 type Totals struct {
 	DebitsPosted, CreditsPosted, DebitsPending, CreditsPending money.Amount
 }
@@ -22,7 +22,7 @@ func (t *Totals) Hold(side Side, amount money.Amount) error {
 	return addTo(pick(side, &t.DebitsPending, &t.CreditsPending), amount)
 }
 
-// Release takes the amount from the pending total of the side.
+// Release subtracts the amount from the pending total of the side.
 func (t *Totals) Release(side Side, amount money.Amount) error {
 	total := pick(side, &t.DebitsPending, &t.CreditsPending)
 	left, err := total.Sub(amount)
@@ -49,7 +49,7 @@ func addTo(total *money.Amount, amount money.Amount) error {
 	return nil
 }
 
-// Balance is the posted balance on the side given, negative on the other.
+// Balance returns the posted balance: positive on the given side, negative on the other.
 func (t Totals) Balance(normal Side) money.Signed {
 	if normal == Debit {
 		return money.Difference(t.DebitsPosted, t.CreditsPosted)
@@ -57,12 +57,13 @@ func (t Totals) Balance(normal Side) money.Signed {
 	return money.Difference(t.CreditsPosted, t.DebitsPosted)
 }
 
-// Available is posted credits less posted debits less pending debits: what a
+// Available returns posted credits less posted debits less pending debits: the amount that a
 // credit-normal account can still pay out.
 func (t Totals) Available() money.Signed {
 	spent, err := t.DebitsPosted.Add(t.DebitsPending)
 	if err != nil {
-		// The headroom guard keeps sums of totals in range; if not, nothing is available.
+		// The headroom guard keeps sums of totals in range. If a sum overflows anyway, nothing
+		// is available.
 		return money.Difference(money.Amount{}, t.DebitsPosted)
 	}
 	return money.Difference(t.CreditsPosted, spent)

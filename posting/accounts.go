@@ -11,12 +11,12 @@ type accountKey struct {
 	account ledger.Account
 }
 
-// balance is an account's running totals and the page that its lines are on.
+// balance is an account's running totals and the page with its lines.
 type balance struct {
 	accountKey
 	totals ledger.Totals
 	page   page
-	paged  bool // it has a stored page, by which it is found among all accounts
+	paged  bool // the account has a stored page, which lists it among the accounts
 }
 
 func newBalance(k accountKey, prefix []byte) *balance {
@@ -25,7 +25,7 @@ func newBalance(k accountKey, prefix []byte) *balance {
 	return b
 }
 
-// follow takes the totals after the last of an account's lines.
+// follow sets the totals to those after the last of the lines.
 func (b *balance) follow(lines []byte) error {
 	return store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		b.totals = l.Totals
@@ -33,7 +33,7 @@ func (b *balance) follow(lines []byte) error {
 	})
 }
 
-// account finds an account's balance: remembered, or one backwards seek.
+// account returns an account's balance, from the cache or with one backwards seek.
 func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 	k := accountKey{org, a}
 	b, ok := w.balances.get(k)
@@ -51,8 +51,8 @@ func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 
 const maxMicros = ledger.Micros(1<<63 - 1)
 
-// book applies an entry, whose checks have passed, to the accounts. It returns
-// nothing because nothing may fail any more.
+// book applies an entry, whose checks have passed, to the accounts. It returns no error because
+// nothing may fail any more.
 func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	entry := e.Entry
 	if entry.Phase == ledger.Capture {
@@ -66,8 +66,8 @@ func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	}
 }
 
-// release takes off what a captured entry held. An account that the capture
-// does not post to gets a line of its own, so that its totals are explained.
+// release subtracts what a captured entry held. An account without a posting in the capture gets
+// a line of its own, which explains the change of its totals.
 func (w *writer) release(org ledger.ID, e *ledger.Event) {
 	released := e.Entry.Released
 	for i := range released {
@@ -106,9 +106,8 @@ func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting)
 	}
 }
 
-// buffer is memory for a page's lines; keep takes it back. Pages without lines
-// don't keep it: all that are remembered would, each as much as its busiest group
-// took.
+// newLines returns memory for a page's lines; recycle takes it back. Pages without lines don't
+// keep memory, because each cached page would keep as much as its busiest group needed.
 func (w *writer) newLines() []byte {
 	n := len(w.buffers) - 1
 	if n < 0 {
@@ -119,7 +118,7 @@ func (w *writer) newLines() []byte {
 	return b
 }
 
-// maxBuffers bounds the buffers kept from group to group.
+// maxBuffers bounds the buffers that are kept from group to group.
 const maxBuffers = 8_192
 
 func (w *writer) recycle(buffer []byte) {

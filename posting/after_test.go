@@ -13,7 +13,7 @@ import (
 	"mizan/posting/store"
 )
 
-// compareAfter asks for the totals after some events: neighbours, or from all over the
+// compareAfter compares the totals after some events: neighbours, or events from all over the
 // journal.
 func (p *play) compareAfter(v *posting.View, org ledger.ID, o *modelOrg) {
 	p.t.Helper()
@@ -66,7 +66,7 @@ func (p *play) compareOneAfter(o *modelOrg, e *ledger.Event, after []ledger.Tota
 	}
 }
 
-// foresee has lines of some accounts looked for at once, of those that are asked for next.
+// foresee preloads the lines of some accounts, including accounts that are read next.
 func (p *play) foresee(v *posting.View, org ledger.ID) {
 	p.t.Helper()
 	for range p.random.IntN(3) {
@@ -82,7 +82,7 @@ func (p *play) foresee(v *posting.View, org ledger.ID) {
 	}
 }
 
-// compareChain reads a record's events from anywhere in the journal on.
+// compareChain reads a record's events, beginning anywhere in the journal.
 func (p *play) compareChain(v *posting.View, k owned) {
 	p.t.Helper()
 	o := p.model.org(k.org)
@@ -100,7 +100,7 @@ func (p *play) compareChain(v *posting.View, k owned) {
 	}
 }
 
-// lineOf is the model's line of a posting.
+// lineOf returns the model's line of a posting.
 func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line {
 	lines := o.accounts[ledger.Account{Path: p.Account, Asset: p.Asset}]
 	n, _ := slices.BinarySearchFunc(lines, seq, func(l posting.Line, seq uint64) int {
@@ -109,8 +109,8 @@ func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line
 	return lines[n]
 }
 
-// spread books entries of so many partners, each in a group of its own: a long way from
-// one line of an account to the next.
+// spread books entries of so many partners, each in a group of its own: consecutive lines of an
+// account are far apart.
 func (r *fixture) spread(partners int64) {
 	r.t.Helper()
 	for n := range partners {
@@ -118,7 +118,7 @@ func (r *fixture) spread(partners int64) {
 	}
 }
 
-// dealers are so many partners that a group which books on each deals its pages.
+// dealers is a number of partners with which a group's chunks are sharded.
 const dealers = store.ShardedFrom + 40
 
 // crowded books a step for each partner, in one group.
@@ -131,7 +131,7 @@ func (r *fixture) crowded() {
 	r.must(c)
 }
 
-// booked are all events, the oldest first.
+// booked returns all events, the oldest first.
 func (r *fixture) booked() (events []ledger.Event) {
 	r.t.Helper()
 	v := r.View()
@@ -146,7 +146,7 @@ func (r *fixture) booked() (events []ledger.Event) {
 	return events
 }
 
-// checkAfter compares the totals after some of the events with what all add up to.
+// checkAfter compares the totals after some of the events with the sums of all entries.
 func (r *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Account) {
 	r.t.Helper()
 	v := r.View()
@@ -178,15 +178,15 @@ func (r *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Accoun
 	}
 }
 
-// Lines are found in the page buffers of whichever groups, of few pages and of many, and on
-// pages, wherever they are.
+// Lines are found in the page buffers of all groups, with few and with many pages, and on stored
+// pages.
 func TestTotalsAfterPostingsAreFoundWhereverTheirLinesAre(t *testing.T) {
 	for name, days := range map[string]int{"all in the page buffer": 0, "some in the page buffer": 7, "none in the page buffer": -1} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t)
 			r.days = days
 			r.restart()
-			r.crowded() // the accounts' first lines are on pages at once
+			r.crowded() // the accounts' first lines are on stored pages at once
 			r.spread(30)
 			r.crowded()
 			r.spread(30)
@@ -205,8 +205,8 @@ func TestTotalsAfterPostingsAreFoundWhereverTheirLinesAre(t *testing.T) {
 	}
 }
 
-// A group that deals its pages has rows of shares that begin late in it: what it booked
-// before is still in it.
+// A sharded group has rows of shards that begin late in it; lines that it booked before are
+// still found.
 func TestTotalsAfterPostingsAreFoundInAGroupOfWhichAShareBeginsLater(t *testing.T) {
 	r := open(t)
 	r.crowded()
@@ -220,8 +220,8 @@ func TestTotalsAfterPostingsAreFoundInAGroupOfWhichAShareBeginsLater(t *testing.
 	}
 }
 
-// A view goes on in the block that it read last, of whichever organization, and though
-// whoever is told of an event looks at others meanwhile.
+// A view continues in the block that it read last, for any organization, even if fn reads other
+// events meanwhile.
 func TestEventsInBatchesAreThoseInOneGo(t *testing.T) {
 	r := open(t)
 	r.must(thousand(org, 1))

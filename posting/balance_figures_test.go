@@ -17,9 +17,9 @@ import (
 	"mizan/posting/store"
 )
 
-// What the figures of balances are taken from: entries of a hundred days among so
-// many accounts, in groups such as a busy server has. Half of all are of the hot
-// accounts; one in ten is held first, one in a hundred takes effect on another day.
+// The data for measuring balances: entries of a hundred days among so many accounts, in groups
+// as on a busy server. Half of all entries are of the hot accounts; one in ten is held first,
+// one in a hundred takes effect on another day.
 const (
 	figureEntries  = 1_000_000
 	figureAccounts = 10_000
@@ -27,8 +27,8 @@ const (
 	figureGroup    = 200
 )
 
-// figures is a journal with all of them, just opened. MIZAN_FIGURES names a
-// directory in which it is kept from run to run; 1: it is made for this one.
+// figures returns a journal with all of them, just opened. MIZAN_FIGURES names a directory that
+// keeps it from run to run; 1: it is made for this run only.
 func figures(t *testing.T) *posting.Journal {
 	dir := os.Getenv("MIZAN_FIGURES")
 	switch dir {
@@ -75,10 +75,10 @@ func figures(t *testing.T) *posting.Journal {
 	return j
 }
 
-// figureAccount is one of the accounts that are not hot.
+// figureAccount returns one of the accounts that are not hot.
 func figureAccount(n int64) ledger.Path { return ledger.PartnerAvailable(n + 1) }
 
-// movements are a group's entries.
+// movements returns a group's entries.
 func movements(random *rand.Rand) *posting.Change {
 	c := &posting.Change{Outcome: true}
 	for n := range figureGroup {
@@ -103,8 +103,8 @@ func movements(random *rand.Rand) *posting.Change {
 	return c
 }
 
-// took is how long a question takes, at the median and at its slowest, and how much of
-// the processors the process uses for it, which other processes change less.
+// took returns the median and the maximum duration of a query, and the process's CPU time for
+// it, which other processes affect less.
 func took(t *testing.T, name string, times int, ask func(v *posting.View) error, j *posting.Journal) {
 	t.Helper()
 	var all []time.Duration
@@ -124,7 +124,7 @@ func took(t *testing.T, name string, times int, ask func(v *posting.View) error,
 	t.Logf("%s: median %v, slowest %v of %d; CPU %v each", name, all[len(all)/2], all[len(all)-1], times, cpu)
 }
 
-// used is the time that the process has had on the processors.
+// used returns the CPU time of the process.
 func used(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -134,7 +134,7 @@ func used(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// catchUp makes the checkpoints that are missing.
+// catchUp makes the missing checkpoints.
 func catchUp(t *testing.T, j *posting.Journal) (made int) {
 	t.Helper()
 	var base posting.Checkpoint

@@ -1,14 +1,14 @@
 package posting
 
-// cache remembers what the orderer has written or read, in two generations:
-// what is used moves to the young one, and when that is full the old one is
-// dropped. A generation lives for at least minRotation groups, so that nothing
-// is dropped before its group is durable (invariant 5 of the package).
+// cache holds what the orderer has written or read, in two generations. An entry moves to the
+// young generation when it is used; when that is full, the old one is dropped. A generation
+// lives for at least minRotation groups, so that no entry is dropped before its group is durable
+// (invariant 5 of the package).
 type cache[K comparable, V any] struct {
 	young, old map[K]V
 	limit      int
 	rotated    uint64       // group number of the last rotation
-	pinned     func(V) bool // if set, what may not be dropped
+	pinned     func(V) bool // optional: tells whether a value must not be dropped
 }
 
 const minRotation = 4
@@ -30,7 +30,7 @@ func (c *cache[K, V]) get(k K) (V, bool) {
 
 func (c *cache[K, V]) set(k K, v V) { c.young[k] = v }
 
-// rotate is called between groups, with the number of the group to come.
+// rotate is called between groups, with the number of the next group.
 func (c *cache[K, V]) rotate(group uint64) {
 	if len(c.young) < c.limit || group < c.rotated+minRotation {
 		return

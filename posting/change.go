@@ -9,7 +9,7 @@ import (
 	"mizan/posting/store"
 )
 
-// Change is everything that becomes durable together, or not at all.
+// Change is a set of writes that become durable together or not at all.
 type Change struct {
 	Steps    []Step
 	Claims   []ledger.Claim
@@ -19,10 +19,9 @@ type Change struct {
 	Dates    []DateGuard
 	Close    *Closing // nil: it closes no month
 
-	// Outcome marks a Change that records what has already happened (an
-	// outcome, a capture, a void, something due). It is refused only for its
-	// version, and for a claim if it takes one: money that has moved is always
-	// written down.
+	// Outcome marks a Change that records what has already happened (an outcome, a capture, a
+	// void, something due). It is refused only for its version, or for a claim that it takes,
+	// because moved money must always be recorded.
 	Outcome bool
 }
 
@@ -31,26 +30,24 @@ type Step struct {
 	Org    ledger.ID
 	Source ledger.Source
 
-	// Expect is the stored version; 0: the record is new. The random id (UUID
-	// v4) of a new transaction or transfer must have been made for this very
-	// Change: nobody looks whether it is free.
+	// Expect is the stored version; 0: the record is new. The random id (UUID v4) of a new
+	// transaction or transfer must have been generated for this Change: the writer does not
+	// check whether it is free.
 	Expect uint64
 
-	// Record is the record's new payload, at most MaxRecord bytes; nil only for
-	// records that are nothing but their event (ledger.Transfer): they have no
-	// version to be judged by and are never due.
+	// Record is the record's new payload, at most MaxRecord bytes. It is nil only for records
+	// that consist only of their event (ledger.Transfer): they have no stored version and are
+	// never due.
 	Record []byte
 
-	// Sealed is put into the record's sealed row in place of what is there: up to
-	// MaxSealed bytes that stay beside the record for a while, such as an
-	// encrypted card number. They are in no event. Nil leaves the row as it is;
-	// Unseal removes it. Files keep the bytes of what was removed until they are
-	// compacted, so only what nobody can read may be put here.
+	// Sealed replaces the record's sealed row: up to MaxSealed bytes that stay beside the record
+	// for a while, such as an encrypted card number. Events do not contain them. Nil leaves the
+	// row unchanged; Unseal removes it. Files keep removed bytes until they are compacted, so
+	// Sealed must be ciphertext that nobody can read without its key.
 	Sealed []byte
 	Unseal bool
 
-	// List names the list that shows the record; the zero value: none. Also are
-	// further ones.
+	// List names the list that shows the record; the zero value: none. Also names further lists.
 	List List
 	Also []List
 
@@ -58,44 +55,44 @@ type Step struct {
 	// 1 and without gaps in its organization; empty: none. At most MaxClaim bytes.
 	Number string
 
-	// Due is when the record wants to be woken; 0: never. It replaces what was due. What
-	// has passed already is due at the clock's now.
+	// Due is the record's next due instant; 0: never. It replaces the previous one. An instant
+	// in the past becomes the clock's now.
 	Due ledger.Micros
 
-	// Finish notes the time of the last event as the one at which the record
-	// reached a final state.
+	// Finish records the time of the last event as the time at which the record reached a final
+	// state.
 	Finish bool
 
-	// Events are drafts: the writer fills their late fields in place.
+	// Events are drafts. The writer fills their late fields in place.
 	Events []ledger.Event
 
-	// Notices tell somebody outside of these events, in their order.
+	// Notices are notifications about these events, in their order.
 	Notices []Notice
 }
 
-// List is one partner's transactions in one environment, or something else of
-// which it has a list.
+// List is the list of one partner's transactions in one environment, or another list of the
+// partner.
 type List struct {
 	Partner int64
 	Env     uint8 // money.Env; for settlements with a bit of actors/directory's above it
 }
 
-// Receipt tells what became of a Change.
+// Receipt is the result of a Change.
 type Receipt struct {
-	// Err is nil once the Change is durable, a *ledger.Refusal if it was refused
-	// and left nothing, or ErrStopped: unknown, the process is about to end.
+	// Err is nil once the Change is durable, a *ledger.Refusal if it was refused and wrote
+	// nothing, or ErrStopped: the outcome is unknown, and the process is about to end.
 	Err error
 
-	// Claim is the index in Change.Claims of the first claim that was taken, and
-	// Owner its value, for ledger.ClaimTaken. Owner is only to be read.
+	// Claim is the index in Change.Claims of the first claim that was taken, and Owner its
+	// value, for ledger.ClaimTaken. Owner must not be changed.
 	Claim int
 	Owner []byte
 
-	// Counter is the index in Change.Counters of the guard that refused, for the
-	// code that it refuses with.
+	// Counter is the index in Change.Counters of the guard that refused, if Err has the guard's
+	// code.
 	Counter int
 
-	// Stamps has what the writer gave each step, in order.
+	// Stamps has the stamp of each step, in order.
 	Stamps []Stamp
 }
 
@@ -109,13 +106,13 @@ type Stamp struct {
 	Held     uint64        // seq of the record's open pending entry; 0: none
 	Settled  uint64        // seq of its first posted or captured entry; 0: none
 	Finished ledger.Micros // booked time of the last event that finished it; 0: none
-	Parts    uint64        // rows of the store that a long payload takes besides its own
-	Number   uint64        // that it took from its sequence; 0: none
-	Sealed   ledger.Hash   // of its sealed row; zero: it has none
+	Parts    uint64        // further rows of a long payload
+	Number   uint64        // taken from its sequence; 0: none
+	Sealed   ledger.Hash   // hash of its sealed row; zero: it has none
 }
 
-// check reports what a caller must never get wrong. It is found on the caller's
-// goroutine, so that the mistake costs one answer and not the process.
+// check returns an error for a caller's bug. It runs on the caller's goroutine, so that the bug
+// fails one request and not the process.
 func (c *Change) check() error {
 	if len(c.Steps) > MaxSteps {
 		return fmt.Errorf("change of %d steps", len(c.Steps))
@@ -154,8 +151,8 @@ func (c *Change) check() error {
 	return c.checkSources()
 }
 
-// checkSources reports a record that two steps move: the second would be judged
-// by the version that the first has left behind.
+// checkSources refuses a Change in which two steps move one record, because the second would be
+// checked against the version before the first.
 func (c *Change) checkSources() error {
 	if len(c.Steps) < 2 {
 		return nil
@@ -199,14 +196,14 @@ func (s *Step) check() error {
 	return s.checkNotices()
 }
 
-// bare tells that the step's record is nothing but its event, so that no later
-// change, and nothing due, can look for it.
+// bare tells whether the step's record consists only of its event, so that no later change and
+// no timer looks for it.
 func (s *Step) bare() bool {
 	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0 && s.Sealed == nil && !s.Unseal
 }
 
-// checkEntry adds to ledger.Entry.Check what the writer needs: assets that can
-// be stored, and room for the postings that splitting makes.
+// checkEntry adds the writer's conditions to ledger.Entry.Check: assets that can be stored, and
+// room for the postings that splitting adds.
 func checkEntry(entry *ledger.Entry) error {
 	if err := entry.Check(); err != nil {
 		return err

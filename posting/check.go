@@ -7,8 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// check looks for what speaks against a change, in a fixed order: claims, whether
-// its month can be closed, versions, dates, counters, funds, range. It changes nothing.
+// check looks for a reason to refuse a change, in a fixed order: claims, closing of a month,
+// versions, dates, counters, funds, range. It changes nothing.
 func (w *writer) check(c *Change) Receipt {
 	for i := range c.Claims {
 		if owner, taken := w.owner(c.Claims[:i], &c.Claims[i]); taken {
@@ -42,8 +42,8 @@ func (w *writer) check(c *Change) Receipt {
 	return Receipt{}
 }
 
-// owner is who has the key already: a claim of the same change before this one,
-// of this group, of the one before, or of a durable one.
+// owner returns the owner of a key: from an earlier claim of the same change, from this group or
+// the one before, or from the store.
 func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byte, taken bool) {
 	for i := range earlier {
 		if e := &earlier[i]; e.Key == claim.Key && e.Kind == claim.Kind && e.Org == claim.Org {
@@ -61,10 +61,10 @@ func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byt
 	return owner, taken
 }
 
-// stamp is a record's envelope as of the last change ordered.
+// stamp returns a record's envelope after the last ordered change.
 func (w *writer) stamp(s *Step) Stamp {
 	if s.Record == nil {
-		return Stamp{} // bare: nothing of it is stored but its event
+		return Stamp{} // bare: only its event is stored
 	}
 	k := dueKey{s.Org, s.Source}
 	if stamp, ok := w.stamps.get(k); ok || s.fresh() {
@@ -86,14 +86,14 @@ func (w *writer) stamp(s *Step) Stamp {
 	return stamp
 }
 
-// fresh tells that a record cannot be in the store: its id is random and was
-// made for this change. What is in flight is in the cache all the same.
+// fresh tells whether the record cannot be in the store, because its id is random and was
+// generated for this change. Changes in flight are in the cache anyway.
 func (s *Step) fresh() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
-// checkCounters judges each guard on its counter as the guards before it leave
-// it, and tells which one refuses.
+// checkCounters checks each guard on its counter after the guards before it, and returns the
+// index of the first that refuses.
 func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	for i := range c.Counters {
 		g := &c.Counters[i]
@@ -111,7 +111,7 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	return 0, nil
 }
 
-// foreseen is a guard's counter after the guards before it.
+// projectedCounter returns a guard's counter after the guards before it.
 func (w *writer) projectedCounter(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
 	amount := w.counter(counterKey{g.Org, g.Key, g.Window}).amount
 	var err error
@@ -127,8 +127,8 @@ func (w *writer) projectedCounter(earlier []ledger.CounterGuard, g *ledger.Count
 	return amount, nil
 }
 
-// moved is a counter's amount after a guard. One that an outcome has filled to the
-// brim stays full: it has forgotten how much more it was, and refusing is safe.
+// moved returns a counter's amount after a guard. A counter that an outcome has filled to the
+// maximum stays full: its true amount is unknown, and refusing is safe.
 func moved(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	if g.Release {
 		if amount == money.Max {
@@ -139,8 +139,7 @@ func moved(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	return amount.Add(g.Add)
 }
 
-// counter finds a counter as the last change ordered has left it: remembered, or
-// one read.
+// counter returns a counter after the last ordered change, from the cache or with one read.
 func (w *writer) counter(k counterKey) *counter {
 	c, ok := w.counters.get(k)
 	if ok {
@@ -158,8 +157,8 @@ func (w *writer) counter(k counterKey) *counter {
 	return c
 }
 
-// checkFunds judges each funds guard on the account as it would be after the
-// whole change: what it holds, posts and gives back, its splits included.
+// checkFunds checks each funds guard on the account's totals after the whole change, with its
+// holds, postings, releases and splits.
 func (w *writer) checkFunds(c *Change) *ledger.Refusal {
 	if len(c.Funds) == 0 {
 		return nil
@@ -192,9 +191,9 @@ func (w *writer) projectAll(c *Change) error {
 	return nil
 }
 
-// checkRange refuses a command that would take a total to half of its range: it
-// may begin in the lower quarter and move less than a quarter. Outcomes are kept
-// in range by the headroom counter that their intent moved.
+// checkRange refuses a command that would take a total to half of its range: it may begin in the
+// lower quarter and move less than a quarter. The headroom counter that an outcome's intent
+// moved keeps outcomes in range.
 func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	var sum money.Amount
 	for i := range c.Steps {

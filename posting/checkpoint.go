@@ -10,30 +10,30 @@ import (
 	"mizan/posting/store"
 )
 
-// Checkpoint is the head of a checkpoint of the trial balance: the totals of an
-// organization's accounts after one event, in rows that follow from the journal alone.
-// Whoever reads them reads on in the journal, and one that is missing, or is not as its
-// head says, costs time and changes no answer.
+// Checkpoint is the head of a checkpoint of the trial balance: the totals of an organization's
+// accounts after one event, in rows that follow from the journal alone. A reader begins with a
+// checkpoint and continues in the journal. A missing or wrong checkpoint costs time and never
+// changes a result.
 type Checkpoint = store.CheckpointHead
 
-// ErrNotWhole says that a checkpoint's parts are missing, or not what its head says.
+// ErrNotWhole is the error for a checkpoint whose parts are missing or differ from its head.
 var ErrNotWhole = errors.New("a checkpoint is not whole")
 
-// ErrManyAccounts says that a checkpoint has no room for as many accounts as there are.
+// ErrManyAccounts is the error for more accounts than a checkpoint has room for.
 var ErrManyAccounts = errors.New("there are more accounts than a checkpoint has room for")
 
-// Where checkpoints come. A checkpoint is a row of some bytes an account, so there
-// are the fewer the more accounts there are: an event pays for at most a quarter of an
-// account, and for four at the end of a day.
+// Distances between checkpoints. A checkpoint is a row of some bytes for each account, so with
+// more accounts checkpoints are rarer: in a long day, one account's row is written for every
+// four events at most; at the end of a day, four accounts' rows for each event at most.
 const (
-	checkpointEvents   = 32_768 // at least, from one to the next, but for the end of a day
-	checkpointAccounts = 4      // events for each account from one to the next
+	checkpointEvents   = 32_768 // minimum number of events from one to the next, except at the end of a day
+	checkpointAccounts = 4      // events per account from one to the next
 )
 
-// NextCheckpoint finds after which event the checkpoint comes that follows base (the
-// zero value: the first); false: that has not been booked yet. It is the last event of
-// a UTC day, or the event so many after base's if a day is long. That depends on the
-// journal alone, so what is made again is as it was.
+// NextCheckpoint returns the event after which the checkpoint that follows base comes (the zero
+// value: the first one); due is false if that event is not booked yet. It is the last event of a
+// UTC day, or in a long day the event at a fixed distance from base. The result depends on the
+// journal alone, so a rebuilt checkpoint equals the lost one.
 func (v *View) NextCheckpoint(org ledger.ID, base *Checkpoint) (seq uint64, due bool, err error) {
 	head, _, err := v.Head(org)
 	if err != nil {
@@ -61,13 +61,12 @@ func (v *View) NextCheckpoint(org ledger.ID, base *Checkpoint) (seq uint64, due 
 	return day, day < head, nil
 }
 
-// endOf is a day's last instant.
+// endOf returns a day's last instant.
 func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Time()) - 1 }
 
-// DraftCheckpoint makes the rows of the checkpoint after an event out of an earlier
-// one (the zero value: the journal's beginning) and the events in between: keep is
-// called with each part, and with the head last. Errors: ErrNotWhole, ErrManyAccounts, the
-// store's, keep's.
+// DraftCheckpoint builds the rows of the checkpoint after an event from an earlier one (the zero
+// value: the journal's beginning) and the events in between. It calls keep with each part and at
+// last with the head. Errors: ErrNotWhole, ErrManyAccounts, the store's, keep's.
 func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep func(KV) error) (*Checkpoint, error) {
 	e, _, found, err := v.Event(org, seq)
 	if err != nil {
@@ -100,8 +99,8 @@ func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep
 	return &w.Head, err
 }
 
-// CheckpointsAfter calls fn with what removes each row of an organization's checkpoints
-// that come after one (the zero value: each row), heads first.
+// CheckpointsAfter calls fn with the removal of each row of an organization's checkpoints that
+// come after c (the zero value: of all checkpoints), heads first.
 func (v *View) CheckpointsAfter(org ledger.ID, c *Checkpoint, fn func(removal KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},
@@ -117,8 +116,8 @@ func (v *View) CheckpointsAfter(org ledger.ID, c *Checkpoint, fn func(removal KV
 	return nil
 }
 
-// Checkpoints calls fn with an organization's checkpoints, the earliest first. Those
-// whose head cannot be read are left out.
+// Checkpoints calls fn with an organization's checkpoints, the earliest first. It skips
+// checkpoints whose head cannot be parsed.
 func (v *View) Checkpoints(org ledger.ID, fn func(*Checkpoint) (more bool, err error)) error {
 	return v.KVsAscending(org, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 		c, err := store.DecodeCheckpointHead(key, row)
@@ -129,8 +128,8 @@ func (v *View) Checkpoints(org ledger.ID, fn func(*Checkpoint) (more bool, err e
 	})
 }
 
-// Checkpoint reads a checkpoint again of which only the rest may be known. Errors:
-// ErrNotWhole if there is no such one.
+// Checkpoint reads the checkpoint with the Seq and Booked of c. The error is ErrNotWhole if it
+// does not exist.
 func (v *View) Checkpoint(org ledger.ID, c *Checkpoint) (Checkpoint, error) {
 	if c.Seq == 0 {
 		return *c, nil
@@ -142,8 +141,8 @@ func (v *View) Checkpoint(org ledger.ID, c *Checkpoint) (Checkpoint, error) {
 	return found, err
 }
 
-// HasParts tells whether all parts of a checkpoint are there. What they say is seen
-// when they are read.
+// HasParts tells whether all parts of a checkpoint exist. Their content is checked when they are
+// read.
 func (v *View) HasParts(org ledger.ID, c *Checkpoint) (bool, error) {
 	n := 0
 	first := store.KeyCheckpointPart(c.Seq, 0)
@@ -156,11 +155,10 @@ func (v *View) HasParts(org ledger.ID, c *Checkpoint) (bool, error) {
 	return n == len(c.Parts), err
 }
 
-// checkpointAt is the last checkpoint that goes up to an instant; the zero value:
-// none.
+// checkpointAt returns the last checkpoint up to an instant; the zero value if there is none.
 func (v *View) checkpointAt(org ledger.ID, at ledger.Micros) (found Checkpoint, err error) {
 	if at < 0 {
-		return found, nil // nothing was booked before 1970, and keys are unsigned
+		return found, nil // nothing is booked before 1970, and keys are unsigned
 	}
 	err = v.KVsDescending(org, store.CheckpointHeads(), store.KeyCheckpointHead(at), func(key, row []byte) (bool, error) {
 		c, err := store.DecodeCheckpointHead(key, row)
@@ -173,8 +171,8 @@ func (v *View) checkpointAt(org ledger.ID, at ledger.Micros) (found Checkpoint, 
 	return found, err
 }
 
-// totalsOf calls fn with the accounts of a checkpoint that are within bounds, in the
-// order of their keys. Errors: ErrNotWhole, before anything of the part at fault.
+// totalsOf calls fn with the accounts of a checkpoint that are in the range k, in the order of
+// their keys. The error is ErrNotWhole, before fn gets any account of the wrong part.
 func (v *View) totalsOf(org ledger.ID, c *Checkpoint, k keys, fn func(key []byte, t *ledger.Totals) (more bool, err error)) error {
 	start := sort.Search(len(c.Parts), func(i int) bool { return string(c.Parts[i].First) > k.from }) - 1
 	more := true
@@ -206,7 +204,7 @@ func (v *View) totalsOf(org ledger.ID, c *Checkpoint, k keys, fn func(key []byte
 	return nil
 }
 
-// begins tells whether a part begins with an account.
+// begins tells whether a part begins with the account.
 func begins(part, first []byte) (yes bool) {
 	err := store.DecodeCheckpointPart(part, func(key []byte, _ *ledger.Totals) (bool, error) {
 		yes = bytes.Equal(key, first)

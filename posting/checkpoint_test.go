@@ -45,7 +45,7 @@ func (r *fixture) next(base posting.Checkpoint) (*posting.Checkpoint, bool) {
 	return c, true
 }
 
-// checkpoints makes all that are due after base.
+// checkpoints makes all due checkpoints after base.
 func (r *fixture) checkpoints(base posting.Checkpoint) (made []posting.Checkpoint) {
 	r.t.Helper()
 	for {
@@ -57,7 +57,7 @@ func (r *fixture) checkpoints(base posting.Checkpoint) (made []posting.Checkpoin
 	}
 }
 
-// rows are all rows of checkpoints.
+// rows returns all rows of checkpoints.
 func (r *fixture) rows() map[string]string {
 	r.t.Helper()
 	v := r.View()
@@ -75,7 +75,7 @@ func (r *fixture) rows() map[string]string {
 	return rows
 }
 
-// balances is a trial balance, a line an account.
+// balances formats a trial balance, one line per account.
 type balances []string
 
 func (s *balances) add(a ledger.Account, t *ledger.Totals) {
@@ -141,7 +141,7 @@ func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
 	}
 	r.must(transfer(ledger.Posted, append(many, line("A:bank", ledger.Debit, 9))...))
 	r.at(1, 12)
-	r.must(posted(7)) // one event, and two of ten accounts want two
+	r.must(posted(7)) // one event; ten accounts require two
 	r.at(2, 12)
 	r.must(posted(7))
 	r.must(posted(7))
@@ -169,7 +169,7 @@ func TestALongDayHasCheckpointsWithin(t *testing.T) {
 	}
 }
 
-// throng is a change of many entries.
+// throng returns a change of many entries.
 func throng(n int) *posting.Change {
 	c := &posting.Change{Outcome: true}
 	for range n {
@@ -240,7 +240,7 @@ func TestATrialBalanceIsOfItsMoment(t *testing.T) {
 	}
 }
 
-// history books days of random entries: posted, held, taken in part, voided, in several
+// history books days of random entries: posted, held, captured in part, voided, in several
 // assets and environments, some with effect on other days.
 func history(r *fixture, random *rand.Rand, days int) (instants []ledger.Micros) {
 	assets := []money.Asset{usd, {Currency: "EUR", Env: money.Prod}, {Currency: "USD", Env: money.Test}, {Currency: "USDT", Network: "tron", Env: money.Prod}}
@@ -294,7 +294,7 @@ func history(r *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	return instants
 }
 
-// The oracle is what the pages say, which nothing of a checkpoint goes into.
+// The oracle reads the accounts' pages, which do not depend on checkpoints.
 func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 	random := random(t)
 	r := open(t)
@@ -331,8 +331,8 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 	}
 }
 
-// Readers of the next page share what was read for the one before: of each moment what
-// belongs to it, also where readers of several moments take turns.
+// Readers of the next page share the turnover that was read for the page before. Each moment has
+// its own result, also if readers of several moments alternate.
 func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 	random := random(t)
 	r := open(t)
@@ -380,8 +380,7 @@ func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 	}
 }
 
-// A checkpoint that is not there, or not as it should be, changes no answer; what is
-// made again is as it was.
+// A missing or wrong checkpoint changes no result, and a rebuilt checkpoint equals the lost one.
 func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
 	r := open(t)
 	instants := history(r, random(t), 12)

@@ -7,15 +7,15 @@ import (
 	"mizan/posting/store"
 )
 
-// prepared is a group on its way to the disk, with those who wait for it. Two
-// of them go round between the orderer and the committer.
+// prepared is a group on its way to the disk, with the callers that wait for it. Two of them
+// alternate between the orderer and the committer.
 type prepared struct {
 	group    *store.Group
 	waiting  []waiting
 	dues     []dueChange
 	notices  []orgNotices
 	earliest ledger.Micros // the earliest instant that the group makes due; 0: none
-	low      uint64        // the oldest group that has page-buffer rows
+	low      uint64        // the oldest group with page-buffer rows
 	took     time.Duration
 }
 
@@ -49,7 +49,7 @@ func (j *Journal) order(w *writer) {
 		select {
 		case <-j.dead:
 			j.grouped(len(batch))
-			batch = nil // what the orderer remembers will never be durable
+			batch = nil // the orderer's state will never become durable
 			continue
 		case p := <-j.free:
 			began := time.Now()
@@ -62,8 +62,8 @@ func (j *Journal) order(w *writer) {
 	}
 }
 
-// commit is the committer's loop: apply, then acknowledge in order. After a
-// failure it only keeps the orderer from waiting for it.
+// commit is the committer's loop: it applies each group and then acknowledges its changes in
+// order. After a failure it only drains the channel, so that the orderer does not block.
 func (j *Journal) commit() {
 	defer j.stopped.Done()
 	failed := false
@@ -89,8 +89,8 @@ func (j *Journal) commit() {
 	}
 }
 
-// apply makes the group durable. A group of refusals only has no rows; it came
-// here so that its refusals wait for what they rest on.
+// apply makes the group durable. A group without rows contains only refusals; it passes through
+// here so that its refusals wait for the groups that they are based on.
 func (j *Journal) apply(p *prepared) error {
 	if p.group.Rows() == 0 {
 		return nil

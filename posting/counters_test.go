@@ -8,14 +8,14 @@ import (
 	"mizan/posting"
 )
 
-// guards is a change of one posting with these guards.
+// guards returns a change of one posting with these guards.
 func guards(all ...ledger.CounterGuard) *posting.Change {
 	c := deposit()
 	c.Counters = all
 	return c
 }
 
-// takes and gives are guards of a counter that may not pass a hundred.
+// takes and gives are guards of a counter with the maximum 100.
 func takes(key string, n uint64) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Max: amount(100), Refuse: ledger.LimitExceeded}
 }
@@ -24,7 +24,7 @@ func gives(key string, n uint64) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Release: true}
 }
 
-// stops checks that a change is refused by the guard at an index, and leaves nothing.
+// stops checks that the guard at an index refuses a change, and that nothing changes.
 func (r *fixture) stops(at int, c *posting.Change) {
 	r.t.Helper()
 	before := r.sums(c)
@@ -62,15 +62,15 @@ func TestAReceiptNamesTheFirstCounterThatRefuses(t *testing.T) {
 	r.stops(0, guards(takes("a", 11)))
 	r.stops(1, guards(takes("a", 10), takes("b", 1)))
 	r.stops(2, guards(takes("c", 60), takes("a", 10), takes("b", 1), takes("a", 1)))
-	r.stops(2, guards(gives("c", 40), gives("a", 90), takes("b", 1))) // what gives back never refuses
+	r.stops(2, guards(gives("c", 40), gives("a", 90), takes("b", 1))) // a release never refuses
 	r.stops(1, guards(takes("c", 60), takes("c", 1)))
 	if receipt := r.must(guards(takes("a", 10), takes("c", 60))); receipt.Counter != 0 {
 		t.Errorf("counter %d", receipt.Counter)
 	}
 }
 
-// A claim and a stale version come before counters, funds after them; an outcome
-// is refused by none.
+// A claim and a stale version are checked before counters, funds after them; none of the guards
+// refuses an outcome.
 func TestCountersAreJudgedAfterVersionsAndBeforeFunds(t *testing.T) {
 	r := open(t)
 	full := guards(takes("a", 100), takes("b", 101))
@@ -89,8 +89,8 @@ func TestCountersAreJudgedAfterVersionsAndBeforeFunds(t *testing.T) {
 	r.stops(0, guards(takes("a", 1)))
 }
 
-// What a change gives back makes room for what it takes after, not before; also
-// where the counter is known from the store only.
+// A release in a change makes room for the guards after it, not before, also for a counter that
+// is only in the store.
 func TestWhatAChangeGivesBackMakesRoomForWhatItTakesAfter(t *testing.T) {
 	r := open(t)
 	r.must(guards(takes("a", 100)))

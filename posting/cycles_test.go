@@ -12,24 +12,23 @@ import (
 	"mizan/posting"
 )
 
-// act is one step of one record and what the accounts and the record's envelope
-// must be afterwards.
+// act is one step of one record, with the expected accounts and envelope afterwards.
 type act struct {
 	name    string
-	record  string // a name of the test's
+	record  string // the test's name of the record
 	events  []entryOf
-	guarded bool        // what is available on the partner's account may not become less than zero
+	guarded bool        // the partner's available balance must not become negative
 	code    ledger.Code // the refusal; empty: none
 
-	// want has the accounts that matter, by path and, where it is not USD,
-	// currency: posted debits/credits, then pending ones where there are any.
+	// want has the relevant accounts, by path and, if it is not USD, currency: posted
+	// debits/credits, then pending ones if there are any.
 	want map[string]string
 
-	held, settled uint64 // version of the record's event that is open, and that settled first
+	held, settled uint64 // version of the record's open event, and of the first that settled
 }
 
-// entryOf is an event's entry; without a phase the event has none. What a
-// capture or a void closes is what the record holds.
+// entryOf returns an event's entry; without a phase the event has none. A capture or a void
+// closes what the record holds.
 type entryOf struct {
 	phase    ledger.Phase
 	postings []ledger.Posting
@@ -56,7 +55,7 @@ func inEUR(p ledger.Posting) ledger.Posting {
 	return p
 }
 
-// stage plays acts and keeps what a caller would know of its records.
+// stage runs acts and keeps a caller's knowledge of the records.
 type stage struct {
 	*fixture
 	records map[string]*player
@@ -155,8 +154,8 @@ func (s *stage) wantAccounts(a *act) {
 	}
 }
 
-// playAll plays acts one after the other, and once more with a restart before
-// each: the writer finds again what it remembers.
+// playAll runs acts one after the other, and once more with a restart before each: the writer
+// finds its state again.
 func playAll(t *testing.T, acts []act) {
 	t.Helper()
 	for _, restarts := range []bool{false, true} {
@@ -170,7 +169,7 @@ func playAll(t *testing.T, acts []act) {
 	}
 }
 
-// spentPartner has been charged 100 less 10 and was paid 70: 20 are available.
+// spentPartner has been charged 100 less 10 and was paid 70, so 20 are available.
 var spentPartner = []act{
 	{name: "charge", record: "payment", events: []entryOf{posts(dr(rail, 100), split(ledger.Credit, 90), cr(fees, 10))},
 		want: map[string]string{"L:partner:1:available": "0/90"}, settled: 1},
@@ -178,7 +177,7 @@ var spentPartner = []act{
 		want: map[string]string{"L:partner:1:available": "70/90"}, settled: 1},
 }
 
-// refundHold is a refund under way of 85, of which 5 are fee that goes back.
+// refundHold is a refund under way of 85, including 5 of returned fee.
 var refundHold = act{name: "refunding", record: "payment", events: []entryOf{holds(dr(available, 80), dr(fees, 5), cr(rail, 85))},
 	want: map[string]string{
 		"L:partner:1:available": "70/90 +80/0", "I:fees": "0/10 +5/0", "A:provider:x": "100/0 +0/85", "A:partner:1:receivable": "0/0",
@@ -208,7 +207,7 @@ func TestAPayoutIsRefusedWhileARefundUnderWayHasTakenAvailableBelowZero(t *testi
 	playAll(t, append(slices.Clone(spentPartner), refundHold, payout))
 }
 
-// The second refund's hold is not the first one's to spend, nor given back with it.
+// The second refund's hold is separate: the first refund can neither spend nor release it.
 func TestOfTwoRefundsUnderWayEachSpendsWhatTheOtherDoesNotHold(t *testing.T) {
 	both := []act{
 		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
@@ -234,7 +233,7 @@ func TestOfTwoRefundsUnderWayEachSpendsWhatTheOtherDoesNotHold(t *testing.T) {
 	})
 }
 
-// Nothing is posted to the available balance, but its line says why its hold is gone.
+// The available balance has no posting, but its line explains why its hold is gone.
 func TestARefundOfAPartnerWithNothingIsOwedWhole(t *testing.T) {
 	s := &stage{fixture: open(t), records: map[string]*player{}}
 	s.play(&act{name: "refunding", record: "r", events: []entryOf{holds(dr(available, 80), cr(rail, 80))}, held: 1})
@@ -298,7 +297,7 @@ func TestACaptureFirstPaysOffWhatIsOwedThoughAllWasHeldAsAvailable(t *testing.T)
 	})
 }
 
-// The funds that the old hold gives back are there for the new one, no more.
+// The funds that the old hold releases are available for the new one, and no more.
 func TestAPaymentTerminalIsExchangedInOneStep(t *testing.T) {
 	exchange := func(n uint64) []entryOf {
 		return []entryOf{{}, voids(), {}, holds(dr(available, n), cr(second, n))}
@@ -327,7 +326,7 @@ func TestARecordMayHoldAndCloseInOneStep(t *testing.T) {
 	})
 }
 
-// What settled first is the charge, whatever a record holds later.
+// The first settled entry is the charge, whatever a record holds later.
 func TestARecordHoldsAgainAfterItHasSettled(t *testing.T) {
 	refund := func(name string, n, held uint64) act {
 		return act{name: name, record: "payment", events: []entryOf{holds(dr(available, n), cr(rail, n))}, held: held}

@@ -9,22 +9,22 @@ import (
 	"mizan/posting/store"
 )
 
-// Due keeps what falls due soon in memory, in time order, and finds what falls
-// due later in the store when its time comes near. The rows are never removed
-// one by one: an item counts only while its record still wants that instant,
-// and whole rows go when the low-water mark has passed them.
+// Due holds the items that are due soon in memory, in time order, and loads later items from the
+// store when their time comes near. Due rows are never removed one by one: an item counts only
+// while its record still wants that instant, and whole rows are removed once the low-water mark
+// has passed them.
 type Due struct {
 	journal *Journal
-	wake    chan struct{} // an earlier instant than before became known
+	wake    chan struct{} // receives when an earlier instant than before becomes known
 
 	mu      sync.Mutex
-	heap    []ticketed               // by At; stale items stay until they surface
-	live    map[dueKey]wanted        // what each record wants now, if before horizon
-	taken   map[dueKey]ledger.Micros // of these, what was handed out and not done yet
-	horizon ledger.Micros            // everything due before it is in memory
-	ticket  uint64                   // the last one given
+	heap    []ticketed               // by At; stale items stay until they reach the top
+	live    map[dueKey]wanted        // the due instant of each record, if before horizon
+	taken   map[dueKey]ledger.Micros // items of live that were handed out and are not done yet
+	horizon ledger.Micros            // all items due before it are in memory
+	ticket  uint64                   // the last ticket given
 
-	mark int64 // second below which no row is live; only the orderer moves it
+	mark int64 // the second below which no row is live; only the orderer moves it
 }
 
 type dueKey struct {
@@ -32,8 +32,8 @@ type dueKey struct {
 	source ledger.Source
 }
 
-// wanted is the instant that a record waits for, and the ticket of its item in
-// the heap; 0: the item was handed out. Every other item of the record is stale.
+// wanted is the instant for which a record waits, and the ticket of its item in the heap; 0: the
+// item was handed out. All other items of the record are stale.
 type wanted struct {
 	at     ledger.Micros
 	ticket uint64
@@ -44,23 +44,23 @@ type ticketed struct {
 	ticket uint64
 }
 
-// dueChange is what a durable Step wants from now on; 0: nothing.
+// dueChange is the new due instant of a durable Step's record; 0: none.
 type dueChange struct {
 	dueKey
 	at ledger.Micros
 }
 
-// dueWindow is how far ahead the memory looks.
+// dueWindow is how far ahead items are in memory.
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
 	return &Due{journal: j, wake: make(chan struct{}, 1), live: make(map[dueKey]wanted), taken: make(map[dueKey]ledger.Micros)}
 }
 
-// Wake receives when something earlier than before may be due.
+// Wake receives when an instant earlier than before may be due.
 func (d *Due) Wake() <-chan struct{} { return d.wake }
 
-// Next is the earliest instant at which something is due within the window.
+// Next returns the earliest due instant within the window.
 func (d *Due) Next() (ledger.Micros, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,9 +71,9 @@ func (d *Due) Next() (ledger.Micros, bool) {
 	return d.heap[0].At, true
 }
 
-// Take hands out what is due at or before the instant, in order, at most max
-// items. What was taken comes again only after Return or a restart, so whoever
-// takes it must see to it that its record moves on.
+// Take hands out the items due at or before the instant, in order, at most max of them. An item
+// comes again only after Return or a restart, so the caller must make sure that its record moves
+// on.
 func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,7 +92,7 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 	return taken
 }
 
-// Return puts an item back that was taken and could not be handled.
+// Return puts back a taken item that could not be handled.
 func (d *Due) Return(item store.DueItem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,8 +101,8 @@ func (d *Due) Return(item store.DueItem) {
 	}
 }
 
-// All hands out everything in memory that ready accepts, whatever its time: at
-// start, intents whose outcome is unknown are inquired at once.
+// All returns all items in memory that ready accepts, whatever their time. At start it finds the
+// intents whose outcome is unknown, which are inquired at once.
 func (d *Due) All(ready func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +115,7 @@ func (d *Due) All(ready func(store.DueItem) bool) []store.DueItem {
 	return found
 }
 
-// fresh tells that an item's record still waits for it.
+// fresh tells whether an item's record still waits for it.
 func (d *Due) fresh(item *ticketed) bool {
 	return d.live[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
@@ -126,8 +126,8 @@ func (d *Due) dropStale() {
 	}
 }
 
-// want has the record wait for the instant. If its item is in the heap already
-// that one stays; if it was handed out the record is due once more.
+// want makes the record wait for the instant. An item that is already in the heap stays; if it
+// was handed out, the record becomes due once more.
 func (d *Due) want(k dueKey, at ledger.Micros) {
 	if w := d.live[k]; w.at == at && w.ticket != 0 {
 		return
@@ -143,7 +143,7 @@ func (d *Due) forget(k dueKey) {
 	delete(d.taken, k)
 }
 
-// changed takes over what a durable group made due.
+// changed takes over the due instants of a durable group.
 func (d *Due) changed(changes []dueChange) {
 	if len(changes) == 0 {
 		return
@@ -171,11 +171,11 @@ func (d *Due) changed(changes []dueChange) {
 	}
 }
 
-// minCompact is a size of the heap that is not worth being compacted.
+// minCompact is the size of the heap below which compacting is not worth while.
 const minCompact = 4_096
 
-// compact bounds the heap by what is waited for: records that soon move away
-// from an instant far ahead would fill it with stale items.
+// compact bounds the heap by the number of waiting records. Otherwise records that often move a
+// due instant in the far future would fill it with stale items.
 func (d *Due) compact() {
 	if len(d.heap) < max(minCompact, 2*len(d.live)) {
 		return
@@ -186,8 +186,8 @@ func (d *Due) compact() {
 	}
 }
 
-// LookAhead loads what falls due within the window after now. Call it as the
-// clock moves, and before a manual clock is moved to an instant.
+// LookAhead loads the items due within the window after now. It must be called as the clock
+// moves, and before a manual clock is moved to an instant.
 func (d *Due) LookAhead(now time.Time) error {
 	to := ledger.MicrosOf(now.Add(dueWindow))
 	d.mu.Lock()
@@ -199,7 +199,7 @@ func (d *Due) LookAhead(now time.Time) error {
 	return d.loadTo(to)
 }
 
-// recover finds the mark and loads from there.
+// recover reads the mark and loads items from there.
 func (d *Due) recover(now time.Time) error {
 	snap := d.journal.store.Snapshot()
 	row, found, err := snap.Get(store.KeyMark, nil)
@@ -216,8 +216,8 @@ func (d *Due) recover(now time.Time) error {
 	return d.loadTo(ledger.MicrosOf(now.Add(dueWindow)))
 }
 
-// loadTo moves the horizon on in steps, so that commits, which report what they
-// make due, do not wait long.
+// loadTo moves the horizon in steps, so that commits, which report their due instants, do not
+// wait long.
 func (d *Due) loadTo(to ledger.Micros) error {
 	for {
 		d.mu.Lock()
@@ -230,14 +230,13 @@ func (d *Due) loadTo(to ledger.Micros) error {
 	}
 }
 
-// maxLoad is how many items a step loads at least before it ends with a second.
+// maxLoad is the number of items after which a step of loading ends at the next second.
 const maxLoad = 4_096
 
-// load reads rows from the horizon on, keeps the items that their records still
-// want, and moves the horizon to where it came; after an error everything beyond
-// the old one is still in the store only. The lock is held from before the
-// snapshot on: a group that the snapshot does not show reports itself
-// afterwards, so nothing stale stays.
+// load reads rows from the horizon on, keeps the items that their records still want, and moves
+// the horizon to where it stopped. After an error, items beyond the old horizon are still only
+// in the store. The lock is held from before the snapshot is opened: a group that the snapshot
+// does not show reports its changes afterwards, so no stale item stays.
 func (d *Due) load(to ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
@@ -298,9 +297,9 @@ func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
 	return nil
 }
 
-// clean is the second below which no due row can be live: nothing in memory is
-// due before it, nothing beyond what memory has looked at, and nothing that the
-// orderer has prepared but the committer has not reported yet.
+// clean returns the second below which no due row can be live: no item in memory is due before
+// it, and neither is an item that is not loaded yet, nor one that the orderer has prepared but
+// the committer has not reported.
 func (d *Due) clean(now, prepared ledger.Micros) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -309,7 +308,7 @@ func (d *Due) clean(now, prepared ledger.Micros) int64 {
 	if len(d.heap) > 0 {
 		earliest = min(earliest, d.heap[0].At)
 	}
-	for _, at := range d.taken { // their records have not moved
+	for _, at := range d.taken { // their records have not moved yet
 		earliest = min(earliest, at)
 	}
 	if prepared != 0 {
@@ -340,7 +339,7 @@ func (d *Due) pop() ticketed {
 	return top
 }
 
-// sink moves an item down to where it belongs.
+// sink moves an item down to its place in the heap.
 func (d *Due) sink(i int) {
 	for {
 		child := 2*i + 1
@@ -358,5 +357,5 @@ func (d *Due) sink(i int) {
 	}
 }
 
-// Item is one record that wants to be woken.
+// Item is one record with a due instant.
 type Item = store.DueItem

@@ -14,7 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// wake has a record wait for an instant; the first time it is made.
+// wake sets a record's due instant; the first call creates the record.
 func (r *fixture) wake(s ledger.Source, version uint64, at ledger.Micros) {
 	r.t.Helper()
 	r.must(&posting.Change{Outcome: true, Steps: []posting.Step{{
@@ -31,7 +31,7 @@ func (r *fixture) lookAhead() {
 	}
 }
 
-// taken are the sources due by now.
+// taken returns the sources that are due by now.
 func (r *fixture) taken() []ledger.Source {
 	var sources []ledger.Source
 	for _, item := range r.Due.Take(ledger.MicrosOf(r.clock.Now()), 1_000) {
@@ -57,8 +57,8 @@ func TestAClockThatLeapsLosesNothingThatFellDueMeanwhile(t *testing.T) {
 	r := open(t)
 	s := newSource()
 	r.wake(s, 0, ledger.MicrosOf(start.Add(time.Hour)))
-	r.restart()              // the sweep of the first group is not held back
-	r.forward(2 * time.Hour) // a suspended machine: nobody has looked ahead yet
+	r.restart()              // the sweep of the first group is not delayed
+	r.forward(2 * time.Hour) // a suspended machine: no LookAhead so far
 	r.must(deposit())        // sweeps
 	r.must(deposit())
 	r.lookAhead()
@@ -78,7 +78,7 @@ func TestARecordThatWaitsForTheSameInstantAgainIsHandedOutOnce(t *testing.T) {
 	r.forward(time.Minute)
 	r.wantTaken(s)
 	r.wantTaken()
-	// Who was handed out and moves on may be due once more.
+	// A record that was handed out and moves on may be due once more.
 	r.wake(s, 4, at)
 	r.wantTaken(s)
 	r.wantTaken()
@@ -122,7 +122,7 @@ func TestWhatFallsDueBeyondTheWindowIsFoundWhenItsTimeComes(t *testing.T) {
 		}
 		break
 	}
-	r.wantTaken(far) // the clock stands at the very microsecond
+	r.wantTaken(far) // the clock stands at exactly that microsecond
 	r.forward(time.Microsecond)
 	r.wantTaken(farther)
 }
@@ -134,7 +134,7 @@ func TestHoweverMuchFallsDueBeyondTheWindowAllOfItIsFound(t *testing.T) {
 	var changes []*posting.Change
 	for i := range n {
 		c := note(uuid.New())
-		c.Steps[0].Due = ledger.MicrosOf(start.Add(time.Hour)) + ledger.Micros(i)*500 // 2,000 a second
+		c.Steps[0].Due = ledger.MicrosOf(start.Add(time.Hour)) + ledger.Micros(i)*500 // 2,000 per second
 		changes = append(changes, &c)
 	}
 	for _, receipt := range r.together(d, changes) {
@@ -174,9 +174,9 @@ func TestRowsOfPassedInstantsAreRemovedAndNoOthers(t *testing.T) {
 		t.Errorf("%d rows of due work are left with a record still waiting below them, want %d", rows, n)
 	}
 	r.wake(kept, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
-	r.restart() // the sweep of the first group is not held back
+	r.restart() // the sweep of the first group is not delayed
 	for range n/posting.MaxSweep + 2 {
-		r.must(deposit()) // each removes some
+		r.must(deposit()) // each removes some rows
 	}
 	if rows := r.dueRows(); rows != 1 {
 		t.Errorf("%d rows of due work are left, want 1", rows)
@@ -256,7 +256,7 @@ func TestMemoryOfDueWorkIsBoundedByWhatWaits(t *testing.T) {
 	last.Steps[0].Due = ledger.MicrosOf(start) + 550_000_000
 	changes = append(changes, &last)
 	for i := range changes {
-		changes[i].Outcome = true // the queue takes them all
+		changes[i].Outcome = true // the queue accepts all outcomes
 	}
 	for _, receipt := range r.together(d, changes) {
 		if receipt.Err != nil {
@@ -270,7 +270,7 @@ func TestMemoryOfDueWorkIsBoundedByWhatWaits(t *testing.T) {
 	r.wantTaken(waiting)
 }
 
-// fickle is a clock that can go back, as the machine's can.
+// fickle is a clock that can go back, as the machine's clock can.
 type fickle struct{ micros atomic.Int64 }
 
 func (f *fickle) Now() time.Time { return time.UnixMicro(f.micros.Load()).UTC() }
@@ -288,7 +288,7 @@ func TestNothingFallsDueBelowTheMarkThoughTheClockGoesBack(t *testing.T) {
 	r := reopen()
 	r.must(deposit()) // sweeps: the mark is at start
 	wait := func() {
-		// In an organization without events, so that nothing else tells the time.
+		// In an organization without events, whose booked times would reveal the time.
 		r.must(&posting.Change{Steps: []posting.Step{{
 			Org: uuid.New(), Source: newSource(), Record: []byte{1}, Due: 1, Events: []ledger.Event{{Name: "wait"}},
 		}}})
@@ -302,7 +302,7 @@ func TestNothingFallsDueBelowTheMarkThoughTheClockGoesBack(t *testing.T) {
 	clock.micros.Store(start.Add(-time.Minute).UnixMicro())
 	wait()
 	again()
-	wait() // also when it went back over a restart
+	wait() // also if the clock went back over a restart
 	again()
 	defer func() { _ = r.Close() }()
 	clock.micros.Store(start.Add(time.Minute).UnixMicro())

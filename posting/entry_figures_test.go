@@ -8,8 +8,8 @@ import (
 	"mizan/posting"
 )
 
-// Pages of entries and events as the API reads them: events from one on, and the
-// balances after each posting of those that are shown.
+// Pages of entries and events as the API reads them: events from a seq on, and the balances
+// after each of their postings.
 func TestFiguresOfEntries(t *testing.T) {
 	j := figures(t)
 	random := rand.New(rand.NewPCG(5, 6))

@@ -5,8 +5,8 @@ import (
 	"mizan/posting/store"
 )
 
-// CarriedOn is TrialBalance from the last checkpoint, whatever that costs, with memory
-// for so many accounts.
+// CarriedOn is TrialBalance from the last checkpoint at any cost, with memory for so many
+// accounts.
 func (v *View) CarriedOn(org ledger.ID, q AsOf, most int, fn func(ledger.Account, *ledger.Totals)) error {
 	c, through, err := v.from(org, &q)
 	if err != nil {
@@ -15,7 +15,7 @@ func (v *View) CarriedOn(org ledger.ID, q AsOf, most int, fn func(ledger.Account
 	return v.asOf(org, &q, &c, through, most, collect(fn))
 }
 
-// EachAlone is TrialBalance by looking up each account's pages.
+// EachAlone is TrialBalance by reading each account's pages.
 func (v *View) EachAlone(org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals)) error {
 	return v.eachAlone(org, &q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 		fn(a, t)
@@ -34,9 +34,8 @@ func collect(fn func(ledger.Account, *ledger.Totals)) func(key []byte, t *ledger
 	}
 }
 
-// Shares tells whether what was booked since a checkpoint is kept for the next page.
+// Shares tells whether the turnover since a checkpoint is kept for the next page.
 func (j *Journal) Shares() bool { return j.turnover.Load() != nil }
 
-// CheckpointEvents is how many events one day has from one checkpoint to the next at
-// least.
+// CheckpointEvents is the least number of events from one checkpoint to the next within a day.
 const CheckpointEvents = checkpointEvents

@@ -2,43 +2,43 @@ package posting
 
 import "mizan/ledger"
 
-// Size is what the writer thinks that a Change takes in a group at the most.
+// Size returns the writer's upper bound of a Change's size in a group.
 func (c *Change) Size() (rows, bytes int) {
 	s := c.size()
 	return s.rows, s.bytes
 }
 
-// Items is how many items the memory of due work holds, stale ones included.
+// Items returns the number of due items in memory, including stale ones.
 func (d *Due) Items() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.heap)
 }
 
-// Waiting is how many records want to be woken within the window.
+// Waiting returns the number of records that are due within the window.
 func (d *Due) Waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.live)
 }
 
-// MaxSweep is how many passed due rows are removed with one group.
+// MaxSweep is the most passed due rows that one group removes.
 const MaxSweep = maxSweep
 
-// Low is the oldest group that readers look for in page buffers.
+// Low returns the oldest group that readers search in page buffers.
 func (j *Journal) Low() uint64 { return j.low.Load() }
 
-// What moves lines from the page buffer to their page, and bounds what it holds.
+// Bounds of the page buffer.
 const (
 	CarryFrom   = flushFrom
 	MaxDays     = maxBufferedGroups
 	MaxDayBytes = maxBufferBytes
 )
 
-// Limit is what a group may have before due rows are swept.
+// Limit returns the largest size of a group before due rows are swept.
 func (j *Journal) Limit() (rows, bytes int) { return j.limit.rows, j.limit.bytes }
 
-// RowsOfInclusion is how many rows the proof of an event reads.
+// RowsOfInclusion returns the number of rows that the proof of an event reads.
 func RowsOfInclusion(v *View, org ledger.ID, seq, size uint64) (int, error) {
 	b := newBranches(v, org)
 	_, err := b.inclusion(seq, size)

@@ -20,10 +20,10 @@ import (
 
 var errDisk = errors.New("the disk failed")
 
-// disk stands between the committer and the store.
+// disk is a Log between the committer and the store.
 type disk struct {
 	posting.Log
-	gate   chan struct{} // if set, each group waits here before the store has it
+	gate   chan struct{} // if set, each group waits here before it reaches the store
 	opened sync.Once
 	before atomic.Bool // fail without persisting
 	after  atomic.Bool // persist, then fail
@@ -47,7 +47,7 @@ func (d *disk) Apply(g *store.Group) error {
 
 func gated() *disk { return &disk{gate: make(chan struct{})} }
 
-// open lets the groups through, those that come later too.
+// open lets the groups pass, including later ones.
 func (d *disk) open() {
 	d.opened.Do(func() {
 		if d.gate != nil {
@@ -80,7 +80,7 @@ func TestNothingIsAcknowledgedBeforeTheSyncReturnsRefusalsIncluded(t *testing.T)
 	r.Submit(second, done)
 	r.Submit(deposit(), done)
 	for range 1_000 {
-		v := r.View() // something to do while nothing may come
+		v := r.View() // a running view, while no group may pass
 		v.Close()
 	}
 	select {
@@ -226,7 +226,7 @@ func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	if got := take(); len(got) != 0 {
 		t.Errorf("taken twice: %+v", got)
 	}
-	// One moves on, one asks for another instant; the third is still wanted.
+	// One moves on, one sets another instant; the third is still due.
 	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[1], Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
 	later := ledger.MicrosOf(start) + 5_000_000
 	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[2], Expect: 1, Record: []byte{1}, Due: later, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
@@ -237,8 +237,8 @@ func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	}
 }
 
-// TestAFlushThatFailsEndsEverythingThoughNothingIsWritten fails the work that the store
-// does by itself. Nobody writes afterwards, and still the process is ended.
+// TestAFlushThatFailsEndsEverythingThoughNothingIsWritten makes the store's background work
+// fail. The process ends although no change is written afterwards.
 func TestAFlushThatFailsEndsEverythingThoughNothingIsWritten(t *testing.T) {
 	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
 	r.reopen()

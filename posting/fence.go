@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/period"
 )
 
-// fences are the months that are being closed. They are in memory only: a kill takes
-// them down, and the month is as open as before.
+// fences has the months that are being closed. It is in memory only: after a crash no month is
+// fenced.
 type fences struct {
 	mu     sync.Mutex
 	months map[ledger.ID]period.Month // guarded by mu
@@ -20,11 +20,11 @@ func (f *fences) of(org ledger.ID) period.Month {
 	return f.months[org]
 }
 
-// Fence keeps commands from saying a day in a month of an organization, or before it,
-// until it is taken down: they are refused with Unavailable. It is for who closes the
-// month while others go on dating into it, and would read its trial balance again and
-// again. What a command that was ordered before has dated is in the journal after a few
-// groups. An organization has one fence at a time.
+// Fence makes the writer refuse commands that name a day in or before the month of an
+// organization, with Unavailable, until down is called. Without it, commands that date entries
+// into the month while it is being closed would force the closer to read the trial balance again
+// and again. Entries of commands that were ordered before the fence are in the journal after a
+// few groups. An organization has at most one fence at a time.
 func (j *Journal) Fence(org ledger.ID, m period.Month) (down func()) {
 	j.fences.mu.Lock()
 	defer j.fences.mu.Unlock()

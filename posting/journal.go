@@ -13,24 +13,24 @@ import (
 	"mizan/posting/store"
 )
 
-// Bounds of the writer. Every queue and group has one.
+// Bounds of the writer.
 const (
-	MaxQueue  = 32_768         // changes waiting for a group; more commands are refused
+	MaxQueue  = 32_768         // changes that wait for a group; further commands are refused
 	MaxGroup  = 8_192          // changes in a group
-	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request, and what we add
+	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request and what the service adds
 	MaxSealed = 2 << 10        // bytes of a record's sealed row
-	MaxClaim  = 1_200          // bytes of a claim's key: 255 characters of four bytes, and room; of its owner too
+	MaxClaim  = 1_200          // bytes of a claim's key: 255 characters of four bytes, and a margin; also of its owner
 	MaxTexts  = 1_024          // bytes of an event's name and states together
 	MaxEvents = 1_024          // events of one Step
 	MaxSteps  = 1_024          // steps of one Change
-	maxCached = 65_536         // entries of a generation of the orderer's caches, unless Options say otherwise
+	maxCached = 65_536         // entries per generation of the orderer's caches, unless Options say otherwise
 )
 
-// ErrStopped says that the journal takes no more: the process is ending.
+// ErrStopped is the error of a closed journal: the process is ending.
 var ErrStopped = errors.New("the journal is closed")
 
-// Log is where a prepared group goes. Its local form applies the group to the
-// store at once; application only copies.
+// Log receives prepared groups. The local implementation is the store, which applies a group at
+// once and only copies it.
 type Log interface {
 	Apply(g *store.Group) error
 }
@@ -41,25 +41,24 @@ type Options struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 
-	// Fatal is called once, with the error of the Log, or with that of the store where
-	// its own work has failed; it must end the process with nothing more acknowledged.
-	// Nil: panic.
+	// Fatal is called once, with the error of the Log or of the store's background work. It must
+	// end the process without any further acknowledgement. Nil: panic.
 	Fatal func(error)
 
-	// Cached is how many accounts, records and counters the orderer remembers
-	// at least; 0: 65,536 of each.
+	// Cached is the least number of accounts, records and counters that the orderer caches; 0:
+	// 65,536 of each.
 	Cached int
 
 	// BufferedGroups bounds the groups that have lines in the page buffer; 0: 1,024. Below
 	// 0 nothing is buffered: each group stores a page for every account it touches.
 	BufferedGroups int
 
-	// Through, if set, stands between the committer and the store: for tests
-	// of failing and gated disks.
+	// Through, if set, wraps the store as seen by the committer: for tests with failing or
+	// blocking disks.
 	Through func(Log) Log
 }
 
-// Journal is the one path to the store.
+// Journal is the only way to write to the store.
 type Journal struct {
 	store *store.Store
 	log   Log
@@ -78,31 +77,31 @@ type Journal struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []submitted // guarded by mu
-	taken  int         // guarded by mu: what the orderer took from queue and has not put into a group
+	taken  int         // guarded by mu: changes taken from queue that are not in a group yet
 	closed bool
 
 	groups    chan *prepared
 	free      chan *prepared
 	stopped   sync.WaitGroup
 	committed atomic.Uint64            // number of the last durable group
-	low       atomic.Uint64            // the oldest group with page-buffer rows, as a durable group left it
-	turnover  atomic.Pointer[turnover] // that readers of pages share
+	low       atomic.Uint64            // the oldest group with page-buffer rows after the last durable group
+	turnover  atomic.Pointer[turnover] // shared by readers of pages
 	fences    fences
 }
 
-// submitted is a Change on its way.
+// submitted is a Change in the queue.
 type submitted struct {
 	change *Change
 	size   size
 	done   func(Receipt)
 }
 
-// Stats are what the writer counts; read by metrics at any time.
+// Stats are the writer's counters; metrics may read them at any time.
 type Stats struct {
 	Groups, Changes, Refused, Rows, Bytes atomic.Uint64
-	Prepare, Apply                        atomic.Int64 // nanoseconds in all
+	Prepare, Apply                        atomic.Int64 // nanoseconds in total
 
-	// OnGroup, if set before Open returns its first Receipt, sees each group.
+	// OnGroup, if set before the first Receipt, is called for each group.
 	OnGroup func(changes, rows, bytes int, apply time.Duration)
 }
 
@@ -152,10 +151,10 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Submit hands a Change to the writer and returns at once. done is called
-// exactly once, in the order of commits, from the committer's goroutine: it
-// must not block. What does not even get into the queue is answered before
-// Submit returns. After a fatal error of the store done is never called.
+// Submit hands a Change to the writer and returns at once. done is called exactly once, in the
+// order of commits, on the committer's goroutine: it must not block. If the Change is refused
+// before it is queued, done is called before Submit returns. After a fatal error of the store
+// done is never called.
 func (j *Journal) Submit(c *Change, done func(Receipt)) {
 	if err := j.enqueue(c, done); err != nil {
 		done(Receipt{Err: err})
@@ -189,30 +188,31 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	return nil
 }
 
-// QueueDepth is how many changes wait for a group.
+// QueueDepth returns the number of changes that wait for a group.
 func (j *Journal) QueueDepth() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.queue) + j.taken
 }
 
-// LowSpace tells whether commands are refused for want of disk space.
+// LowSpace tells whether commands are refused because the disk is nearly full.
 func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
 
-// Bind ties the store to a keyring, by its identity, or compares it with the one that it is
-// tied to: store.ErrOtherKeyring. It comes before the first Submit.
+// Bind ties the store to a keyring by the keyring's identity. If the store is already tied to
+// another keyring, the error is store.ErrOtherKeyring. It must be called before the first
+// Submit.
 func (j *Journal) Bind(keyring [32]byte) error { return j.store.Bind(keyring) }
 
-// Bound is the identity of the keyring that the store is tied to; zeros: to none.
+// Bound returns the identity of the keyring that the store is tied to; zeros if there is none.
 func (j *Journal) Bound() [32]byte { return j.store.Bound() }
 
-// Size is the store's size in bytes.
+// Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
-// LastGroup is the number and hash of the last durable group.
+// LastGroup returns the number and hash of the last durable group.
 func (j *Journal) LastGroup() (uint64, [32]byte) { return j.store.LastGroup() }
 
-// Close writes what was submitted, stops the writer and closes the store.
+// Close writes all submitted changes, stops the writer and closes the store.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {
@@ -227,7 +227,7 @@ func (j *Journal) Close() error {
 	return j.store.Close()
 }
 
-// fail ends everything: nothing more is written or acknowledged.
+// fail ends the process: nothing more is written or acknowledged.
 func (j *Journal) fail(err error) {
 	j.died.Do(func() {
 		close(j.dead)
@@ -235,8 +235,8 @@ func (j *Journal) fail(err error) {
 	})
 }
 
-// watch ends everything when the store fails while nothing is applied: a flush or a
-// compaction has. Whatever Badger would do after that makes things worse.
+// watch ends the process when the store's background work (a flush or a compaction) fails while
+// no group is applied, because whatever Badger does after that makes things worse.
 func (j *Journal) watch() {
 	defer j.stopped.Done()
 	select {
@@ -246,8 +246,8 @@ func (j *Journal) watch() {
 	}
 }
 
-// take waits for submitted changes and swaps them against an empty slice; ok is
-// false when the journal is closed and nothing is left.
+// take waits for submitted changes and swaps them for an empty slice; ok is false when the
+// journal is closed and no change is left.
 func (j *Journal) take(empty []submitted) (batch []submitted, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -259,7 +259,7 @@ func (j *Journal) take(empty []submitted) (batch []submitted, ok bool) {
 	return batch, len(batch) > 0
 }
 
-// grouped says that n of the taken changes are in a group.
+// grouped records that n of the taken changes are in a group.
 func (j *Journal) grouped(n int) {
 	j.mu.Lock()
 	j.taken -= n

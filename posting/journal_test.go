@@ -71,7 +71,7 @@ func (r *fixture) restart() {
 	r.reopen()
 }
 
-// submit waits for a change's receipt.
+// submit submits a change and waits for its receipt.
 func (r *fixture) submit(c *posting.Change) posting.Receipt {
 	r.t.Helper()
 	done := make(chan posting.Receipt, 1)
@@ -100,7 +100,7 @@ func line(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
 	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: amount(n)}
 }
 
-// transfer is a change of one record with one entry.
+// transfer returns a change of one record with one entry.
 func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},

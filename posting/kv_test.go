@@ -14,8 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// changeOfKVs is a change of KVs, given as key, value pairs; the value
-// "-" removes the row.
+// changeOfKVs returns a change of KVs, given as key, value pairs; the value "-" removes the row.
 func changeOfKVs(of ledger.ID, pairs ...string) *posting.Change {
 	c := new(posting.Change)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -28,7 +27,7 @@ func changeOfKVs(of ledger.ID, pairs ...string) *posting.Change {
 	return c
 }
 
-// kvs are the KVs of an organization.
+// kvs returns the KVs of an organization.
 func (r *fixture) kvs(of ledger.ID) map[string]string {
 	r.t.Helper()
 	v := r.View()

@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// random is a source whose seed is printed; MIZAN_SEED repeats a run.
+// random returns a source whose seed is printed; MIZAN_SEED repeats a run.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -29,7 +29,7 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// note is a change of one new record that moves no money.
+// note returns a change of one new record that moves no money.
 func note(id ledger.ID) posting.Change {
 	return posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Record: []byte{},
@@ -37,8 +37,8 @@ func note(id ledger.ID) posting.Change {
 	}}}
 }
 
-// together submits changes while the disk stands still, so that they share as
-// few groups as the bounds allow, and returns their receipts in order.
+// together submits changes while the disk is blocked, so that they share as few groups as the
+// bounds allow, and returns their receipts in order.
 func (r *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt {
 	r.t.Helper()
 	receipts := make([]posting.Receipt, len(changes))
@@ -146,7 +146,7 @@ func TestPostingsThatSplitMayNotMakeAnEntryTooLong(t *testing.T) {
 	r.must(deposit())
 }
 
-// panics tells whether fn breaks an assertion on the caller's goroutine.
+// panics tells whether fn fails an assertion on the caller's goroutine.
 func panics(fn func()) (broken bool) {
 	defer func() { broken = recover() != nil }()
 	fn()
@@ -201,7 +201,7 @@ func TestWhatACallerMustNeverGetWrongStopsTheCallerOnly(t *testing.T) {
 	r.must(deposit())
 }
 
-// worst is a change that takes as much of a group as its numbers allow.
+// worst returns a change that takes as much of a group as its numbers allow.
 func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 	long := func(prefix string, n int) ledger.Path {
 		text := prefix + fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
@@ -280,7 +280,7 @@ func TestAChangeTakesNoMoreOfAGroupThanWasReckoned(t *testing.T) {
 	}
 }
 
-// applied is a Log made of a function.
+// applied is a function as a Log.
 type applied func(g *store.Group) error
 
 func (a applied) Apply(g *store.Group) error { return a(g) }
@@ -297,7 +297,7 @@ func TestNoGroupIsMoreThanTheStoreTakes(t *testing.T) {
 			refused := 0
 			for _, receipt := range r.together(d, mixed(random)) {
 				if receipt.Err != nil {
-					wantCode(t, receipt.Err, ledger.OutOfRange) // more than a group of the smallest store
+					wantCode(t, receipt.Err, ledger.OutOfRange) // larger than a group of the smallest store
 					refused++
 				}
 			}
@@ -308,7 +308,7 @@ func TestNoGroupIsMoreThanTheStoreTakes(t *testing.T) {
 	}
 }
 
-// mixed are many small changes and a few as large as they can be.
+// mixed returns many small changes and a few of maximum size.
 func mixed(random *rand.Rand) []*posting.Change {
 	var changes []*posting.Change
 	for range 200 {

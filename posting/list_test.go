@@ -16,7 +16,7 @@ import (
 
 var shown = posting.List{Partner: 7, Env: 1}
 
-// lists is a change of one listed record by as many events as said.
+// lists returns a change of one listed record with the given number of events.
 func lists(s ledger.Source, expect uint64, events int) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: s, Expect: expect, Record: []byte{1}, List: shown,
@@ -24,7 +24,7 @@ func lists(s ledger.Source, expect uint64, events int) *posting.Change {
 	}}}
 }
 
-// walked is the naive walk over rows that stand oldest first.
+// walked walks naively over rows in ascending order.
 func walked(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
 	for _, row := range slices.Backward(rows) {
 		if row.Booked >= w.From && (w.Before == 0 || row.Booked < w.Before) && (row.First || !w.First) {
@@ -103,7 +103,7 @@ func newTransaction() ledger.Source {
 	return ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 }
 
-// borders are the times of the first and last row of every page of the lists.
+// borders returns the times of the first and last row of every page of the lists.
 func (r *fixture) borders() (times []ledger.Micros) {
 	r.t.Helper()
 	v := r.View()
@@ -170,7 +170,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	}
 }
 
-// crowd is a list whose records are made and changed between two walks.
+// crowd is a list whose records are created and changed between two walks.
 type crowd struct {
 	*fixture
 	random   *rand.Rand
@@ -192,7 +192,7 @@ func (c *crowd) create() {
 	c.ids = append(c.ids, s.ID)
 }
 
-// move changes any record.
+// move changes a random record.
 func (c *crowd) move() (moved ledger.ID) {
 	moved = c.ids[c.random.IntN(len(c.ids))]
 	s := ledger.Source{Kind: ledger.Transaction, ID: moved}
@@ -255,7 +255,7 @@ func TestAWalkByLastChangeShowsWhatDidNotMoveExactlyOnce(t *testing.T) {
 	}
 }
 
-// fresh reads rows that their records have not left behind.
+// fresh returns the rows that are the newest of their records.
 func (c *crowd) fresh(w posting.Walk, most int) (rows []posting.Listed) {
 	c.t.Helper()
 	v := c.View()

@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// compare asks every question of a view and of the model.
+// compare asks every query of a view and of the model.
 func (p *play) compare() {
 	p.t.Helper()
 	v := p.View()
@@ -51,7 +51,7 @@ func (p *play) compare() {
 	}
 }
 
-// instant is one at or beside which something was booked.
+// instant returns an instant at or beside which an event was booked.
 func (p *play) instant(o *modelOrg) ledger.Micros {
 	if len(o.events) == 0 {
 		return p.model.now

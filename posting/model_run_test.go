@@ -18,13 +18,13 @@ import (
 	"mizan/posting"
 )
 
-// play drives a journal and its model with the same changes.
+// play runs the same changes on a journal and its model.
 type play struct {
 	*fixture
 	random *rand.Rand
 	model  *model
 	orgs   []ledger.ID
-	made   int // so that claims and windows change
+	made   int // makes claims and windows change
 }
 
 var (
@@ -37,8 +37,8 @@ var (
 	}
 )
 
-// The caches hold one entry, groups are small, and there is a restart now and
-// then: whatever the orderer forgets it must find again.
+// The caches hold one entry, groups are small, and the journal restarts now and then, so the
+// orderer must read again everything that it forgets.
 func TestTheJournalDoesWhatItsModelDoes(t *testing.T) {
 	rounds := 40
 	if testing.Short() {
@@ -79,7 +79,7 @@ func TestTheJournalDoesWhatItsModelDoes(t *testing.T) {
 	}
 }
 
-// batch submits changes from several goroutines and follows the answers.
+// batch submits changes from several goroutines and applies the receipts to the model.
 func (p *play) batch(n int) {
 	type answer struct {
 		draft
@@ -90,7 +90,7 @@ func (p *play) batch(n int) {
 		d := p.draft()
 		d.wait = p.random.IntN(6) == 0
 		drafts = append(drafts, d)
-		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // the same once more: one of them wins
+		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // the same change once more: one of them wins
 			drafts = append(drafts, draft{copyOf(d.change), d.reserved, false})
 		}
 	}
@@ -129,7 +129,7 @@ func (p *play) batch(n int) {
 	}
 }
 
-// makesTransaction tells that a change has an id that was made for it alone.
+// makesTransaction tells whether a change has an id that was generated for it.
 func makesTransaction(c *posting.Change) bool {
 	return slices.ContainsFunc(c.Steps, func(s posting.Step) bool {
 		return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer)
@@ -179,7 +179,7 @@ func copyOf(c *posting.Change) *posting.Change {
 
 func (p *play) org() ledger.ID { return p.orgs[p.random.IntN(len(p.orgs))] }
 
-// draft makes any change that a caller could make, of what the model knows.
+// draft makes a random change that a caller could make, from the model's state.
 func (p *play) draft() draft {
 	p.made++
 	d := draft{change: new(posting.Change)}
@@ -210,7 +210,7 @@ func (p *play) draft() draft {
 	return d
 }
 
-// guard adds what a command may be refused for.
+// guard adds guards and claims by which a command may be refused.
 func (p *play) guard(c *posting.Change) {
 	for p.random.IntN(3) == 0 {
 		c.Claims = append(c.Claims, ledger.Claim{
@@ -222,7 +222,7 @@ func (p *play) guard(c *posting.Change) {
 			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.made / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), Refuse: ledger.LimitExceeded,
 		}
 		c.Counters = append(c.Counters, g)
-		if p.random.IntN(3) == 0 { // and gives it back at once
+		if p.random.IntN(3) == 0 { // and releases it at once
 			g.Release = true
 			c.Counters = append(c.Counters, g)
 		}
@@ -236,8 +236,8 @@ func (p *play) guard(c *posting.Change) {
 	}
 }
 
-// outcome closes what a record holds, sometimes for something else, and gives
-// back what it reserved.
+// outcome closes what a record holds, sometimes another record's hold, and releases its
+// reservations.
 func (p *play) outcome(d *draft) bool {
 	for k, r := range p.model.records { // any: maps have no order, and the seed decides little here
 		if r.stamp.Held == 0 {
@@ -263,7 +263,7 @@ func (p *play) outcome(d *draft) bool {
 	return false
 }
 
-// again moves a record that holds nothing, often from a version it hasn't.
+// again moves a record that holds nothing, often from a wrong version.
 func (p *play) again(org ledger.ID) posting.Step {
 	for k, r := range p.model.records {
 		if k.org == org && r.stamp.Held == 0 && p.random.IntN(4) > 0 {
@@ -277,8 +277,8 @@ func (p *play) again(org ledger.ID) posting.Step {
 	return p.fresh(org, nil)
 }
 
-// version is the record's, or the one before. A transaction's creation is never
-// tried again: its id is taken for new unread.
+// version returns the record's version, or the one before. A transaction's creation is never
+// repeated, because the writer does not check its id.
 func (p *play) version(k owned, r *modelRecord) uint64 {
 	if p.random.IntN(5) > 0 || r.stamp.Version == 1 && k.source.Kind == ledger.Transaction {
 		return r.stamp.Version
@@ -312,7 +312,7 @@ func (p *play) step(org ledger.ID, source ledger.Source, expect uint64, events [
 	return s
 }
 
-// events are as many as said; one of them has the entry.
+// events returns the given number of events; one of them has the entry.
 func (p *play) events(n int, entry *ledger.Entry) []ledger.Event {
 	events := make([]ledger.Event, n)
 	for i := range events {
@@ -329,7 +329,7 @@ func (p *play) effective() ledger.Date {
 	return ledger.DateOf(p.clock.Now()) + ledger.Date(p.random.IntN(40)-20)
 }
 
-// entry is balanced in one or two assets; what may spill often does.
+// entry returns an entry that balances in one or two assets; postings often spill.
 func (p *play) entry(phase ledger.Phase) *ledger.Entry {
 	entry := &ledger.Entry{Phase: phase, Effective: p.effective()}
 	for range 1 + p.random.IntN(2) {
@@ -352,7 +352,7 @@ func (p *play) entry(phase ledger.Phase) *ledger.Entry {
 	return entry
 }
 
-// dues takes what is due and gives some of it back.
+// dues takes the due items and returns some of them.
 func (p *play) dues() {
 	p.t.Helper()
 	p.lookAhead()

@@ -10,8 +10,8 @@ import (
 	"mizan/posting/store"
 )
 
-// model is the naive second version of the writer: maps and signed integers,
-// one change after another in the order in which the journal answered.
+// model is a naive second version of the writer: maps and signed integers, one change after
+// another in the order in which the journal answered.
 type model struct {
 	now      ledger.Micros
 	orgs     map[ledger.ID]*modelOrg
@@ -40,7 +40,7 @@ type modelOrg struct {
 	effects  map[ledger.Account][]effect
 }
 
-// four are debits and credits posted, then pending.
+// four has the totals: posted debits and credits, then pending ones.
 type four [4]int64
 
 func (f four) available() int64 { return f[1] - f[0] - f[2] }
@@ -50,7 +50,7 @@ func (f four) ledger() ledger.Totals {
 	return ledger.Totals{DebitsPosted: at(0), CreditsPosted: at(1), DebitsPending: at(2), CreditsPending: at(3)}
 }
 
-// effect is what an entry does to one total of an account, from a day on.
+// effect is the effect of an entry on one total of an account, from a day on.
 type effect struct {
 	on    ledger.Date
 	total int
@@ -65,11 +65,11 @@ type modelRecord struct {
 	reserved int64
 }
 
-// draft is a change and what its success means for the test.
+// draft is a change and its expected result.
 type draft struct {
 	change   *posting.Change
 	reserved int64
-	wait     bool // submit nothing more before it is answered
+	wait     bool // submit no other change before its receipt
 }
 
 func newModel() *model {
@@ -90,7 +90,7 @@ func (m *model) org(id ledger.ID) *modelOrg {
 
 func claimKey(c *ledger.Claim) string { return string(c.Kind) + c.Org.String() + c.Key }
 
-// small is an amount of the test as an integer.
+// small converts an amount of the test to an integer.
 func small(a money.Amount) int64 {
 	n, ok := a.Uint64()
 	if !ok || n > 1<<50 {
@@ -99,8 +99,8 @@ func small(a money.Amount) int64 {
 	return int64(n)
 }
 
-// judge says why a change must be refused; empty: it must not. Of a claim that
-// is taken it says which and whose, of a counter that refuses which.
+// judge returns why a change must be refused; empty if it must not. For a taken claim it also
+// returns the claim and its owner, for a counter the guard.
 func (m *model) judge(c *posting.Change) (code ledger.Code, at int, owner string) {
 	own := map[string]string{}
 	for i := range c.Claims {
@@ -169,9 +169,8 @@ func (m *model) judgeFunds(c *posting.Change) ledger.Code {
 	return ""
 }
 
-// bookNaively books an entry on totals and returns its postings as they are
-// split. line sees each line that is to be, in order; a negative index is that
-// of what a capture releases.
+// bookNaively books an entry on totals and returns its postings after splitting. It calls line
+// for each expected line, in order; a negative index means a line of what a capture releases.
 func bookNaively(totals map[ledger.Account]four, e *ledger.Entry, line func(ledger.Posting, ledger.Phase, int, four)) []ledger.Posting {
 	at := func(p ledger.Posting) ledger.Account { return ledger.Account{Path: p.Account, Asset: p.Asset} }
 	add := func(p ledger.Posting, total int, n int64) four {
@@ -252,7 +251,7 @@ func splitNaively(totals map[ledger.Account]four, p ledger.Posting) (parts []led
 	return parts
 }
 
-// apply does what a change that was accepted does, and says what its stamps are.
+// apply applies an accepted change, and returns its expected stamps.
 func (m *model) apply(d draft) (stamps []posting.Stamp) {
 	c := d.change
 	var claims []ledger.Hash
@@ -377,7 +376,7 @@ func (o *modelOrg) note(p ledger.Posting, on ledger.Date, total int, by int64) {
 	o.effects[a] = append(o.effects[a], effect{on, total, by})
 }
 
-// effective are an account's totals by effective date.
+// effective returns an account's totals by effective date.
 func (o *modelOrg) effective(a ledger.Account, on ledger.Date) ledger.Totals {
 	var t four
 	for _, e := range o.effects[a] {

@@ -7,15 +7,15 @@ import (
 	"mizan/posting/store"
 )
 
-// Channel is how a notice reaches its destination. It is stored.
+// Channel is the way of a notice to its destination. It is stored.
 type Channel byte
 
 // The channels. The zero value is invalid.
 const (
 	Webhook   Channel = iota + 1 // the signed envelope, to a merchant's address
-	Stream                       // the same address, a body of its own (specification, "Events")
-	Operators                    // Telegram and e-mail of those who run the terminal
-	Bulletin                     // the same, about no event: never a Notice of a Step
+	Stream                       // the same address, with a different body (specification, "Events")
+	Operators                    // Telegram and e-mail of the terminal's operators
+	Bulletin                     // the same, without an event: never a Notice of a Step
 )
 
 // String names the channel.
@@ -27,37 +27,36 @@ func (c Channel) String() string {
 	return names[0]
 }
 
-// ofEvents tells whether notices of events go by the channel.
+// ofEvents tells whether the channel carries notices about events.
 func (c Channel) ofEvents() bool { return c >= Webhook && c <= Operators }
 
-// Notice tells somebody outside of an event. It is durable with the event.
+// Notice is a notification about an event. It becomes durable with the event.
 type Notice struct {
 	Event   int     // index of the event in Step.Events
 	Channel Channel // how it goes
 	To      ledger.ID
-	Body    []byte // what is stored of it, beside the record: at most MaxNotice bytes
+	Body    []byte // stored beside the record: at most MaxNotice bytes
 
-	// About is not stored: it saves the first attempt from reading the record. It
-	// and Body must not change any more.
+	// About is not stored: it saves the first attempt from reading the record. About and Body
+	// must not change any more.
 	About any
 
-	// Late: the writer fills them.
+	// Late fields: the writer fills them.
 	Source ledger.Source
-	Booked ledger.Micros // of the event: with the channel it names the notice in its organization
+	Booked ledger.Micros // of the event: with the channel it identifies the notice in its organization
 	Page   ledger.Micros // booked time of the first notice on the same page
 }
 
-// MaxNotice bounds a notice's body in bytes.
+// MaxNotice is the most bytes of a notice's body.
 const MaxNotice = store.MaxNotice
 
-// KV is a row that an actor keeps for itself: the journal writes it with the
-// Change and knows nothing of it. Keys that begin with 'n' are the writer's pages
-// of notices, which can be removed, and nothing else; those that begin with 't' are
-// checkpoints, which readers of the trial balance begin with.
+// KV is a row that an actor keeps for itself. The journal writes it with the Change and does not
+// interpret it. Keys that begin with 'n' are the writer's pages of notices: a KV can only remove
+// them. Keys that begin with 't' are checkpoints, which readers of the trial balance use.
 type KV struct {
 	Org   ledger.ID
 	Key   []byte // at most 256 bytes
-	Value []byte // at most 96 KiB; nil: the row is removed
+	Value []byte // at most 96 KiB; nil: remove the row
 }
 
 func (s *KV) check() error {
@@ -91,14 +90,13 @@ type orgNotices struct {
 	notices []Notice
 }
 
-// appendNotices puts the step's notices on the group's page, and their hashes into the events
-// that they are about.
+// appendNotices puts the step's notices on the group's page, and their hashes into their events.
 func (w *writer) appendNotices(b *orgState, s *Step) {
 	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
 		n := &s.Notices[i]
 		if b.notices.Full(len(n.Body)) {
-			w.tail.add(-1, -noticeRow-b.notices.Bytes()) // the group counts it from here on
+			w.tail.add(-1, -noticeRow-b.notices.Bytes()) // the group counts this page from here on
 			w.flushNotices(b)
 		}
 		if b.notices.First == 0 {
@@ -129,7 +127,7 @@ func (w *writer) flushNotices(b *orgState) {
 	b.notices.Reset()
 }
 
-// finishNotices writes the last page, and hands the notices over for when the group is
+// finishNotices writes the last page, and keeps the notices for OnNotices until the group is
 // durable.
 func (w *writer) finishNotices(b *orgState) {
 	w.flushNotices(b)
@@ -143,28 +141,27 @@ func (w *writer) finishNotices(b *orgState) {
 	}
 }
 
-// OnNotices has fn called with the notices of each durable group and organization, in the
-// order of booking, before the changes are acknowledged and
-// from the committer's goroutine: it must not block. The slice is fn's. It is set
-// before any Change that has notices is submitted.
+// OnNotices sets the function that is called with the notices of each durable group and
+// organization, in the order of booking, before the changes are acknowledged. It runs on the
+// committer's goroutine and must not block. It owns the slice. OnNotices must be called before
+// any Change with notices is submitted.
 func (j *Journal) OnNotices(fn func(org ledger.ID, notices []Notice)) { j.onNotices = fn }
 
-// KV reads the value of a key.
+// KV returns the value of a key.
 func (v *View) KV(org ledger.ID, key []byte) ([]byte, bool, error) {
 	return v.snap.Get(store.KeyKV(nil, org, key), nil)
 }
 
-// KVsAscending calls fn with the KVs whose keys begin with prefix,
-// from the first that is not below from (nil: from the beginning). The slices hold
-// until fn returns.
+// KVsAscending calls fn with the KVs whose keys begin with prefix, beginning with the first key
+// that is not below from (nil: with the first of all). The slices are valid until fn returns.
 func (v *View) KVsAscending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)
 	})
 }
 
-// KVKeys is KVsAscending without the values. If skipTo is not nil the next key
-// is the first that is not below it, which must be above the current one.
+// KVKeys is KVsAscending without the values. If skipTo is not nil, the next key is the first
+// that is not below skipTo, which must be above the current key.
 func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return v.snap.AscendKeys(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key []byte) ([]byte, bool, error) {
 		skip, more, err := fn(store.KVKey(key))
@@ -175,8 +172,8 @@ func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (s
 	})
 }
 
-// KVsDescending is KVsAscending backwards: from the greatest key that is not
-// above from (nil: from the end).
+// KVsDescending is KVsAscending backwards, beginning with the greatest key that is not above
+// from (nil: with the last).
 func (v *View) KVsDescending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Descend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)
@@ -190,8 +187,8 @@ func kvFrom(org ledger.ID, from []byte) []byte {
 	return store.KeyKV(nil, org, from)
 }
 
-// NoticesAscending calls fn with an organization's notices from the page on that
-// holds the given booked time, or would. The body holds until fn returns.
+// NoticesAscending calls fn with an organization's notices, beginning with the page that covers
+// the given booked time. The body is valid until fn returns.
 func (v *View) NoticesAscending(org ledger.ID, from ledger.Micros, fn func(n *Notice) (more bool, err error)) error {
 	prefix := store.KeyNotices(nil, org)
 	start, _, found, err := v.snap.Last(prefix, store.KeyNoticePage(nil, org, from))
@@ -204,9 +201,9 @@ func (v *View) NoticesAscending(org ledger.ID, from ledger.Micros, fn func(n *No
 	return v.snap.Ascend(prefix, start, func(key, row []byte) (bool, error) { return eachNotice(key, row, fn) })
 }
 
-// NoticePages calls fn with pages of notices, the newest first, from the one on that
-// holds the given booked time, or would (0: from the last one). The notices are fn's, their
-// bodies hold until it returns.
+// NoticePages calls fn with pages of notices, the newest first, beginning with the page that
+// covers the given booked time (0: with the last page). fn owns the notices; their bodies are
+// valid until fn returns.
 func (v *View) NoticePages(org ledger.ID, from ledger.Micros, fn func(page ledger.Micros, notices []Notice) (more bool, err error)) error {
 	var start []byte
 	if from != 0 {

@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// heard is what OnNotices was told, in order.
+// heard records the calls of OnNotices, in order.
 type heard struct {
 	mu    sync.Mutex
 	calls []toldOf // guarded by mu
@@ -46,7 +46,7 @@ func (h *heard) of(org ledger.ID) (all []posting.Notice) {
 	return all
 }
 
-// telling is a step of one record whose events each tell by all channels.
+// telling returns a step of one record with a notice of each channel for each event.
 func telling(org ledger.ID, events int, body string) posting.Step {
 	s := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}}
 	for i := range events {
@@ -60,7 +60,7 @@ func telling(org ledger.ID, events int, body string) posting.Step {
 
 func change(steps ...posting.Step) *posting.Change { return &posting.Change{Steps: steps} }
 
-// stored are all notices of an organization, in order.
+// stored returns all notices of an organization, in order.
 func (r *fixture) stored(of ledger.ID) (all []posting.Notice) {
 	r.t.Helper()
 	v := r.View()
@@ -77,7 +77,7 @@ func (r *fixture) stored(of ledger.ID) (all []posting.Notice) {
 	return all
 }
 
-// wantNotices compares notices, but for what is not stored of them.
+// wantNotices compares notices, without the fields that are not stored.
 func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 	t.Helper()
 	same := func(a, b posting.Notice) bool {
@@ -190,7 +190,7 @@ func TestAFailingDiskTellsNobodyAndTheStoreSaysWhatIsToBeTold(t *testing.T) {
 func TestNothingIsHandedOverBeforeTheSyncAndAllBeforeItIsAcknowledged(t *testing.T) {
 	d := gated()
 	r := openOn(t, d)
-	var order []string // written by the committer's goroutine only
+	var order []string // only the committer's goroutine writes it
 	var inView int
 	r.OnNotices(func(org ledger.ID, notices []posting.Notice) {
 		order = append(order, "told")
@@ -216,8 +216,8 @@ func TestNothingIsHandedOverBeforeTheSyncAndAllBeforeItIsAcknowledged(t *testing
 	}
 }
 
-// Bookings of two organizations in groups of any size: each hears all of its own
-// once, in their order.
+// Entries of two organizations in groups of any size: each gets all of its notices once, in
+// their order.
 func TestNoticesComeInTheOrderOfTheirBookings(t *testing.T) {
 	r := open(t)
 	var h heard
@@ -246,7 +246,7 @@ func TestNoticesComeInTheOrderOfTheirBookings(t *testing.T) {
 			t.Errorf("%d notices, want %d", len(got), 4*each/2*3)
 		}
 		sorted := slices.IsSortedFunc(got, func(a, b posting.Notice) int {
-			return cmp.Or(cmp.Compare(a.Booked, b.Booked), cmp.Compare(a.Channel, b.Channel), 1) // never the same twice
+			return cmp.Or(cmp.Compare(a.Booked, b.Booked), cmp.Compare(a.Channel, b.Channel), 1) // never equal
 		})
 		if !sorted {
 			t.Error("they were not handed over in the order of their bookings")
@@ -298,11 +298,11 @@ func TestAPageOfNoticesIsCutAtItsBound(t *testing.T) {
 	wantNotices(t, "by pages, the newest first", again, all)
 }
 
-// From any instant on, a reader begins with the page that holds it, or would.
+// From any instant on, a reader begins with the page that covers it.
 func TestNoticesAreReadFromThePageThatHoldsAnInstant(t *testing.T) {
 	r := open(t)
 	for range 5 {
-		r.must(change(telling(org, 3, "x"))) // a page each
+		r.must(change(telling(org, 3, "x"))) // one page each
 	}
 	all := r.stored(org)
 	v := r.View()
@@ -365,13 +365,13 @@ func TestANoticeThatMakesNoSenseStopsItsCallerOnly(t *testing.T) {
 	}
 }
 
-// Random changes, groups and restarts: what is stored is what was acknowledged.
+// Random changes, groups and restarts: the stored notices are the acknowledged ones.
 func TestWhatIsStoredOfNoticesIsWhatWasHandedOver(t *testing.T) {
 	random := random(t)
 	r := open(t)
 	var h heard
 	h.listen(r.Journal)
-	orgs := make([]ledger.ID, 20) // more than keep their pages' memory
+	orgs := make([]ledger.ID, 20) // more than those whose pages' memory is kept
 	for i := range orgs {
 		orgs[i] = uuid.New()
 	}

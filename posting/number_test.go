@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// numbered is a new record that takes a number of a sequence, with a claim.
+// numbered returns a new record that takes a number of a sequence, with a claim.
 func numbered(org ledger.ID, sequence, claim string) *posting.Change {
 	c := note(uuid.New())
 	s := &c.Steps[0]

@@ -5,8 +5,8 @@ import (
 	"mizan/posting/store"
 )
 
-// orgState is what the orderer keeps of one organization: where its journal ends,
-// and the rows of the group being prepared.
+// orgState is the orderer's state of one organization: the end of its journal, and the rows of
+// the group being prepared.
 type orgState struct {
 	org   ledger.ID
 	last  uint64 // seq of the last event
@@ -15,16 +15,16 @@ type orgState struct {
 	tree  tree
 	block store.Block
 
-	crossing   []store.Subtree // completed by the block, begun before it
-	chunks     int             // of this group, for the page buffer
-	bufferRows []bufferRow     // on which they are written
-	touched    bool            // in this group
+	crossing   []store.Subtree // completed by the block, but begun before it
+	chunks     int             // number of this group's chunks for the page buffer
+	bufferRows []bufferRow     // this group's page-buffer rows
+	touched    bool            // the group being prepared has changes of the organization
 
 	notices    store.NoticePage
-	newNotices []Notice // by this group
+	newNotices []Notice // of this group
 }
 
-// openBooks finds the end of an organization's journal in the store.
+// openOrg reads the end of an organization's journal from the store.
 func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	b := &orgState{org: org}
 	var err error
@@ -66,15 +66,14 @@ func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	return b, nil
 }
 
-// next gives the next event its place: gap-free seq, strictly later time.
+// next assigns the next event's place: a gap-free seq and a strictly later time.
 func (b *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
 	b.last++
 	b.time = max(b.time+1, now)
 	return b.last, b.time
 }
 
-// append adds the event's bytes to the open block, for which there is room, and
-// to the tree.
+// append adds the event's bytes to the open block, which must have room, and to the tree.
 func (b *orgState) append(seq uint64, canonical []byte) {
 	b.block.Add(seq, canonical)
 	first := b.block.First
@@ -85,7 +84,8 @@ func (b *orgState) append(seq uint64, canonical []byte) {
 	})
 }
 
-// leaf appends an event's bytes.
+// leaf adds an event's bytes to the block and the tree; it begins a new block if the open one is
+// full.
 func (w *writer) leaf(b *orgState, seq uint64, canonical []byte) {
 	before := b.block.Bytes()
 	if b.block.Full(len(canonical)) {
@@ -95,7 +95,7 @@ func (w *writer) leaf(b *orgState, seq uint64, canonical []byte) {
 	w.tail.bytes += b.block.Bytes() - before
 }
 
-// list shows a record in a list.
+// list adds a record to a list.
 func (w *writer) list(b *orgState, l List, row store.Listed) {
 	k := listKey{b.org, l}
 	p, ok := w.lists.get(k)
@@ -109,7 +109,7 @@ func (w *writer) list(b *orgState, l List, row store.Listed) {
 	w.tail.bytes += len(p.lines) - before
 }
 
-// flushBooks writes the group's last block.
+// flushOrg writes the group's last block and its notices.
 func (w *writer) flushOrg(b *orgState) {
 	w.flushBlock(b)
 	w.finishNotices(b)
@@ -122,11 +122,11 @@ func (w *writer) flushOrg(b *orgState) {
 	b.touched = false
 }
 
-// What is kept from group to group to be used again.
+// Bounds of memory that is kept from group to group for reuse.
 const (
-	maxWarm          = 256     // organizations with more than which none keeps its block's memory
-	maxBufferingOrgs = 16      // nor its buffer rows', which may be ten times as much
-	maxKept          = 4 << 10 // bytes of a buffer of which there may be many
+	maxWarm          = 256     // with more organizations than this, blocks' memory is not kept
+	maxBufferingOrgs = 16      // likewise for buffer rows, which may be ten times as large
+	maxKept          = 4 << 10 // largest kept capacity of a page's line buffer
 )
 
 func (w *writer) flushBlock(b *orgState) {

@@ -20,7 +20,7 @@ type page struct {
 	prefix  []byte // of the stored pages' keys
 
 	group         uint64        // the last one that wrote to it
-	bufferedSince uint64        // the group whose buffer rows hold its first line; 0: none is buffered
+	bufferedSince uint64        // the group whose buffer rows have its first line; 0: none is buffered
 	first         ledger.Micros // booked time of its first line
 	last          ledger.Micros // and of its last
 	lines         []byte        // not on a stored page yet; between groups nil if there are none
@@ -34,7 +34,7 @@ type cut struct {
 	first ledger.Micros
 }
 
-// buffered tells whether the page buffer has lines of it: it must stay in memory.
+// buffered tells whether the page buffer has lines of the page. Such a page must stay in memory.
 func (p *page) buffered() bool { return p.bufferedSince != 0 }
 
 type listKey struct {
@@ -45,18 +45,18 @@ type listKey struct {
 func (p *page) org() ledger.ID { return ledger.ID(p.prefix[1:17]) }
 
 // bufferedGroup is what one group wrote into page buffers.
-type bufferedGroup struct {
+type bufferedGroup struct { // their oldest buffered lines are in this group's rows
 	group uint64
 	pages []*page // whose oldest buffered lines are in this group's rows
 	rows  []store.BufferKey
 	bytes int
 }
 
-// pageBuffer is what the orderer knows of all organizations' page buffers.
+// pageBuffer is the orderer's state of all organizations' page buffers.
 type pageBuffer struct {
 	groups    []bufferedGroup // oldest first
 	bytes     int
-	maxGroups int  // days
+	maxGroups int  // from Options.BufferedGroups
 	lagging   bool // the last group had no room for all that it should have flushed
 }
 

@@ -18,12 +18,12 @@ import (
 	"mizan/posting/store"
 )
 
-// valve is a disk that can be stopped again and again.
+// valve is a disk that can be blocked repeatedly.
 type testLog struct {
 	posting.Log
-	shut    sync.Mutex // while it is held no group gets through
+	shut    sync.Mutex // while it is held no group passes
 	waiting atomic.Int32
-	longest struct{ rows, bytes atomic.Int64 } // of the groups
+	longest struct{ rows, bytes atomic.Int64 } // size of the largest group
 }
 
 func (v *testLog) Apply(g *store.Group) error {
@@ -43,7 +43,7 @@ func (d *bufferFixture) through() *testLog {
 	return v
 }
 
-// until waits for something that happens without the test.
+// until waits for a condition that becomes true without the test.
 func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !happened(); runtime.Gosched() {
@@ -53,7 +53,7 @@ func until(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// burst books changes that come while the disk stands still.
+// burst books changes that arrive while the disk is blocked.
 func (d *bufferFixture) burst(v *testLog, steps ...posting.Step) {
 	d.t.Helper()
 	v.shut.Lock()
@@ -84,7 +84,7 @@ func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
 			pairs = append(pairs, [2]ledger.Path{accountOf(n), accountOf((n + 1) % (pages - 1))})
 		}
 		here, there := posting.List{Partner: 7, Env: 1}, posting.List{Partner: 1007, Env: 1}
-		d.group(d.step(d.orgs[0], posting.List{}, pairs...), d.step(d.orgs[1], posting.List{}, pairs...)) // none is new then
+		d.group(d.step(d.orgs[0], posting.List{}, pairs...), d.step(d.orgs[1], posting.List{}, pairs...)) // no account is new then
 		d.wantDays()
 		d.group(d.step(d.orgs[0], here, pairs...), d.step(d.orgs[1], there, pairs[:store.ShardedFrom/2]...))
 		v := d.View()
@@ -126,7 +126,7 @@ func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
 	}
 }
 
-// inShare are accounts whose pages are dealt into the same share.
+// inShare returns accounts whose pages are in the same shard.
 func inShare(share byte, n int) (paths []ledger.Path) {
 	for i := 0; len(paths) < n; i++ {
 		path := accountOf(i)
@@ -146,7 +146,7 @@ func TestAPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 			for n := range 20 * len(paths) { // forty lines each
 				pairs = append(pairs, [2]ledger.Path{paths[n%len(paths)], paths[(n+7)%len(paths)]})
 			}
-			d.group(d.step(org, posting.List{}, pairs[:len(paths)]...)) // none is new then
+			d.group(d.step(org, posting.List{}, pairs[:len(paths)]...)) // no account is new then
 			d.group(d.step(org, posting.List{}, pairs...))
 			v := d.View()
 			rows := d.dayRows(v, org)
@@ -180,7 +180,7 @@ func TestWhatWaitsIsRememberedWhateverTheCachesHold(t *testing.T) {
 	d.everyWay("in the end")
 }
 
-// The group that carries it is on its way to the disk when it is booked on again.
+// The group that flushes a page is on its way to the disk when the page gets new lines.
 func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 	for days := 1; days <= 9; days++ {
 		d := newBufferFixture(t, days, 1)
@@ -221,7 +221,7 @@ func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 func TestAPageBufferDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
 	for _, c := range []struct{ postings, accounts, days int }{
 		{2, 40, 8}, {2, 400, 8}, {2, 4_000, 8}, {20, 100, 8}, {20, 2_000, 8},
-		{2, 40, 1_000}, {2, 400, 1_000}, // nothing is carried by its age
+		{2, 40, 1_000}, {2, 400, 1_000}, // no page is flushed by its age
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			h := newHeavy(t, c.days)
@@ -249,8 +249,8 @@ func TestAPageBufferDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
 	}
 }
 
-// heavy is a journal whose lines are as long as they can be, which the model's
-// integers are too small for. It is known how many each account has.
+// heavy is a journal whose lines have the maximum length, for which the model's integers are too
+// small. The test knows how many lines each account has.
 type heavy struct {
 	*bufferFixture
 	v     *testLog
@@ -267,7 +267,7 @@ func newHeavy(t *testing.T, days int) *heavy {
 
 var huge = money.MustParse("1" + strings.Repeat("0", 60))
 
-// change has a line on each of the accounts, which must be even in number.
+// change returns a change with a line on each of the accounts, which must be even in number.
 func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for n, path := range accounts {
@@ -281,14 +281,14 @@ func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
 	}}}
 }
 
-// book books changes that come while the disk stands still.
+// book books changes that arrive while the disk is blocked.
 func (h *heavy) book(changes ...*posting.Change) {
 	h.t.Helper()
 	h.v.shut.Lock()
 	receipts := make(chan posting.Receipt, len(changes))
 	for n, c := range changes {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
-		switch n { // the others come when one group is at the disk and one is behind it: they begin a third together
+		switch n { // the other changes arrive when one group is at the disk and one is waiting: they begin a third together
 		case 0:
 			until(h.t, "the first is at the disk", func() bool { return h.v.waiting.Load() == 1 })
 		case 1:
@@ -308,8 +308,8 @@ func (h *heavy) book(changes ...*posting.Change) {
 	}
 }
 
-// wantChains checks that each account has its lines, each with the totals that
-// those before it make, whichever way they are read.
+// wantChains checks that each account has its lines, each with the sums of the lines before it,
+// in every way of reading.
 func (h *heavy) wantChains() {
 	h.t.Helper()
 	v := h.View()
@@ -344,7 +344,7 @@ func (h *heavy) wantChains() {
 	}
 }
 
-// any are so many of the first accounts.
+// any returns so many of the first accounts.
 func (h *heavy) any(n, of int) (accounts []ledger.Path) {
 	for range n {
 		accounts = append(accounts, accountOf(h.random.IntN(of)))
@@ -352,8 +352,8 @@ func (h *heavy) any(n, of int) (accounts []ledger.Path) {
 	return accounts
 }
 
-// A change may touch many pages for which much waits: what it takes of its group
-// was reckoned without that.
+// A change may touch many pages with many buffered lines: its size estimate did not include
+// them.
 func TestAChangeOnManyPagesThatWaitStaysInItsGroup(t *testing.T) {
 	h := newHeavy(t, 20)
 	for round := range 14 {
@@ -373,16 +373,16 @@ func TestAChangeOnManyPagesThatWaitStaysInItsGroup(t *testing.T) {
 
 const hot = ledger.Path("L:hot")
 
-// crowded books a group after which more than a row waits for the hot account's page: all
-// pages of the group had enough to be carried at once, and there was room for
-// some of them only. It tells whether so many changes of that account did it.
+// crowded books a group after which more than a row is buffered for the hot account's page: all
+// pages of the group had enough lines to be flushed at once, and there was room for some of them
+// only. It returns whether that happened with so many changes of the account.
 func (h *heavy) crowded(changes int) bool {
 	var touch []ledger.Path
 	for n := range 80 {
 		touch = append(touch, accountOf(n))
 	}
 	touch = append(touch, "A:bank", hot)
-	for waits, last := 0, 0; waits+last < posting.CarryFrom; { // not quite enough to be carried
+	for waits, last := 0, 0; waits+last < posting.CarryFrom; { // just below the bound for flushing
 		h.book(h.change(touch...))
 		waits, last = h.waits(hot), h.waits(hot)-waits
 	}
@@ -418,7 +418,7 @@ func TestWhatWaitsMayBeLongerThanARow(t *testing.T) {
 		t.Errorf("%d bytes are carried as %d pages, and %d wait", waited, n, h.waits(hot))
 	}
 	for _, length := range h.pages(hot) {
-		if most := store.MaxPage + 32*100; length > most { // what an event has for it
+		if most := store.MaxPage + 32*100; length > most { // room for an event
 			t.Errorf("a page has %d bytes", length)
 		}
 	}
@@ -435,7 +435,7 @@ func TestWhatPageBuffersHoldIsBoundedInBytes(t *testing.T) {
 			restarted = true
 		}
 		c := &posting.Change{Outcome: true}
-		for k := range 20 { // many pages with long names, which have little to wait each time
+		for k := range 20 { // many pages with long names and few buffered lines each
 			s := d.step(org, posting.List{})
 			s.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted}
 			for i := range 100 {
@@ -464,7 +464,7 @@ func TestWhatPageBuffersHoldIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// Their time is their row's key: two rows of one time would be one.
+// The booked time is a row's key, so two rows must not have the same time.
 func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 	for _, days := range []int{-1, 3} {
 		h := newHeavy(t, days)
@@ -477,7 +477,7 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 		for range 3 {
 			h.book(h.change(slices.Repeat([]ledger.Path{hot}, ledger.MaxPostings)...))
 			if days > 0 {
-				h.book(h.change(hot, hot)) // there are some before, and after
+				h.book(h.change(hot, hot)) // there are lines before it and after it
 			}
 		}
 		longest := slices.Max(h.pages(hot))
@@ -490,7 +490,7 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 	}
 }
 
-// waiting is the most that waits for any page.
+// waiting returns the most bytes that are buffered for any page.
 func (d *bufferFixture) waiting() (most int) {
 	v := d.View()
 	defer v.Close()
@@ -504,7 +504,7 @@ func (d *bufferFixture) waiting() (most int) {
 	return most
 }
 
-// waits is how much waits for the next page of an account.
+// waits returns the bytes that are buffered for an account's next page.
 func (d *bufferFixture) waits(path ledger.Path) (n int) {
 	v := d.View()
 	defer v.Close()
@@ -520,7 +520,7 @@ func (d *bufferFixture) waits(path ledger.Path) (n int) {
 	return n
 }
 
-// pieces are the lengths of an account's sections, by group.
+// pieces returns the lengths of an account's chunks, by group.
 func (d *bufferFixture) pieces(path ledger.Path) map[uint64][]int {
 	v := d.View()
 	defer v.Close()

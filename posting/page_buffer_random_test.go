@@ -10,9 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// Groups of all sizes over few and many accounts, page buffers of any length, caches
-// that hold one entry, and a restart now and then: it is all read as the model
-// has it.
+// Groups of all sizes over few and many accounts, page buffers of any length, caches with one
+// entry, and occasional restarts: everything reads as in the model.
 func TestPageBuffersAreReadAsTheModelHasIt(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -56,7 +55,7 @@ func TestPageBuffersAreReadAsTheModelHasIt(t *testing.T) {
 	t.Logf("%d moves in %d groups over %d accounts", d.moves, groups, len(d.model.org(org).accounts))
 }
 
-// round books some groups, or some that come while the disk stands still.
+// round books some groups, or some that arrive while the disk is blocked.
 func (d *bufferFixture) round(v *testLog) {
 	d.t.Helper()
 	accounts := []int{3, 40, 400}[d.random.IntN(3)]
@@ -78,7 +77,7 @@ func (d *bufferFixture) round(v *testLog) {
 	}
 }
 
-// any is a step of so many moves between accounts, and perhaps in a list.
+// any returns a step of so many moves between accounts, and perhaps in a list.
 func (d *bufferFixture) any(of ledger.ID, moves, accounts int) posting.Step {
 	var pairs [][2]ledger.Path
 	for range moves {
@@ -94,7 +93,7 @@ func (d *bufferFixture) any(of ledger.ID, moves, accounts int) posting.Step {
 	return d.step(of, list, pairs...)
 }
 
-// held is a view that stays open while lines are carried, and what it showed.
+// held is a view that stays open while pages are flushed, and its results.
 type held struct {
 	*posting.View
 	accounts []ledger.Account
@@ -115,7 +114,7 @@ func (d *bufferFixture) hold() *held {
 		}
 	}
 	if d.random.IntN(2) == 0 {
-		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // it keeps what it has read
+		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // the view keeps what it has read
 	}
 	h.shown = h.show(d)
 	return h

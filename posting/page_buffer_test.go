@@ -18,7 +18,7 @@ import (
 type bufferFixture struct {
 	*play
 	moves uint64
-	most  int // accounts, and lists, that are compared at a time
+	most  int // accounts, and lists, that are compared at once
 }
 
 func newBufferFixture(t *testing.T, days, cached int) *bufferFixture {
@@ -33,8 +33,8 @@ func newBufferFixture(t *testing.T, days, cached int) *bufferFixture {
 
 func accountOf(n int) ledger.Path { return ledger.Path(fmt.Sprintf("L:partner:%d:available", n)) }
 
-// step moves a record of its own once for each pair: from the first account of
-// the pair to the second. Two pairs are an event.
+// step moves a record of its own once for each pair: from the pair's first account to the
+// second. Two pairs make one event.
 func (d *bufferFixture) step(of ledger.ID, list posting.List, pairs ...[2]ledger.Path) posting.Step {
 	s := posting.Step{Org: of, Source: newTransaction(), Record: []byte{1}, List: list}
 	for two := range slices.Chunk(pairs, 2) {
@@ -61,20 +61,20 @@ func (d *bufferFixture) group(steps ...posting.Step) {
 	d.follow(draft{change: pristine}, receipt)
 }
 
-// idle books a group that touches nothing that the tests look at.
+// idle books a group that touches no account of the tests.
 func (d *bufferFixture) idle() {
 	d.t.Helper()
 	d.group(d.step(d.orgs[0], posting.List{Partner: 99, Env: 1}))
 }
 
-// wantRead compares what a view shows of accounts and lists with the model.
+// wantRead compares a view's accounts and lists with the model.
 func (d *bufferFixture) wantRead() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
 	for _, of := range d.orgs {
 		o, left := d.model.org(of), d.most
-		for a := range o.accounts { // maps have no order: any of them
+		for a := range o.accounts { // maps have no order: any accounts
 			d.compareAccount(v, of, o, a)
 			if left--; left == 0 {
 				break
@@ -96,10 +96,10 @@ func (d *bufferFixture) wantRead() {
 	}
 }
 
-// orgOf is the organization of a list: partners have one.
+// orgOf returns the organization of a list: each partner has one.
 func (d *bufferFixture) orgOf(l posting.List) ledger.ID { return d.orgs[l.Partner/1000] }
 
-// everyWay reads as it is and after a restart.
+// everyWay compares now and after a restart.
 func (d *bufferFixture) everyWay(moment string) {
 	d.t.Helper()
 	before := d.t.Failed()
@@ -113,7 +113,7 @@ func (d *bufferFixture) everyWay(moment string) {
 	}
 }
 
-// dayRow is a page buffer row as it is stored.
+// dayRow is a stored page-buffer row.
 type dayRow struct {
 	store.BufferKey
 	length   int
@@ -142,7 +142,7 @@ func (r *fixture) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
 	return rows
 }
 
-// dayGroups are the groups that have page buffer rows of any organization, in order.
+// dayGroups returns the groups with page-buffer rows of any organization, in order.
 func (d *bufferFixture) dayGroups() []uint64 {
 	d.t.Helper()
 	v := d.View()
@@ -156,8 +156,7 @@ func (d *bufferFixture) dayGroups() []uint64 {
 	return slices.Sorted(maps.Keys(groups))
 }
 
-// storedPages are the stored pages of accounts and lists, by what their keys begin
-// with.
+// storedPages returns the stored pages of accounts and lists, by the prefix of their keys.
 func (r *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byte {
 	r.t.Helper()
 	pages := map[string][][]byte{}
@@ -174,8 +173,8 @@ func (r *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byt
 	return pages
 }
 
-// wantInvariant checks that a section is either wholly on stored pages or wholly
-// after them, and that readers begin where the page buffer does.
+// wantInvariant checks that a chunk is either completely on stored pages or completely after
+// them, and that readers begin at the oldest page-buffer row.
 func (d *bufferFixture) wantInvariant() {
 	d.t.Helper()
 	v := d.View()
@@ -208,7 +207,7 @@ func (d *bufferFixture) nextGroup() uint64 {
 	return n + 1
 }
 
-// pages are the lengths of an account's stored pages.
+// pages returns the lengths of an account's stored pages.
 func (d *bufferFixture) pages(path ledger.Path) (lengths []int) {
 	v := d.View()
 	defer v.Close()
@@ -339,7 +338,7 @@ func TestAViewOfBeforeLinesWereCarriedReadsWhatItDid(t *testing.T) {
 		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { show(a); return true, nil }))
 		return shown
 	}
-	early, late := d.View(), d.View() // one is asked before and after, one only after
+	early, late := d.View(), d.View() // one is read before and after, one only after
 	defer early.Close()
 	defer late.Close()
 	want := read(early)
@@ -358,7 +357,7 @@ func TestAViewOfBeforeLinesWereCarriedReadsWhatItDid(t *testing.T) {
 	d.wantRead()
 }
 
-// A start takes the page buffer as it finds it, whatever it may hold itself.
+// A start accepts the page buffer of an earlier start, even if it exceeds the own bounds.
 func TestAStartWithSmallerPageBuffersWorksOffWhatIsThere(t *testing.T) {
 	for _, days := range []int{4, 1, -1} {
 		d := newBufferFixture(t, 9, 1)

@@ -10,31 +10,30 @@ import (
 	"mizan/posting/store"
 )
 
-// DateGuard refuses a command with Invalid and its field's name if the day that the
-// field says is in a month that the organization has closed.
+// DateGuard refuses a command with Invalid and the field's name if the field's day is in a month
+// that the organization has closed.
 type DateGuard struct {
 	Org   ledger.ID
 	Field string
 	On    ledger.Date
 }
 
-// Closing closes an organization's month with the Change, one step of which is the new
-// record of that month. Afterwards no entry takes effect in it, nor before it: a command
-// that says such a day is refused by its DateGuard, and what takes such a day by itself
-// takes the first open one.
+// Closing closes an organization's month. One step of the Change must be the new record of that
+// month. Afterwards no entry takes effect in or before the month: a DateGuard refuses a command
+// that names such a day, and an entry that would be dated there by itself is dated on the first
+// open day.
 //
-// Seen is the seq of the last event that the record's trial balance was made of. If
-// anything behind it took effect in the month, the Change is refused with StaleVersion:
-// it is to be made again. It is refused with Conflict if the month is closed, or has
-// not ended by the instant at which the closing would be booked.
+// Seen is the seq of the last event in the record's trial balance. If a later event took effect
+// in the month, the Change is refused with StaleVersion and must be made again. It is refused
+// with Conflict if the month is closed, or has not ended at the instant at which the closing
+// would be booked.
 type Closing struct {
 	Org   ledger.ID
 	Month period.Month
 	Seen  uint64
 }
 
-// checkClosing reports a month's record that is not written by its closing, or another
-// way round.
+// checkClosing refuses a month's record without its closing, and a closing without its record.
 func (c *Change) checkClosing() error {
 	closes := 0
 	for i := range c.Steps {
@@ -53,21 +52,20 @@ func (c *Change) checkClosing() error {
 	return nil
 }
 
-// dates is what the orderer knows of the days on which an organization's entries take
-// effect.
+// dates is the orderer's state of the days on which an organization's entries take effect.
 type dates struct {
-	closed period.Month            // the last closed one; 0: none
+	closed period.Month            // the last closed month; 0: none
 	past   map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked later
-	lost   uint64                  // seq of the last event of which past knows nothing
+	lost   uint64                  // seq of the last event that past does not cover
 
-	today  ledger.Date // on which the last entry was booked; 0: none since the start
-	last   uint64      // that entry's seq
-	turned uint64      // seq of the last entry that was booked on an earlier day
+	today  ledger.Date // the booked day of the last entry; 0: none since the start
+	last   uint64      // seq of the last entry
+	turned uint64      // seq of the last entry booked on an earlier day
 }
 
-// give dates an event's entry: on its booked day where it says none, and never in a
-// month that is closed. What is booked is booked after the closing, so that its booked
-// day is in no closed month.
+// give sets the effective day of an event's entry: the booked day if the entry has none, and
+// never a day in a closed month. Entries are booked after the closing, so their booked day is
+// never in a closed month.
 func (d *dates) give(e *ledger.Event) {
 	entry, booked := e.Entry, e.Booked.Date()
 	if entry.Effective == 0 {
@@ -91,9 +89,9 @@ func (d *dates) give(e *ledger.Event) {
 	}
 }
 
-// changed tells whether an event after the seq may have taken effect in the month or
-// before it. It may have for being booked by then: a group that was begun before
-// midnight becomes durable after it.
+// changed tells whether an event after the seq may have taken effect in or before the month. It
+// may also be an event booked in the month: a group that began before midnight becomes durable
+// after midnight.
 func (d *dates) changed(seq uint64, in period.Month) bool {
 	if d.lost > seq || d.turned > seq || d.today <= in.Last() && d.last > seq {
 		return true
@@ -106,13 +104,13 @@ func (d *dates) changed(seq uint64, in period.Month) bool {
 	return false
 }
 
-// close notes that a month is closed. Nothing takes effect in it any more.
+// close records that a month is closed. Nothing takes effect in it any more.
 func (d *dates) close(m period.Month) {
 	d.closed = m
 	maps.DeleteFunc(d.past, func(of period.Month, _ uint64) bool { return of <= m })
 }
 
-// checkClosed tells what speaks against closing a month.
+// checkClosed returns the reason why the month cannot be closed; nil if there is none.
 func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 	const op = "posting.Close"
 	if c == nil {
@@ -130,7 +128,7 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 	return nil
 }
 
-// checkDates refuses the first field that says a day in a closed month, or in one that is
+// checkDates refuses the first field that names a day in a closed month, or in a month that is
 // being closed.
 func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	for i := range guards {
@@ -145,7 +143,7 @@ func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	return nil
 }
 
-// lastClosed finds the last month that an organization has closed; 0: none.
+// lastClosed returns the last month that an organization has closed; 0 if there is none.
 func lastClosed(snap *store.Snapshot, org ledger.ID) (period.Month, error) {
 	var last period.Month
 	err := snap.Descend(store.KeyRecords(nil, org, ledger.Period), nil, func(key, _ []byte) (bool, error) {
@@ -161,10 +159,10 @@ func lastClosed(snap *store.Snapshot, org ledger.ID) (period.Month, error) {
 	return last, err
 }
 
-// Closed is the last month that an organization has closed; 0: none.
+// Closed returns the last month that an organization has closed; 0 if there is none.
 func (v *View) Closed(org ledger.ID) (period.Month, error) { return lastClosed(v.snap, org) }
 
-// Period is a month that an organization has closed; nil: it has not.
+// Period returns the record of a closed month; nil if the month is not closed.
 func (v *View) Period(org ledger.ID, m period.Month) (*period.Record, error) {
 	stored, found, err := v.Record(org, m.Source())
 	if err != nil || !found {
@@ -183,7 +181,7 @@ func readPeriod(id ledger.ID, stored *Record) (*period.Record, error) {
 }
 
 // Periods calls fn with the months that an organization has closed, the last one first,
-// beginning before a month (0: with the last).
+// beginning before the given month (0: with the last).
 func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Record) (more bool, err error)) error {
 	last, err := v.Closed(org)
 	if err != nil {
@@ -192,7 +190,7 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 	if before != 0 {
 		last = min(last, before-1)
 	}
-	// Months are closed without a gap, so that each is the one before the other's.
+	// Months are closed without a gap, so each month's predecessor is closed too.
 	for ; last > 0; last-- {
 		r, err := v.Period(org, last)
 		if err != nil || r == nil {
@@ -205,8 +203,8 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 	return nil
 }
 
-// PeriodBalance is the hash of an organization's trial balance by effective date at a
-// month's end, and the number of its rows, as period.Balance says.
+// PeriodBalance returns the hash and the number of rows of an organization's trial balance by
+// effective date at a month's end, in the form of period.Balance.
 func (v *View) PeriodBalance(org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
 	b := period.NewBalance(org, m)
 	for _, env := range [...]money.Env{money.Prod, money.Test} {
@@ -222,9 +220,9 @@ func (v *View) PeriodBalance(org ledger.ID, m period.Month) (sum [32]byte, rows 
 	return sum, rows, nil
 }
 
-// Overdue counts the records of an organization that still wait for an instant before
-// the given one, and the contracts that wait for one up to now: what time does to a
-// contract takes effect on its own day, which may be long ago.
+// Overdue returns the number of an organization's records with a due instant before the given
+// one, and of contracts that are due now. Contracts count because a timer's entry takes effect
+// on the day it was due, which may be long ago.
 func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"mizan/posting"
 )
 
-// september is the month in which every rig begins.
+// september is the month in which every fixture begins.
 var september = period.Of(ledger.DateOf(start))
 
-// dated is a transfer that takes effect on a day, which its command has said.
+// dated returns a transfer that takes effect on a day, which its command names.
 func dated(on ledger.Date) *posting.Change {
 	c := transfer(ledger.Posted, line(available, ledger.Debit, 1), line("A:provider:x", ledger.Credit, 1))
 	c.Steps[0].Events[0].Entry.Effective = on
@@ -25,7 +25,7 @@ func dated(on ledger.Date) *posting.Change {
 	return c
 }
 
-// closing closes a month by a trial balance that was made of the events up to seen.
+// closing closes a month with a trial balance of the events up to seen.
 func closing(of ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.Change {
 	r := &period.Record{Month: m, Sum: sum, By: period.By{Login: "auditor"}}
 	return &posting.Change{
@@ -34,7 +34,7 @@ func closing(of ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.C
 	}
 }
 
-// balance is the trial balance at a month's end, and the last event that it is made of.
+// balance returns the trial balance at a month's end, and the seq of its last event.
 func (r *fixture) balance(m period.Month) (sum [32]byte, seen uint64) {
 	r.t.Helper()
 	v := r.View()
@@ -82,8 +82,8 @@ func wantDateRefused(t *testing.T, err error, field string) {
 	}
 }
 
-// A month that is closed takes no command's date, nor does any before it; the days after
-// it, other organizations and other months do. So it is after a restart.
+// A closed month refuses a command's date in or before it. Later days, other organizations and
+// other months accept it. This holds after a restart too.
 func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 	r := open(t)
 	r.must(dated(september.Last()))
@@ -108,11 +108,11 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 	}
 }
 
-// What takes a day in a closed month by itself takes the first open one.
+// An entry that would be dated in a closed month by itself is dated on the first open day.
 func TestWhatWouldStillFallIntoAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 	r := open(t)
 	r.october()
-	r.forward(40 * time.Hour) // it is the second
+	r.forward(40 * time.Hour) // it is the second of October
 	r.close(september)
 	sum, _ := r.balance(september)
 	for _, c := range []struct {
@@ -138,7 +138,7 @@ func TestWhatWouldStillFallIntoAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 	r.wantEffective(september.Last()+1, ledger.Totals{DebitsPosted: amount(4)})
 }
 
-// An outcome is never refused, also not for a date.
+// An outcome is never refused, not even for a date.
 func TestAnOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	r := open(t)
 	r.october()
@@ -179,8 +179,8 @@ func TestAMonthIsNotClosedBeforeItHasEnded(t *testing.T) {
 	r.close(september)
 }
 
-// A closing rests on its trial balance: what was dated into the month since then sends
-// it back, and nothing else does.
+// A closing depends on its trial balance: an entry dated into the month since then refuses it,
+// and no other entry does.
 func TestAClosingIsSentBackForWhatWasDatedIntoItsMonthMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		on    ledger.Date
@@ -190,7 +190,7 @@ func TestAClosingIsSentBackForWhatWasDatedIntoItsMonthMeanwhile(t *testing.T) {
 		r.must(dated(0))
 		r.october()
 		r.forward(48 * time.Hour)
-		r.must(dated(0)) // the day has turned
+		r.must(dated(0)) // the day has changed
 		sum, seen := r.balance(september)
 		r.must(dated(c.on))
 		r.must(dated(0))
@@ -204,8 +204,8 @@ func TestAClosingIsSentBackForWhatWasDatedIntoItsMonthMeanwhile(t *testing.T) {
 	}
 }
 
-// What was booked on the month's last day counts, though its group became durable
-// after the trial balance was read; so does what is forgotten, or was before a start.
+// An entry booked on the month's last day counts, even if its group became durable after the
+// trial balance was read. So does an entry that is no longer cached, or is older than the start.
 func TestAClosingIsSentBackForWhatItMayNotHaveSeen(t *testing.T) {
 	for name, meanwhile := range map[string]func(r *fixture){
 		"booked in the month": func(r *fixture) { r.must(dated(0)); r.october() },
@@ -241,13 +241,13 @@ func TestAClosingIsSentBackForWhatItMayNotHaveSeen(t *testing.T) {
 	}
 }
 
-// Those who date into an open month, however many they are, are in nobody's way.
+// Commands that date entries into an open month do not delay anyone, however many they are.
 func TestWhatIsDatedIntoALaterMonthHoldsUpNoClosing(t *testing.T) {
 	r := open(t)
 	r.must(dated(0))
 	r.october()
 	r.forward(32 * 24 * time.Hour)
-	r.must(dated(0)) // the day has turned
+	r.must(dated(0)) // the day has changed
 	sum, seen := r.balance(september)
 	for range 300 {
 		r.must(dated(september.Last() + 1))
@@ -257,8 +257,8 @@ func TestWhatIsDatedIntoALaterMonthHoldsUpNoClosing(t *testing.T) {
 	}
 }
 
-// A fence turns away what says a day in the month or before, and nothing else; it is no
-// closing.
+// A fence refuses commands that name a day in or before the month, and no others; it does not
+// close the month.
 func TestAMonthThatIsFencedTakesNoDatesOfCommands(t *testing.T) {
 	r := open(t)
 	r.october()
@@ -266,7 +266,7 @@ func TestAMonthThatIsFencedTakesNoDatesOfCommands(t *testing.T) {
 	wantCode(t, r.submit(dated(september.Last())).Err, ledger.Unavailable)
 	wantCode(t, r.submit(dated(september.First()-40)).Err, ledger.Unavailable)
 	r.must(dated(september.Last() + 1))
-	undated := dated(september.Last()) // as what nobody asked for is
+	undated := dated(september.Last()) // without a date in a command
 	undated.Dates = nil
 	r.must(undated)
 	down()
@@ -277,8 +277,8 @@ func TestAMonthThatIsFencedTakesNoDatesOfCommands(t *testing.T) {
 	wantCode(t, r.submit(dated(september.Last())).Err, ledger.Invalid)
 }
 
-// Whatever the order in which a closing and 64 commands with dates in the month come:
-// what was accepted is in the trial balance that was hashed, and the rest is refused.
+// A closing and 64 commands with dates in the month arrive in any order: the hashed trial
+// balance contains what was accepted, and the rest is refused.
 func TestACommandAndTheClosingOfItsMonthComeInOneOrderOrTheOther(t *testing.T) {
 	r := open(t)
 	r.october()
@@ -362,8 +362,8 @@ func TestClosedMonthsAreListedFromTheLastOn(t *testing.T) {
 	}
 }
 
-// What is overdue is what records wait for since before the month's end, and contracts
-// since before now: what time does to them takes effect on its own day.
+// Overdue counts records with a due instant before the month's end, and contracts with one
+// before now, because a contract's timer takes effect on its own day.
 func TestWhatIsOverdueIsCounted(t *testing.T) {
 	r := open(t)
 	end := september.End()
@@ -393,7 +393,7 @@ func TestWhatIsOverdueIsCounted(t *testing.T) {
 	}
 }
 
-// A month's record is written by its closing and by nothing else.
+// Only a closing writes a month's record.
 func TestAMonthsRecordComesWithItsClosing(t *testing.T) {
 	r := open(t)
 	r.october()

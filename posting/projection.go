@@ -5,11 +5,11 @@ import (
 	"mizan/ledger"
 )
 
-// projection is what the totals of accounts would be if entries were booked. Postings that
-// spill are split by it, and funds are checked against it.
+// projection computes the totals that accounts would have after entries are booked. It splits
+// the postings that spill, and checkFunds compares with it.
 type projection struct {
 	writer   *writer
-	accounts []projected // few: searched one by one
+	accounts []projected // few, so they are searched linearly
 	postings []ledger.Posting
 }
 
@@ -20,8 +20,7 @@ type projected struct {
 
 func (f *projection) reset() { f.accounts = f.accounts[:0] }
 
-// totals are an account's, as far as things were booked here. The pointer holds
-// until the next call.
+// totals returns an account's projected totals. The pointer is valid until the next call.
 func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 	for i := range f.accounts {
 		if at := &f.accounts[i]; at.account == a && at.org == org {
@@ -32,8 +31,8 @@ func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 	return &f.accounts[len(f.accounts)-1].totals
 }
 
-// split replaces the entry's postings that spill by what the accounts' totals
-// decide.
+// split replaces the entry's postings that spill by the postings that follow from the accounts'
+// totals.
 func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
 	if !spills(entry) {
 		return
@@ -52,9 +51,8 @@ func spills(entry *ledger.Entry) bool {
 	return false
 }
 
-// book books an entry here: first what a capture releases, then each posting,
-// split by the totals that those before it have left. It leaves the postings as
-// split in f.postings.
+// book books an entry in the projection: first what a capture releases, then each posting, split
+// by the totals after the previous postings. It leaves the split postings in f.postings.
 func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	for i := range entry.Released {
 		p := &entry.Released[i]
@@ -76,7 +74,7 @@ func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	return nil
 }
 
-// move moves the totals of a posting's account.
+// move adds a posting to its account's totals.
 func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 	switch phase {
 	case ledger.Pending:
@@ -87,7 +85,7 @@ func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 	return t.Post(p.Side, p.Amount)
 }
 
-// add appends a posting, as two if it spills and both accounts get a part.
+// add appends a posting, as two postings if it spills and both accounts get a part.
 func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 	own := *p
 	if own.Spill == "" {
@@ -97,13 +95,13 @@ func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 	other := ledger.Posting{Account: own.Spill, Asset: own.Asset, Side: own.Side}
 	own.Spill = ""
 	if own.Side == ledger.Credit {
-		// A credit first pays off what is owed.
+		// A credit first pays the debt.
 		owed := f.totals(org, ledger.Account{Path: other.Account, Asset: own.Asset}).Balance(ledger.Debit)
 		if !owed.Negative {
 			other.Amount = owed.Abs.Min(own.Amount)
 		}
 	} else {
-		// A debit takes what is available; what is lacking becomes owed.
+		// A debit takes the available balance; the rest becomes debt.
 		available := f.totals(org, ledger.Account{Path: own.Account, Asset: own.Asset}).Available()
 		other.Amount = own.Amount
 		if !available.Negative {
@@ -111,7 +109,7 @@ func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 		}
 	}
 	rest, err := own.Amount.Sub(other.Amount)
-	assert.NoError(err) // it is a part of it
+	assert.NoError(err) // other.Amount is a part of own.Amount
 	if own.Amount = rest; !rest.IsZero() {
 		f.postings = append(f.postings, own)
 	}

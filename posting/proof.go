@@ -7,9 +7,8 @@ import (
 	"mizan/posting/store"
 )
 
-// Inclusion proves that an event is in an organization's journal (RFC 6962,
-// section 2.1.1): with the path, the leaf at index Seq-1 gives the root of the
-// tree of Size events.
+// Inclusion proves that an event is in an organization's journal (RFC 6962, section 2.1.1): the
+// leaf at index Seq-1 and the path give the root of the tree of Size events.
 type Inclusion struct {
 	Seq, Size uint64
 	Leaf      []byte // the event's canonical bytes
@@ -17,18 +16,17 @@ type Inclusion struct {
 	Path      tlog.RecordProof
 }
 
-// Consistency proves that the journal of From events is the beginning of the
-// journal of To events (RFC 6962, section 2.1.2).
+// Consistency proves that the journal of From events is the beginning of the journal of To
+// events (RFC 6962, section 2.1.2).
 type Consistency struct {
 	From, To         uint64
 	FromRoot, ToRoot tlog.Hash
 	Path             tlog.TreeProof
 }
 
-// Inclusion proves the event in the tree of the first size events. It reads at
-// most about twice as many rows as the tree has levels, however long the journal is.
-// Errors: a *ledger.Refusal with Code Invalid whose Field is "seq" or "size",
-// unless 1 ≤ seq ≤ size ≤ the head's size; *store.DamageError.
+// Inclusion proves the event in the tree of the first size events. It reads at most about twice
+// as many rows as the tree has levels. Errors: a *ledger.Refusal with Code Invalid whose Field
+// is "seq" or "size", unless 1 ≤ seq ≤ size ≤ the head's size; *store.DamageError.
 func (v *View) Inclusion(org ledger.ID, seq, size uint64) (Inclusion, error) {
 	return newBranches(v, org).inclusion(seq, size)
 }
@@ -58,9 +56,9 @@ func (b *branches) inclusion(seq, size uint64) (Inclusion, error) {
 	return p, nil
 }
 
-// Consistency proves that the first from events were the whole journal of that
-// time. Errors: a *ledger.Refusal with Code Invalid whose Field is "from" or
-// "to", unless 1 ≤ from ≤ to ≤ the head's size; *store.DamageError.
+// Consistency proves that the journal of from events is the beginning of the journal of to
+// events. Errors: a *ledger.Refusal with Code Invalid whose Field is "from" or "to", unless 1 ≤
+// from ≤ to ≤ the head's size; *store.DamageError.
 func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) {
 	p := Consistency{From: from, To: to}
 	head, err := v.provable(org, "posting.Consistency", "to", to)
@@ -86,7 +84,7 @@ func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) 
 	return p, nil
 }
 
-// provable is the head, if a tree of so many events has been.
+// provable returns the head, if the journal has at least size events.
 func (v *View) provable(org ledger.ID, op, field string, size uint64) (tlog.Tree, error) {
 	n, root, err := v.Head(org)
 	if err != nil {
@@ -98,13 +96,12 @@ func (v *View) provable(org ledger.ID, op, field string, size uint64) (tlog.Tree
 	return tlog.Tree{N: int64(n), Hash: root}, nil
 }
 
-// branches reads the hashes of an organization's tree that proofs are made of. It
-// implements tlog.HashReader.
+// branches reads the hashes of an organization's tree for proofs. It implements tlog.HashReader.
 type branches struct {
 	view  *View
 	org   ledger.ID
 	known []*branch // each is read once; a proof needs few
-	rows  int       // that were read
+	rows  int       // number of rows read
 }
 
 // branch is the part of the tree that one block of the journal completed.
@@ -131,9 +128,9 @@ func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// subtree is the hash of the complete subtree of the leaves from n<<level on.
-// The block with its last leaf completed it: either the subtree began earlier,
-// and the block's tree row has it, or it follows from the block's events.
+// subtree returns the hash of the complete subtree whose leaves begin at n<<level. The block
+// with its last leaf completed it. If the subtree began earlier, the block's tree row has its
+// hash; otherwise the hash follows from the block's events.
 func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	begin, end := n<<level, (n+1)<<level
 	at, err := b.branch(end - 1)
@@ -154,7 +151,7 @@ func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	return hashOf(at.hashes[begin-at.first : end-at.first]), nil
 }
 
-// hashOf is the root over a number of leaves that is a power of two.
+// hashOf returns the root over the leaves, whose number is a power of two.
 func hashOf(leaves []tlog.Hash) tlog.Hash {
 	if len(leaves) == 1 {
 		return leaves[0]
@@ -163,7 +160,7 @@ func hashOf(leaves []tlog.Hash) tlog.Hash {
 	return tlog.NodeHash(hashOf(leaves[:half]), hashOf(leaves[half:]))
 }
 
-// leaf is the canonical bytes of the event with the index.
+// leaf returns the canonical bytes of the event with the index.
 func (b *branches) leaf(index int64) ([]byte, error) {
 	at, err := b.branch(uint64(index))
 	if err != nil {
@@ -175,8 +172,8 @@ func (b *branches) leaf(index int64) ([]byte, error) {
 	return at.leaves[uint64(index)-at.first], nil
 }
 
-// root is the root of the tree of the first size events. That of the head is known
-// from its block, so that a proof is checked against what is signed.
+// root returns the root of the tree of the first size events. The root of the head is read from
+// its block, so that a proof is checked against the signed value.
 func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	if int64(size) == head.N {
 		return head.Hash, nil
@@ -184,7 +181,7 @@ func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	return tlog.TreeHash(int64(size), b)
 }
 
-// branch finds the block that has the leaf.
+// branch returns the block that has the leaf.
 func (b *branches) branch(leaf uint64) (*branch, error) {
 	for _, at := range b.known {
 		if at.first <= leaf && leaf < at.end {

@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// TestFiguresOfProofs measures proofs in a journal of a million entries, each of a
-// view of its own.
+// TestFiguresOfProofs measures proofs in a journal of a million entries, each in a view of its
+// own.
 func TestFiguresOfProofs(t *testing.T) {
 	j := figures(t)
 	random := rand.New(rand.NewPCG(5, 6))
@@ -58,8 +58,7 @@ func TestFiguresOfProofs(t *testing.T) {
 	}
 }
 
-// processor is the CPU time that this process has used: it does not grow with what
-// else the machine does.
+// processor returns the CPU time of this process, which other processes do not increase.
 func processor(t *testing.T) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

@@ -14,8 +14,8 @@ import (
 	"mizan/posting/store"
 )
 
-// grow books so many events in groups of random sizes, and so in blocks of random
-// sizes, and is what a tree of RFC 6962 over them looks like after each.
+// grow books so many events in groups, and so in blocks, of random sizes, and returns the tree
+// of RFC 6962 over them after each event.
 func grow(t *testing.T, r *fixture, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
 	t.Helper()
 	for booked := 0; booked < events; {
@@ -106,7 +106,7 @@ func TestAProofIsOfWhatIsThere(t *testing.T) {
 	defer v.Close()
 	for _, c := range []struct {
 		a, b        uint64
-		inclusion   string // the refused field; empty: it is proven
+		inclusion   string // the refused field; empty: proven
 		consistency string
 	}{
 		{1, 5, "", ""},
@@ -173,8 +173,8 @@ func TestAProofIsTheSameWhateverWasBookedAfterItsTree(t *testing.T) {
 
 func TestAProofReadsAsManyRowsAsTheTreeHasLevels(t *testing.T) {
 	r := open(t)
-	// The worst case: every event has a block of its own, so every subtree is in
-	// the tree row of another block.
+	// The worst case: every event has a block of its own, so every subtree is in the tree row of
+	// another block.
 	const events = 1500
 	for range events {
 		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
@@ -182,8 +182,8 @@ func TestAProofReadsAsManyRowsAsTheTreeHasLevels(t *testing.T) {
 	v := r.View()
 	defer v.Close()
 	levels := bits.Len(events)
-	// On each level a hash of the path, and one where the tree's right edge is no whole
-	// subtree; for the leaf and its neighbours a block besides.
+	// On each level a hash of the path, and one where the tree's right edge is not a complete
+	// subtree; a block for the leaf and one for its neighbours.
 	bound := 2*levels + 4
 	for _, size := range []uint64{events, events - 1, 1025, 1024} {
 		for _, seq := range []uint64{1, 2, 3, 511, 512, 513, 1024, size - 1, size} {

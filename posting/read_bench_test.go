@@ -15,11 +15,11 @@ import (
 	"mizan/posting/store"
 )
 
-// What the reading benchmarks have stored: records of one partner, each second
-// of them changed once after its creation.
+// The data of the read benchmarks: records of one partner, every second one changed once after
+// its creation.
 const benched = 200_000
 
-// stocked is a journal with all of them in tables on the disk.
+// stocked returns a journal with all of them in tables on the disk.
 func stocked(b *testing.B) (*posting.Journal, []ledger.Source) {
 	b.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
@@ -74,7 +74,7 @@ func stock(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
 	return sources
 }
 
-// BenchmarkReadPage reads 100 records anywhere, as a page of a list does.
+// BenchmarkReadPage reads 100 random records, as a page of a list does.
 func BenchmarkReadPage(b *testing.B) {
 	j, sources := stocked(b)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -89,7 +89,7 @@ func BenchmarkReadPage(b *testing.B) {
 	})
 }
 
-// BenchmarkWalkList reads the rows of 100 creations from anywhere in a list.
+// BenchmarkWalkList reads the rows of 100 creations, beginning anywhere in a list.
 func BenchmarkWalkList(b *testing.B) {
 	j, sources := stocked(b)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -111,7 +111,7 @@ func BenchmarkWalkList(b *testing.B) {
 	})
 }
 
-// measured reports how long calls take at the median and at their slowest.
+// measured reports the median and the maximum duration of calls.
 func measured(b *testing.B, call func()) {
 	var took []time.Duration
 	b.ReportAllocs()
@@ -145,17 +145,16 @@ func BenchmarkWalkRecords(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benched), "ns/record")
 }
 
-// What the page buffer benchmarks have stored: as many groups as page buffers are kept
-// of, each of so many payments of so many partners. The first few partners have a
-// tenth of the payments.
+// The data of the page-buffer benchmarks: as many groups as page buffers hold, each with so many
+// payments of so many partners. The first few partners have a tenth of the payments.
 const (
 	paymentsInGroup = 100
 	partners        = 10_000
 	busyPartners    = 10
 )
 
-// diarized is a journal, just opened, with the page buffers of so many groups (as
-// posting.Options.Days; -1: it has all on pages).
+// diarized returns a journal, just opened, with the page buffers of so many groups (as in
+// posting.Options.BufferedGroups; -1: everything is on stored pages).
 func diarized(b *testing.B, days int) *posting.Journal {
 	b.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
@@ -187,8 +186,8 @@ func diarized(b *testing.B, days int) *posting.Journal {
 	return j
 }
 
-// payments are a group of them: each is listed, and moves money between its
-// partner, one of three terminals and the fees.
+// payments returns a group of payments: each is listed, and moves money between its partner, one
+// of three terminals and the fees.
 func payments(random *rand.Rand) *posting.Change {
 	c := &posting.Change{Outcome: true}
 	for n := range paymentsInGroup {
@@ -207,8 +206,8 @@ func payments(random *rand.Rand) *posting.Change {
 	return c
 }
 
-// BenchmarkReadPageBuffer asks what an API asks while as much waits in the page buffer as
-// may, and for comparison when nothing does: each time of a view of its own.
+// BenchmarkReadPageBuffer runs the API's queries with a full page buffer and, for comparison,
+// with an empty one: each time in a new view.
 func BenchmarkReadPageBuffer(b *testing.B) {
 	for _, way := range []struct {
 		name string
@@ -231,7 +230,7 @@ func BenchmarkReadPageBuffer(b *testing.B) {
 	}
 }
 
-// question is what an API asks of a view.
+// question is a query of the API.
 type question struct {
 	name string
 	ask  func(v *posting.View) error
@@ -289,7 +288,7 @@ func statement(v *posting.View, path ledger.Path) error {
 	})
 }
 
-// full reads a page of 100 rows, which must be there.
+// full reads a page of 100 rows, which must exist.
 func full(read func(next func() bool) error) error {
 	left := 100
 	err := read(func() bool { left--; return left > 0 })

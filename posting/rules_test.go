@@ -18,7 +18,7 @@ const (
 	receivable ledger.Path = "A:partner:1:receivable"
 )
 
-// split is a posting on the partner's available balance that may spill.
+// split returns a posting on the partner's available balance that may spill.
 func split(side ledger.Side, n uint64) ledger.Posting {
 	p := line(available, side, n)
 	p.Spill = receivable
@@ -92,7 +92,7 @@ func TestAReceiptNamesTheFirstClaimThatIsTaken(t *testing.T) {
 		}
 	}
 	c := deposit()
-	c.Claims = []ledger.Claim{free(1), free(2)} // the refused changes have taken nothing
+	c.Claims = []ledger.Claim{free(1), free(2)} // the refused changes have taken no claim
 	r.must(c)
 }
 
@@ -112,7 +112,7 @@ func TestGuardsOfOneCounterInOneChangeAreJudgedTogether(t *testing.T) {
 	r.must(change(almost))
 	wantCode(t, r.submit(change(amount(6), amount(6))).Err, ledger.OutOfRange)
 	r.must(change(amount(6), amount(4)))
-	// What a change gives back before makes room for what it takes after.
+	// A release in a change makes room for the guards after it.
 	c := change(amount(6))
 	c.Counters = append([]ledger.CounterGuard{ledger.HeadroomBack(org, usd, amount(6))}, c.Counters...)
 	r.must(c)
@@ -130,7 +130,7 @@ func TestAnOutcomeIsCountedAndNotRefusedByAFullCounter(t *testing.T) {
 	c := deposit()
 	c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, amount(1))}
 	wantCode(t, r.submit(c).Err, ledger.OutOfRange)
-	for range 2 { // more than it shows: it does not fall below what it has forgotten
+	for range 2 { // more than it shows: it does not fall below the forgotten excess
 		c = deposit()
 		c.Counters = []ledger.CounterGuard{ledger.HeadroomBack(org, usd, money.Max)}
 		r.must(c)
@@ -308,7 +308,7 @@ func TestClosingAfterAFailureWaitsForNothing(t *testing.T) {
 	}
 	d.open()
 	<-r.fatal
-	_ = r.Close() // the store says what failed
+	_ = r.Close() // the store reports what failed
 	if len(acknowledged) != 0 {
 		t.Errorf("%d acknowledged", len(acknowledged))
 	}

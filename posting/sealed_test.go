@@ -11,8 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// seals is a change of one record that puts something beside it, or, of nil,
-// leaves what is there.
+// seals returns a change of one record that sets its sealed row, or, with nil, keeps the row.
 func seals(s ledger.Source, expect uint64, sealed []byte) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: s, Expect: expect, Record: []byte{1}, Sealed: sealed, Events: []ledger.Event{{Name: "a", To: "b"}},
@@ -25,7 +24,7 @@ func unseals(s ledger.Source, expect uint64) *posting.Change {
 	return c
 }
 
-// wantSealed reads a record's sealed row; empty: it has none.
+// wantSealed compares a record's sealed row; empty: it has none.
 func (r *fixture) wantSealed(s ledger.Source, want string) {
 	r.t.Helper()
 	v := r.View()
@@ -52,7 +51,7 @@ func TestASealedRowLiesBesideItsRecordUntilItIsReplacedOrRemoved(t *testing.T) {
 	r.restart()
 	r.wantSealed(card, "")
 	r.wantSealed(other, "other")
-	r.must(unseals(card, 4)) // there is none
+	r.must(unseals(card, 4)) // it has none
 	r.wantSealed(card, "")
 }
 
@@ -118,7 +117,7 @@ func TestTheSealedRowsOfAnOrganizationAreItsOwnByKindAndID(t *testing.T) {
 	foreign := seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
 	foreign.Steps[0].Org = uuid.New()
 	r.must(foreign)
-	want := []ledger.Source{ // as they are read
+	want := []ledger.Source{ // in the order of reading
 		{Kind: ledger.Partner, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
 		{Kind: ledger.Transaction, ID: uuid.MustParse("00000000-0000-4000-8000-000000000000")},
 		{Kind: ledger.Transaction, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},

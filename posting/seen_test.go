@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// seenOf adds up what the events booked by an instant do by the end of a day: no
-// checkpoint goes into it, no page, and no line of those that cross days.
+// seenOf sums the effects of the events booked by an instant at the end of a day, without
+// checkpoints, pages and shifted lines.
 func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines balances) {
 	r.t.Helper()
 	v := r.View()
@@ -65,7 +65,7 @@ func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (line
 		}
 		t := ledger.Totals{DebitsPosted: amount(s.posted[0]), CreditsPosted: amount(s.posted[1])}
 		for side, pending := range [...]*money.Amount{&t.DebitsPending, &t.CreditsPending} {
-			*pending = amount(s.held[side] - min(s.held[side], s.released[side])) // a hold that takes effect later holds nothing before
+			*pending = amount(s.held[side] - min(s.held[side], s.released[side])) // a hold that takes effect after its release holds nothing in between
 		}
 		if t != (ledger.Totals{}) {
 			lines.add(a, &t)
@@ -75,8 +75,8 @@ func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (line
 	return lines
 }
 
-// A trial balance by effective date is of what was booked by an instant, if one is
-// named: whatever is dated into its day later.
+// A trial balance by effective date counts only what was booked by the instant Seen, if set,
+// whatever is dated into its day later.
 func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
 	random := random(t)
 	r := open(t)
@@ -100,7 +100,7 @@ func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
 	}
 }
 
-// seenBy are all ways to read it, without the accounts of which nothing is left.
+// seenBy returns the results of all ways to read it, without accounts of zero totals.
 func seenBy(r *fixture, q posting.AsOf, random *rand.Rand) map[string]balances {
 	r.t.Helper()
 	var alone, carried, paged balances

@@ -5,9 +5,8 @@ import (
 	"mizan/posting/store"
 )
 
-// size is rows and bytes as store.Group counts them. What is not in a group yet
-// is counted at the most that it can become, so that a group is cut before it
-// is more than the store takes in one transaction.
+// size counts rows and bytes as store.Group does. What is not in a group yet counts with its
+// upper bound, so that a group ends before it exceeds what the store takes in one transaction.
 type size struct{ rows, bytes int }
 
 func (s *size) add(rows, bytes int) {
@@ -17,7 +16,7 @@ func (s *size) add(rows, bytes int) {
 
 func (s size) plus(other size) size { return size{s.rows + other.rows, s.bytes + other.bytes} }
 
-// take takes part of what is left, if there is as much.
+// take subtracts part from what is left, if enough is left.
 func (s *size) take(part size) bool {
 	if !part.within(*s) {
 		return false
@@ -28,32 +27,32 @@ func (s *size) take(part size) bool {
 
 func (s size) within(limit size) bool { return s.rows <= limit.rows && s.bytes <= limit.bytes }
 
-// What things take at the most, in bytes. A number takes up to ten, an amount 33.
+// Upper bounds in bytes. A number takes up to ten bytes, an amount 33.
 const (
-	rowSize   = 16 + 1 + 16 // a row: what the store adds, its kind, the organization
+	rowSize   = 16 + 1 + 16 // the store's overhead of a row, its kind, and the organization
 	claimSize = rowSize + 1
 	countSize = rowSize + 1 + 33
-	headSize  = rowSize + 18 + 11*10 + hashSize // a record's row without its payload
+	headSize  = rowSize + 18 + 11*10 + hashSize // a record's row without the payload
 	partSize  = rowSize + 25
-	sealSize  = rowSize + 17 // without what is sealed
+	sealSize  = rowSize + 17 // without the ciphertext
 	dueSize   = rowSize + 1
 	noticeRow = rowSize + 1 + 8 + 1
-	noticeMax = 10 + 17 + 17 + 3 // without its body
+	noticeMax = 10 + 17 + 17 + 3 // without the body
 	itemSize  = 10 + 16 + 1 + 16 // an item of a due row
 	listSize  = chunkSize + 26
 	listRow   = 10 + 16
 	pageSize  = chunkSize + 21 // without path, currency and network
 	lineSize  = 3*10 + 1 + 5*33
 
-	// What a page takes beyond its prefix and its lines: a buffer row with one chunk.
-	// A row of its own takes less.
+	// Size of a page beyond its prefix and its lines: a buffer row with one chunk. A stored page
+	// takes less.
 	chunkSize    = 16 + 28 + chunkLengths - 16
-	chunkLengths = 2 + 3 // of its head and its lines
+	chunkLengths = 2 + 3 // of the head and the lines
 	removalSize  = 16 + 28
 	shiftSize    = rowSize + 18 + lineSize
 
-	// A block and its tree row without the events: of each level of a tree of
-	// 2^40 events one subtree on the edge and one that the block completed.
+	// A block and its tree row without the events: for each level of a tree of 2^40 events, one
+	// subtree on the edge and one that the block completed.
 	blockSize = 2*(rowSize+8) + 1 + 10 + 32 + 3 + 2*40*(1+10+32)
 
 	hashSize    = 32
@@ -61,12 +60,12 @@ const (
 	entrySize   = 1 + 4*10
 	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
 
-	// What removing passed due rows may add to any group, with the mark.
+	// What the removal of passed due rows may add to any group, with the mark.
 	sweepRows  = maxSweep + 1
 	sweepBytes = sweepRows * (rowSize + 17)
 )
 
-// size is what the Change can add to a group at the most.
+// size returns the most that the Change can add to a group.
 func (c *Change) size() (total size) {
 	for i := range c.Claims {
 		total.add(1, claimSize+len(c.Claims[i].Key)+len(c.Claims[i].Owner)+hashSize)
@@ -80,7 +79,7 @@ func (c *Change) size() (total size) {
 	blocks, events := 0, hashSize*len(c.Claims)
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if i == 0 || s.Org != c.Steps[i-1].Org {
+		if i == 0 || s.Org != c.Steps[i-1].Org { // the Change's own block, and a full one that was begun before
 			blocks += 2 // its own, and one that was begun before and is full
 		}
 		total = total.plus(s.rows())
@@ -93,12 +92,12 @@ func (c *Change) size() (total size) {
 		total.add(0, hashes)
 		events += hashes
 	}
-	blocks += events / (store.MaxBlock / 2) // any two consecutive blocks are longer than MaxBlock
+	blocks += events / (store.MaxBlock / 2) // any two consecutive blocks together are longer than MaxBlock
 	total.add(2*blocks, blocks*blockSize)
 	return total
 }
 
-// rows is what the Step writes besides its events.
+// rows returns the size of what the Step writes besides its events.
 func (s *Step) rows() (total size) {
 	if s.Record != nil {
 		parts := len(s.Record) / store.MaxPart
@@ -133,8 +132,8 @@ func eventBound(e *ledger.Event) size {
 	return total
 }
 
-// entryBound counts each posting in the event, in a new page, and among the
-// shifted lines. A posting that spills is counted as two.
+// entryBound counts each posting in the event, on a new page, and as a shifted line. A posting
+// that spills counts as two.
 func entryBound(entry *ledger.Entry) (total size) {
 	total.add(0, entrySize)
 	shifted := entry.Effective != 0

@@ -12,15 +12,15 @@ import (
 	"mizan/posting"
 )
 
-// claimHash is spelled out by hand from docs/audit.md: the length of the row's key,
-// the key, the owner.
+// claimHash is written by hand from docs/audit.md: the length of the row's key, the key, the
+// owner.
 func claimHash(c *ledger.Claim) ledger.Hash {
 	key := append(append(append([]byte{'c'}, c.Org[:]...), byte(c.Kind)), c.Key...)
 	return sha256.Sum256(append(append(binary.AppendUvarint(nil, uint64(len(key))), key...), c.Owner...))
 }
 
-// noticesHash is likewise: of each notice its channel, where it goes, and its body
-// with its length.
+// noticesHash is also written by hand: for each notice its channel, its destination, and its
+// body with its length.
 func noticesHash(notices ...posting.Notice) ledger.Hash {
 	var b []byte
 	for _, n := range notices {
@@ -30,7 +30,7 @@ func noticesHash(notices ...posting.Notice) ledger.Hash {
 	return sha256.Sum256(b)
 }
 
-// hashes are those of an organization's events.
+// hashes returns the hashes of an organization's events.
 func (r *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
 	r.t.Helper()
 	v := r.View()
@@ -45,7 +45,7 @@ func (r *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
 	return hashes
 }
 
-// rowHash is the SHA-256 of the only record of a kind: its row, and then its parts.
+// rowHash returns the SHA-256 of the only record of a kind: its row, and then its parts.
 func (r *fixture) rowHash(kind ledger.Kind) ledger.Hash {
 	r.t.Helper()
 	v := r.View()
@@ -79,8 +79,8 @@ func (r *fixture) wantStored(what string, at int, want ledger.Stored) {
 	}
 }
 
-// An event's hashes are of what is stored when its group is durable, late fields,
-// long payloads and sealed rows included.
+// An event's hashes cover the bytes stored when its group is durable, including late fields,
+// long payloads and sealed rows.
 func TestAnEventHasTheHashesOfWhatIsStored(t *testing.T) {
 	r := open(t)
 	user, partner := ledger.Source{Kind: ledger.User, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
@@ -110,7 +110,7 @@ func TestAnEventHasTheHashesOfWhatIsStored(t *testing.T) {
 	r.wantStored("a long record", 2, ledger.Stored{Record: r.rowHash(ledger.Partner)})
 	sealed := r.rowHash(ledger.User)
 
-	r.restart() // the writer finds the record's stamp in the store
+	r.restart() // the writer reads the record's stamp from the store
 	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
 	r.wantStored("a record beside its sealed row", 3, ledger.Stored{Record: r.rowHash(ledger.User)})
 	v := r.View()
@@ -128,7 +128,7 @@ func TestAnEventHasTheHashesOfWhatIsStored(t *testing.T) {
 	r.wantStored("a transfer", 5, ledger.Stored{})
 }
 
-// A key whose claim no event could prove is refused before anything is queued.
+// A claim that no event can prove is refused before the Change is queued.
 func TestAClaimNeedsAnEventThatProvesIt(t *testing.T) {
 	r := open(t)
 	owner := bytes.Repeat([]byte{7}, 17)

@@ -9,8 +9,8 @@ import (
 	"mizan/posting/store"
 )
 
-// A page of notices that is full is in the group: it does not count any more among
-// what is still to be put there, or else a group with many would be cut too early.
+// A full page of notices is in the group and no longer counts as part of the tail. Otherwise a
+// group with many notices would end too early.
 func TestAFullPageOfNoticesIsCountedOnce(t *testing.T) {
 	w, b := &writer{group: store.NewGroup(1, [32]byte{})}, &orgState{org: uuid.New()}
 	s := Step{Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}}

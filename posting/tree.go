@@ -6,15 +6,15 @@ import (
 	"mizan/posting/store"
 )
 
-// tree is the right edge of an organization's Merkle tree (RFC 6962): the
-// complete subtrees that the leaves so far make up, largest first.
+// tree is the right edge of an organization's Merkle tree (RFC 6962): the complete subtrees of
+// the leaves so far, largest first.
 type tree struct {
 	size    uint64
 	edge    []store.Subtree
 	scratch []byte
 }
 
-// add appends a leaf and reports each subtree that it completes.
+// add appends a leaf and calls completed with each subtree that the leaf completes.
 func (t *tree) add(leaf []byte, completed func(store.Subtree)) {
 	t.scratch = append(append(t.scratch[:0], 0), leaf...)
 	s := store.Subtree{Index: t.size, Hash: sha256.Sum256(t.scratch)}
@@ -27,7 +27,7 @@ func (t *tree) add(leaf []byte, completed func(store.Subtree)) {
 	t.edge = append(t.edge, s)
 }
 
-// root is the hash of the whole tree; of no leaves, the hash of nothing.
+// root returns the hash of the whole tree; for a tree without leaves, the hash of nothing.
 func (t *tree) root() [32]byte {
 	if len(t.edge) == 0 {
 		return sha256.Sum256(nil)

@@ -10,31 +10,31 @@ import (
 
 // Bounds of turnovers.
 const (
-	maxTurnover = 65_536 // accounts that a view holds of one, up to twice as many while it gathers
-	maxHolds    = 65_536 // pending entries that may be captured; others are looked up
-	maxShared   = 16_384 // accounts of the one that is kept for the next page: some 8 MB
-	leastTurns  = 1_024  // events of one that is worth it
+	maxTurnover = 65_536 // accounts in a turnover; up to twice as many while it is built
+	maxHolds    = 65_536 // cached pending entries that a capture may close; others are read from the journal
+	maxShared   = 16_384 // accounts in the turnover kept for the next page: about 8 MB
+	leastTurns  = 1_024  // events; a turnover of fewer is not worth keeping
 )
 
-// keys are accounts by the keys that checkpoints order them by.
+// keys is a range of accounts, by their keys in checkpoints.
 type keys struct {
-	from  string // none below it
-	until string // none from it on; empty: no bound
+	from  string // inclusive
+	until string // exclusive; empty: no bound
 }
 
 func (k keys) has(key string) bool { return key >= k.from && (k.until == "" || key < k.until) }
 
-// turnover is what the events after a checkpoint add to accounts' totals and take off
-// them. Of more accounts than it may hold it keeps the first ones.
+// turnover is the sum of what the events after a checkpoint add to and subtract from accounts'
+// totals. If there are too many accounts, it has only the first ones.
 type turnover struct {
 	org            ledger.ID
-	after, through uint64 // which events
-	keys           keys   // until falls when it holds too many
+	after, through uint64 // the range of events: exclusive, inclusive
+	keys           keys   // until is lowered when there are too many accounts
 	moved          map[string]*movement
-	order          []string // their keys
+	order          []string // the sorted keys of moved
 }
 
-// turning is a turnover that is being gathered.
+// turnoverBuilder builds a turnover.
 type turnoverBuilder struct {
 	*turnover
 	view  *View
@@ -43,12 +43,12 @@ type turnoverBuilder struct {
 	key   []byte
 }
 
-// movement is what is added to an account's totals, and taken off.
+// movement is what is added to an account's totals, and what is subtracted.
 type movement struct{ plus, minus ledger.Totals }
 
-// shared is a turnover of all accounts, which the journal keeps for those who read the
-// next page of the same trial balance: what was booked between two events never
-// changes. Nil: it is not worth it, or has too many accounts.
+// shared returns a turnover of all accounts, which the journal caches for the reader of the next
+// page of the same trial balance. It stays valid because the events between two events never
+// change. It is nil if it is not worth caching or has too many accounts.
 func (v *View) shared(org ledger.ID, after, through uint64) (*turnover, error) {
 	if t := v.turned.Load(); t != nil && t.org == org && t.after == after && t.through == through {
 		return t, nil
@@ -66,7 +66,7 @@ func (v *View) shared(org ledger.ID, after, through uint64) (*turnover, error) {
 	return t, nil
 }
 
-// turn reads the events after one and up to another.
+// turn sums the events after one and up to another.
 func (v *View) turn(org ledger.ID, k keys, after, through uint64, most int) (*turnover, error) {
 	done := &turnover{org: org, after: after, through: through, keys: k, moved: make(map[string]*movement)}
 	if after >= through {
@@ -127,7 +127,7 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 	return nil
 }
 
-// release takes off what a capture closes.
+// release subtracts what a capture closes.
 func (t *turnoverBuilder) release(closes uint64) error {
 	postings, kept := t.holds[closes]
 	if !kept {
@@ -151,7 +151,7 @@ func (t *turnoverBuilder) release(closes uint64) error {
 	return nil
 }
 
-// of is the movement of a posting's account; nil: it is out of bounds.
+// of returns the movement of a posting's account; nil if the account is outside the keys.
 func (t *turnoverBuilder) of(p *ledger.Posting) *movement {
 	t.key = store.AccountKey(t.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
 	if m := t.moved[string(t.key)]; m != nil {
@@ -166,7 +166,7 @@ func (t *turnoverBuilder) of(p *ledger.Posting) *movement {
 	return m
 }
 
-// shrink forgets the last accounts, and takes no more of them.
+// shrink drops the last accounts and excludes them from now on.
 func (t *turnoverBuilder) shrink() {
 	all := slices.Sorted(maps.Keys(t.moved))
 	t.keys.until = all[t.most]
@@ -175,7 +175,7 @@ func (t *turnoverBuilder) shrink() {
 	}
 }
 
-// apply moves an account's totals.
+// apply adds the movement to an account's totals.
 func (m *movement) apply(t *ledger.Totals) error {
 	c := crossing{plus: m.plus, minus: m.minus}
 	return c.sum(t, false)

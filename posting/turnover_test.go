@@ -17,7 +17,7 @@ func (r *fixture) pages(q posting.AsOf, limit int) balances {
 	return r.pagesOf(org, q, limit)
 }
 
-// pagesOf is pages of an organization.
+// pagesOf is pages for an organization.
 func (r *fixture) pagesOf(of ledger.ID, q posting.AsOf, limit int) (lines balances) {
 	r.t.Helper()
 	for q.Limit = limit; ; {
@@ -39,11 +39,11 @@ func (r *fixture) pagesOf(of ledger.ID, q posting.AsOf, limit int) (lines balanc
 	}
 }
 
-// pageOf is a page that is worth reading on from the beginning for: an account of it
-// costs 40 events by itself.
+// pageOf is a page size for which continuing from the beginning is cheaper: reading one account
+// alone costs as much as 40 events.
 const pageOf = 64
 
-// thousand are so many entries of an organization, and 24.
+// thousand books so many entries of an organization, and 24 more.
 func thousand(of ledger.ID, amount uint64) *posting.Change {
 	c := throng(posting.MaxSteps)
 	for i := range c.Steps {
@@ -55,8 +55,8 @@ func thousand(of ledger.ID, amount uint64) *posting.Change {
 	return c
 }
 
-// What is kept for the next page is of one organization, though another has as many
-// events.
+// The turnover kept for the next page belongs to one organization, even if another one has as
+// many events.
 func TestWhatIsKeptForTheNextPageIsOfOneOrganization(t *testing.T) {
 	r := open(t)
 	other := uuid.New()
@@ -78,7 +78,7 @@ func TestWhatIsKeptForTheNextPageIsOfOneOrganization(t *testing.T) {
 	}
 }
 
-// Nor is it used behind a checkpoint that was made since.
+// It is not used after a checkpoint that was made since.
 func TestWhatIsKeptForTheNextPageIsOfOneCheckpoint(t *testing.T) {
 	r := open(t)
 	r.must(thousand(org, 1))

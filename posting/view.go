@@ -9,32 +9,32 @@ import (
 	"mizan/posting/store"
 )
 
-// View answers questions about one consistent moment, to one goroutine. Close it.
+// View answers queries about one consistent moment, for one goroutine. The caller must close it.
 type View struct {
 	snap      *store.Snapshot
 	clock     clock.Clock
 	low       uint64               // no older group has page-buffer rows
 	searches  int                  // searches of page buffers for a single page
-	buffers   map[ledger.ID]chunks // that were read as a whole
-	preloaded chunks               // of the pages that PreloadBuffer was told of
+	buffers   map[ledger.ID]chunks // loaded as a whole
+	preloaded chunks               // of the pages that PreloadBuffer loaded
 	blockOrg  ledger.ID
-	block     store.BlockRow // of that organization, which was read last
+	block     store.BlockRow // the last block read, of that organization
 	turned    *atomic.Pointer[turnover]
 }
 
-// View opens a view of everything durable now.
+// View opens a view of everything that is durable now.
 func (j *Journal) View() *View {
-	low := j.low.Load() // before the snapshot: rows are only ever removed
+	low := j.low.Load() // read before the snapshot: rows below it are only ever removed
 	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low, turned: &j.turnover}
 }
 
-// Now is the business time, for what follows from it.
+// Now returns the business time, for results that depend on it.
 func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }
 
-// Record is a record as stored: its envelope and its payload.
+// Record is a stored record: its envelope and its payload.
 type Record struct {
 	Stamp   Stamp
 	Payload []byte
@@ -60,8 +60,8 @@ func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 	return Record{Stamp: Stamp(envelope), Payload: payload}, err == nil, err
 }
 
-// StoredRecord is the bytes that are stored of a record, of which its last event has the
-// SHA-256: its row, and after it the further rows of a long payload.
+// StoredRecord returns the stored bytes of a record, whose SHA-256 is in the record's last
+// event: its row, followed by the further rows of a long payload.
 func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	row, found, err := v.snap.Get(store.KeyRecord(nil, org, s), nil)
 	if err != nil || !found {
@@ -75,7 +75,7 @@ func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error
 	return row, err == nil, err
 }
 
-// whole puts a long payload together.
+// whole joins the parts of a long payload.
 func (v *View) whole(org ledger.ID, s ledger.Source, e store.Envelope, payload []byte) ([]byte, error) {
 	if e.Parts == 0 {
 		return payload, nil
@@ -111,13 +111,13 @@ func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Recor
 	})
 }
 
-// Sealed is what is sealed beside a record.
+// Sealed returns the ciphertext stored beside a record.
 func (v *View) Sealed(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	return v.snap.Get(store.KeySealed(nil, org, s), nil)
 }
 
-// SealedRows calls fn with every sealed row of an organization, by kind and id
-// of the record beside which it lies. The row is valid during fn.
+// SealedRows calls fn with every sealed row of an organization, by kind and id of its record.
+// The row is valid during fn.
 func (v *View) SealedRows(org ledger.ID, fn func(s ledger.Source, sealed []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeySealeds(nil, org), nil, func(key, row []byte) (bool, error) {
 		s, ok := store.ParseSealedKey(key)
@@ -128,8 +128,8 @@ func (v *View) SealedRows(org ledger.ID, fn func(s ledger.Source, sealed []byte)
 	})
 }
 
-// Organizations calls fn with every organization that has records, the
-// platform's own (the nil UUID) included.
+// Organizations calls fn with every organization that has records, including the platform's own
+// (the nil UUID).
 func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
 	return v.snap.AscendKeys(store.KeyAllRecords(nil), nil, func(key []byte) ([]byte, bool, error) {
 		org, _, ok := store.ParseRecordKey(key)
@@ -141,7 +141,7 @@ func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
 	})
 }
 
-// after is the first key that does not begin with prefix.
+// after returns the first key that is greater than all keys with the prefix.
 func after(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] < 0xff {
@@ -152,12 +152,12 @@ func after(prefix []byte) []byte {
 	return nil
 }
 
-// Claim is the owner of a unique key.
+// Claim returns the owner of a unique key.
 func (v *View) Claim(org ledger.ID, kind ledger.ClaimKind, key string) ([]byte, bool, error) {
 	return v.snap.Get(store.KeyClaim(nil, org, kind, key), nil)
 }
 
-// Counter is a persisted counter's amount.
+// Counter returns a persisted counter's amount.
 func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) {
 	row, found, err := v.snap.Get(store.KeyCounter(nil, org, key, window), nil)
 	if err != nil || !found {
@@ -166,27 +166,26 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 	return store.DecodeAmount(row)
 }
 
-// Walk says which rows of a transaction list are wanted.
+// Walk selects rows of a transaction list.
 //
-// Bounds are on Booked, which is strictly increasing in an organization, so that
-// a walk goes on exactly where another ended. A creation's row is booked at the
-// last event of the creating Step: its record's Started is earlier by as many
-// microseconds as there were events before, fewer than MaxEvents. The order is
-// the same; but whoever wants all that started in a window must end the walk
-// MaxEvents later and look at each record.
+// The bounds apply to Booked, which increases strictly in an organization, so that a walk
+// continues exactly where another ended. A creation's row is booked at the last event of the
+// creating Step. The record's Started is earlier by one microsecond for each event before it,
+// which are fewer than MaxEvents. The order is the same, but a caller that wants everything that
+// started in a window must extend the walk by MaxEvents microseconds and check each record.
 type Walk struct {
-	From   ledger.Micros // nothing booked earlier
-	Before ledger.Micros // nothing booked then or later; 0: no bound
+	From   ledger.Micros // inclusive
+	Before ledger.Micros // exclusive; 0: no bound
 	First  bool          // only creations
 }
 
-// List calls fn with the rows of a partner's transaction list, newest first. A
-// row whose record has been written again later has a newer row too: it counts
-// for an order by the last change only if its Booked is the record's Updated.
-// The cost is that of the rows between the bounds, creations or not.
+// List calls fn with the rows of a partner's transaction list, newest first. A record that was
+// written again has a newer row too: for an order by the last change, a row counts only if its
+// Booked equals the record's Updated. The cost is proportional to all rows between the bounds,
+// also with First.
 func (v *View) List(org ledger.ID, l List, w Walk, fn func(Listed) (more bool, err error)) error {
 	if w.Before < 0 {
-		return nil // nothing was booked before 1970, and keys are unsigned
+		return nil // nothing is booked before 1970, and keys are unsigned
 	}
 	var from []byte
 	if w.Before != 0 {

@@ -8,35 +8,34 @@ import (
 	"mizan/posting/store"
 )
 
-// sought is the line of a posting, by which its account's totals after it are found.
+// sought is the line of a posting that has to be found, for its account's totals after it.
 type sought struct {
 	seq    uint64
 	index  int
 	booked ledger.Micros
-	totals *ledger.Totals // where to put them; nil: they are there
+	totals *ledger.Totals // where to store the totals; nil: they are found
 }
 
-// seeking are the lines sought of one account, the newest first.
+// seeking has the lines of one account that have to be found, the newest first.
 type seeking struct {
 	account ledger.Account
 	lines   []sought
 	left    int
 }
 
-// search is what a page of events asks of accounts' lines, by the heads of their pages.
+// search has the accounts whose lines a page of events needs, by the heads of their pages.
 type search struct {
 	org      ledger.ID
 	accounts map[string]*seeking
 	left     int
-	from, to ledger.Micros // when the lines were booked, at the earliest and at the latest
+	from, to ledger.Micros // the earliest and the latest booked time of the lines
 }
 
-// TotalsAfter are the totals of accounts after each posting of events' entries: for
-// each event an element for each posting, zero if its path is not wanted. The lines of
-// a page's events are near each other, in the same groups' page buffers and on the same
-// pages, each of which is read once: looking for one line after the other would read a
-// hot account's page, or the whole page buffer, for each of them. Errors: *DamageError, also
-// for a posting without a line.
+// TotalsAfter returns the totals of accounts after each posting of events' entries: for each
+// event one element for each posting, zero if its path is not wanted. The lines of consecutive
+// events are in the same groups' page buffers and on the same pages, so TotalsAfter reads each
+// of them once. Searching line by line would read a hot account's page, or the whole page
+// buffer, for each line. Errors: *DamageError, also for a posting without a line.
 func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, wants func(ledger.Path) bool) ([][]ledger.Totals, error) {
 	s := search{org: org, accounts: make(map[string]*seeking)}
 	after := make([][]ledger.Totals, len(events))
@@ -60,7 +59,7 @@ func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, wants func(ledg
 	return after, nil
 }
 
-// add seeks the lines of an event's postings.
+// add adds the lines of an event's postings to the search.
 func (s *search) add(e *ledger.Event, after []ledger.Totals, wants func(ledger.Path) bool) {
 	var prefix, head []byte
 	for i := range e.Entry.Postings {
@@ -85,14 +84,14 @@ func (s *search) add(e *ledger.Event, after []ledger.Totals, wants func(ledger.P
 	}
 }
 
-// order puts the newest line first.
+// order sorts the lines, the newest first.
 func (a *seeking) order() {
 	slices.SortFunc(a.lines, func(l, m sought) int {
 		return cmp.Or(cmp.Compare(m.seq, l.seq), cmp.Compare(m.index, l.index))
 	})
 }
 
-// take copies the totals of the lines that are sought, and returns how many it found.
+// take copies the totals of the sought lines, and returns how many it found.
 func (a *seeking) take(lines []byte) (taken int, err error) {
 	err = store.DecodePage(lines, func(l *Line) (bool, error) {
 		n, found := slices.BinarySearchFunc(a.lines, l, func(s sought, l *Line) int {
@@ -155,7 +154,7 @@ func (v *View) inPreloaded(s *search) (looked [256]bool, err error) {
 	return looked, nil
 }
 
-// take copies the totals of an account's lines that are sought; a is nil if none are.
+// take copies the totals of an account's sought lines; a is nil if there are none.
 func (s *search) take(a *seeking, lines []byte) error {
 	if a == nil || a.left == 0 {
 		return nil
@@ -165,7 +164,7 @@ func (s *search) take(a *seeking, lines []byte) error {
 	return err
 }
 
-// groupRange is from one group to another, both included.
+// groupRange is a range of groups, both bounds included.
 type groupRange struct{ first, last uint64 }
 
 // Bounds of the search for the groups that booked something: a range too small to narrow,

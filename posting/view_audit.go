@@ -8,30 +8,30 @@ import (
 	"mizan/posting/store"
 )
 
-// RowKind is a kind of row that organizations have.
+// RowKind is a kind of row of organizations.
 type RowKind byte
 
-// The kinds of rows.
+// Kinds of rows.
 const (
 	Blocks  RowKind = iota + 1 // the journal
-	Trees                      // its hashes
+	Trees                      // hashes of the journal
 	Pages                      // accounts' lines with running totals
-	Shifted                    // lines whose effective day is not their booked day
+	Shifted                    // lines with an effective day other than the booked day
 	Records
-	Parts // the rest of long records
+	Parts // further rows of long records
 	Claims
 	Counters
 	Lists
-	SealedRows  // what is kept beside records for a while
-	PageBuffers // accounts' lines and lists' rows that are on no page yet
-	KVs         // what actors keep for themselves, and notices
+	SealedRows  // ciphertexts that are kept beside records for a while
+	PageBuffers // accounts' lines and lists' rows that are not on a stored page yet
+	KVs         // actors' own rows, and notices
 )
 
-// sectionHead is the length of what the keys of a kind of an organization
-// have in common: the kind of row and the organization.
+// sectionHead is the length of the common part of the keys of one kind and organization: the
+// kind of row and the organization.
 const sectionHead = 1 + 16
 
-// prefix is where an organization's rows of the kind begin.
+// prefix returns the common part of the keys of an organization's rows of the kind.
 func (s RowKind) prefix(org ledger.ID) []byte {
 	var key []byte
 	switch s {
@@ -63,13 +63,13 @@ func (s RowKind) prefix(org ledger.ID) []byte {
 	return key[:sectionHead]
 }
 
-// Rows calls fn with every row of a kind of an organization as it is stored,
-// in the order of keys: what a checker reads. The slices hold until fn returns.
+// Rows calls fn with every stored row of a kind of an organization, in the order of keys.
+// Checkers use it. The slices are valid until fn returns.
 func (v *View) Rows(org ledger.ID, s RowKind, fn func(key, row []byte) (more bool, err error)) error {
 	return v.snap.Ascend(s.prefix(org), nil, fn)
 }
 
-// RowsWith is Rows for those of no organization: all whose keys begin with prefix.
+// RowsWith is Rows for rows without an organization: all rows whose keys begin with prefix.
 func (v *View) RowsWith(prefix []byte, fn func(key, row []byte) (more bool, err error)) error {
 	return v.snap.Ascend(prefix, nil, fn)
 }
@@ -99,8 +99,8 @@ func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (m
 	return each(lines)
 }
 
-// SectionOrganizations calls fn with every organization that has rows of the
-// section, whether or not anything else knows of it.
+// SectionOrganizations calls fn with every organization that has rows of the kind, even if no
+// other row mentions it.
 func (v *View) SectionOrganizations(s RowKind, fn func(ledger.ID) (more bool, err error)) error {
 	return v.snap.AscendKeys(s.prefix(ledger.ID{})[:1], nil, func(key []byte) ([]byte, bool, error) {
 		if len(key) < sectionHead {
@@ -113,9 +113,8 @@ func (v *View) SectionOrganizations(s RowKind, fn func(ledger.ID) (more bool, er
 	})
 }
 
-// DueItems calls fn with everything that any row makes due, also with what its
-// record no longer wants, and returns the second below which nothing is read
-// any more.
+// DueItems calls fn with every item of every due row, including items that their records no
+// longer want. It returns the mark: no reader uses rows of seconds below it.
 func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error) {
 	row, found, err := v.snap.Get(store.KeyMark, nil)
 	if err == nil && found {
@@ -133,15 +132,15 @@ func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error
 	})
 }
 
-// GroupRow is what the store keeps of one group for ever.
+// GroupRow is the permanent row of one group.
 type GroupRow struct {
 	N        uint64
 	Previous [32]byte // hash of the group before
 	Hash     [32]byte
 }
 
-// groupHead and groupSize are the form of the store's own rows: 'g' and the
-// number; the number, the previous hash, the hash of the rows, their bytes.
+// groupHead and groupSize are the form of the store's group rows. Key: 'g' and the number.
+// Value: the number, the previous hash, the hash of the rows, their size in bytes.
 const (
 	groupHead = 'g'
 	groupSize = 8 + 32 + 32 + 8

@@ -6,19 +6,19 @@ import (
 	"mizan/posting/store"
 )
 
-// StoredRow is a row as it lies in the store, with the group that wrote it.
+// StoredRow is a row in its stored form, with the group that wrote it.
 type StoredRow = store.StoredRow
 
-// StoredRows calls fn with the rows that a backup of this moment carries, by
-// ascending key, from the first that is not below from (nil: all): every row, or,
-// with a group since, what was written after it and the kinds of which rows are
-// ever removed. The slices hold until fn returns.
+// StoredRows calls fn with the rows of a backup of this moment, by ascending key, beginning with
+// the first key that is not below from (nil: with the first of all). With a group since, it
+// calls fn only with rows written after that group and with all rows of the kinds that can be
+// removed. The slices are valid until fn returns.
 func (v *View) StoredRows(from []byte, since uint64, fn func(StoredRow) (more bool, err error)) error {
 	return v.snap.StoredRows(from, since, fn)
 }
 
-// LastGroup is the number and hash of the group that the view shows; 0 and zeros
-// for a store without groups.
+// LastGroup returns the number and hash of the last group in the view; 0 and zeros for a store
+// without groups.
 func (v *View) LastGroup() (n uint64, hash [32]byte, err error) {
 	n = v.snap.Group()
 	if n == 0 {
@@ -31,8 +31,8 @@ func (v *View) LastGroup() (n uint64, hash [32]byte, err error) {
 	return n, hash, err
 }
 
-// GroupHash is the hash of a group, by which what follows it is chained to it;
-// false: there was none of that number.
+// GroupHash returns the hash of a group, to which the next group is chained; false if there is
+// no group with that number.
 func (v *View) GroupHash(n uint64) (hash [32]byte, found bool, err error) {
 	row, found, err := v.snap.Get(store.KeyGroup(n), nil)
 	if err != nil || !found {

@@ -10,18 +10,18 @@ import (
 	"mizan/posting/store"
 )
 
-// AsOf says which accounts' totals are wanted, and of when.
+// AsOf selects accounts and the time of their totals.
 type AsOf struct {
 	Env    money.Env
 	Prefix string          // of the accounts' paths; empty: all
-	Past   *ledger.Account // begin after it; nil: with the first
-	At     ledger.Micros   // by everything booked at or before
-	On     ledger.Date     // by everything that takes effect on the day or before, instead; 0: by booked time
-	Seen   ledger.Micros   // of that, what was booked at or before; 0: all
-	Limit  int             // how many are asked for at the most; 0: all. fn says when it is enough
+	Past   *ledger.Account // begin after this account; nil: with the first
+	At     ledger.Micros   // count everything booked at or before
+	On     ledger.Date     // instead, count everything that takes effect on or before the day; 0: use At
+	Seen   ledger.Micros   // with On: count only what was booked at or before; 0: no bound
+	Limit  int             // expected number of accounts; 0: all. fn decides when to stop
 }
 
-// end is the instant up to which what is booked is counted whole.
+// end returns the instant up to which all booked lines are read.
 func (q *AsOf) end() ledger.Micros {
 	if q.On != 0 {
 		return min(endOf(q.On), q.seen())
@@ -29,7 +29,7 @@ func (q *AsOf) end() ledger.Micros {
 	return q.At
 }
 
-// seen is the instant after which nothing that is booked counts, whatever its day.
+// seen returns the instant after which booked lines do not count, whatever their effective day.
 func (q *AsOf) seen() ledger.Micros {
 	if q.Seen != 0 {
 		return q.Seen
@@ -37,7 +37,7 @@ func (q *AsOf) seen() ledger.Micros {
 	return maxMicros
 }
 
-// keys are the accounts asked for.
+// keys returns the range of the selected accounts.
 func (q *AsOf) keys() keys {
 	prefix := append([]byte{byte(q.Env)}, q.Prefix...)
 	k := keys{from: string(prefix)}
@@ -48,22 +48,22 @@ func (q *AsOf) keys() keys {
 	return k
 }
 
-// What finding one account's totals costs beside reading on from a checkpoint, in
-// events that are read in the same time (docs/benchmarks.md). A wrong guess costs time.
+// Costs of finding one account's totals without a checkpoint, in events that take the same time
+// to read (docs/benchmarks.md). A wrong estimate only costs time.
 const (
-	seekEvents   = 40  // an account's own pages
-	searchEvents = 1   // looking through one group's page buffer for an account
-	loadEvents   = 200 // reading one group's page buffer, for many accounts
+	seekEvents   = 40  // seeking an account's own pages
+	searchEvents = 1   // searching one group's page buffer for an account
+	loadEvents   = 200 // reading one group's page buffer for many accounts
 )
 
-// fewAlone is how many accounts below a prefix are looked up before anything else is
-// thought of: most prefixes are a partner's, who has no more.
+// fewAlone is how many accounts with a prefix are looked up one by one before another way is
+// considered: most prefixes name one partner, who has no more accounts.
 const fewAlone = 8
 
-// TrialBalance calls fn with accounts of an organization that have been posted to by
-// then, and their totals, in the order of Accounts. It begins at the last checkpoint
-// before and reads on in the journal; or looks up each account's pages, if that is
-// less: for few accounts, or where there are no checkpoints yet.
+// TrialBalance calls fn with accounts of an organization that have postings by then, and their
+// totals, in the order of Accounts. It begins with the last checkpoint before that time and
+// continues in the journal, or reads each account's pages if that is cheaper: for few accounts,
+// or if there is no checkpoint yet.
 func (v *View) TrialBalance(org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals) (more bool, err error)) error {
 	wants := true
 	each := func(a ledger.Account, t *ledger.Totals) (more bool, err error) {
@@ -101,7 +101,7 @@ func (v *View) TrialBalance(org ledger.ID, q AsOf, fn func(ledger.Account, *ledg
 	return v.eachAlone(org, &q, each)
 }
 
-// from is the checkpoint to begin with, and the last event that counts.
+// from returns the checkpoint to begin with, and the last event that counts.
 func (v *View) from(org ledger.ID, q *AsOf) (c Checkpoint, through uint64, err error) {
 	end := q.end()
 	if c, err = v.checkpointAt(org, end); err != nil {
@@ -114,7 +114,7 @@ func (v *View) from(org ledger.ID, q *AsOf) (c Checkpoint, through uint64, err e
 	return c, through, err
 }
 
-// seqUntil is SeqAt for an instant that is likely to be past the last event.
+// seqUntil is SeqAt for an instant that is probably after the last event.
 func (v *View) seqUntil(org ledger.ID, head uint64, at ledger.Micros) (uint64, error) {
 	last, _, found, err := v.Event(org, head)
 	if err != nil || found && last.Booked <= at {
@@ -123,15 +123,14 @@ func (v *View) seqUntil(org ledger.ID, head uint64, at ledger.Micros) (uint64, e
 	return v.SeqAt(org, at)
 }
 
-// cheaper tells whether reading on from a checkpoint costs less than looking up each
-// account.
+// cheaper tells whether continuing from a checkpoint costs less than reading each account.
 func (v *View) cheaper(q *AsOf, c *Checkpoint, through uint64) bool {
 	if through < c.Seq {
-		return false // it is of events that are not there
+		return false // the checkpoint is of events that do not exist
 	}
 	wanted := max(c.Accounts, checkpointEvents)
 	if c.Seq == 0 {
-		wanted = checkpointEvents / seekEvents // who knows how many there are
+		wanted = checkpointEvents / seekEvents // the number of accounts is unknown
 	}
 	if q.Limit > 0 {
 		wanted = min(wanted, uint64(q.Limit))
@@ -146,7 +145,7 @@ func (v *View) cheaper(q *AsOf, c *Checkpoint, through uint64) bool {
 	return through-c.Seq <= alone
 }
 
-// eachAlone looks up each account.
+// eachAlone reads each account by itself.
 func (v *View) eachAlone(org ledger.ID, q *AsOf, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	return v.AccountsFrom(org, q.Prefix, q.Env, q.Past, func(a ledger.Account) (bool, error) {
 		t, found, err := v.TotalsOf(org, a, q)
@@ -157,7 +156,7 @@ func (v *View) eachAlone(org ledger.ID, q *AsOf, fn func(ledger.Account, *ledger
 	})
 }
 
-// asOf carries a checkpoint on, and lets lines that cross the day cross it.
+// asOf continues a checkpoint up to an event, and applies the shifted lines that cross the day.
 func (v *View) asOf(org ledger.ID, q *AsOf, c *Checkpoint, through uint64, most int, fn func(key []byte, t *ledger.Totals) (bool, error)) error {
 	k := q.keys()
 	carry := func(fn func(key []byte, t *ledger.Totals) (bool, error)) error {
@@ -180,7 +179,7 @@ func (v *View) asOf(org ledger.ID, q *AsOf, c *Checkpoint, through uint64, most 
 	if err != nil {
 		return err
 	}
-	cross := func(t *ledger.Totals) (going bool, err error) { // apply what is next, and go on
+	cross := func(t *ledger.Totals) (going bool, err error) { // applies the next crossing and calls fn
 		if err := x.crossing.apply(t); err != nil {
 			return false, err
 		}
@@ -210,8 +209,8 @@ func (v *View) asOf(org ledger.ID, q *AsOf, c *Checkpoint, through uint64, most 
 	return err
 }
 
-// carriedOn calls fn with the accounts of a checkpoint and of the events after it up
-// to another, in the order of their keys, and their totals then.
+// carriedOn calls fn with the accounts of a checkpoint and of the events after it up to another
+// event, in the order of their keys, and with their totals then.
 func (v *View) carriedOn(org ledger.ID, c *Checkpoint, through uint64, k keys, most int, fn func(key []byte, t *ledger.Totals) (more bool, err error)) error {
 	for {
 		turned, err := v.turn(org, k, c.Seq, through, most)
@@ -226,7 +225,7 @@ func (v *View) carriedOn(org ledger.ID, c *Checkpoint, through uint64, k keys, m
 	}
 }
 
-// merge carries a checkpoint on by a turnover, within bounds.
+// merge adds a turnover to a checkpoint's totals, for the accounts in the range k.
 func (v *View) merge(c *Checkpoint, t *turnover, k keys, fn func(key []byte, t *ledger.Totals) (bool, error)) (more bool, err error) {
 	start, _ := slices.BinarySearch(t.order, k.from)
 	moved := t.order[start:]
@@ -235,7 +234,7 @@ func (v *View) merge(c *Checkpoint, t *turnover, k keys, fn func(key []byte, t *
 		moved = moved[:end]
 	}
 	more = true
-	begin := func(below string, all bool) error { // accounts that the checkpoint does not have
+	begin := func(below string, all bool) error { // calls fn with accounts that the checkpoint does not have
 		for more && len(moved) > 0 && (all || moved[0] < below) {
 			var totals ledger.Totals
 			if err := t.add(moved[0], &totals); err != nil {
@@ -274,14 +273,14 @@ func (t *turnover) add(key string, totals *ledger.Totals) error {
 	return nil
 }
 
-// crossed is what the shifted lines of one account make of it on a day.
+// crossed is the effect of one account's shifted lines on its totals by effective day.
 type crossed struct {
 	key      []byte
 	crossing crossing
 }
 
-// crossings are the accounts of which lines take effect on the other side of a day's
-// end than they were booked, in the order of their keys.
+// crossings returns the accounts with lines whose booked time and effective day are on different
+// sides of a day's end, in the order of their keys.
 func (v *View) crossings(org ledger.ID, k keys, q *AsOf) iter.Seq2[crossed, error] {
 	return func(yield func(crossed, error) bool) {
 		head := Shifted.prefix(org)

@@ -23,8 +23,7 @@ type chunks map[string][]chunk
 // the whole page buffer and keeps it.
 const maxBufferSearches = 16
 
-// bufferedLines returns a page's lines that no stored page has, in the order of booking:
-// those in the page buffer without those that have been flushed.
+// bufferedLines returns a page's lines that are not on a stored page, in the order of booking.
 func (v *View) bufferedLines(prefix []byte) ([]byte, error) {
 	org := ledger.ID(prefix[1:17])
 	if found, ok := v.preloaded[string(prefix)]; ok {

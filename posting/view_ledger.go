@@ -8,14 +8,14 @@ import (
 	"mizan/posting/store"
 )
 
-// Totals are an account's running totals now; zero if it has no posting.
+// Totals returns an account's current running totals; zero if it has no posting.
 func (v *View) Totals(org ledger.ID, a ledger.Account) (ledger.Totals, error) {
 	t, _, err := v.TotalsAt(org, a, maxMicros)
 	return t, err
 }
 
-// TotalsAt are an account's running totals after everything booked at or
-// before the instant: one backwards seek.
+// TotalsAt returns an account's running totals after everything booked at or before the instant,
+// with one backwards seek.
 func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t ledger.Totals, found bool, err error) {
 	err = v.descend(store.KeyPages(nil, org, a), store.KeyPage(nil, org, a, at), func(page []byte) (bool, error) {
 		err := store.DecodePage(page, func(l *Line) (bool, error) {
@@ -30,16 +30,15 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 	return t, found, err
 }
 
-// TotalsEffective are an account's totals by effective date: everything whose
-// effective day is not after the day. They are the totals booked by the end of
-// the day, less the lines booked by then that take effect later, plus those
-// booked later that took effect by then. A hold that takes effect later than
-// what closes it holds nothing before.
+// TotalsEffective returns an account's totals by effective date: they count all lines whose
+// effective day is not after the day. They are the totals booked by the end of the day, less the
+// lines booked by then that take effect later, plus those booked later that took effect by then.
+// A hold whose effective day is after that of the entry that closes it holds nothing in between.
 func (v *View) TotalsEffective(org ledger.ID, a ledger.Account, on ledger.Date) (ledger.Totals, bool, error) {
 	return v.TotalsOf(org, a, &AsOf{On: on})
 }
 
-// TotalsOf are an account's totals as of At, or of On and Seen.
+// TotalsOf returns an account's totals as of At, or of On and Seen.
 func (v *View) TotalsOf(org ledger.ID, a ledger.Account, q *AsOf) (ledger.Totals, bool, error) {
 	t, found, err := v.TotalsAt(org, a, q.end())
 	if err != nil || q.On == 0 {
@@ -66,21 +65,21 @@ func (v *View) TotalsOf(org ledger.ID, a ledger.Account, q *AsOf) (ledger.Totals
 	return t, found, c.apply(&t)
 }
 
-// crosses tells whether a line counts that takes effect on a day, and whether that
-// differs from its being booked by the end.
+// crosses tells whether a line with the effective day counts, and whether that differs from
+// being booked by the end.
 func (q *AsOf) crosses(l *Line, effective ledger.Date) (counts, crosses bool) {
 	counts = effective <= q.On && l.Booked <= q.seen()
 	return counts, counts != (l.Booked <= q.end())
 }
 
-// crossing gathers what lines that cross a day add to an account's totals and
-// take off. It is applied at once, since their order is not that of booking.
+// crossing sums what the lines that cross a day add to and subtract from an account's totals. It
+// is applied as a whole, since the lines are not in the order of booking.
 type crossing struct {
 	plus, minus ledger.Totals
-	capture     uint64 // the last whose hold was taken into account
+	capture     uint64 // the last capture whose hold was counted
 }
 
-// cross takes a line in, if it counts, or out.
+// cross adds a line to the crossing if it counts, or subtracts it.
 func (v *View) cross(c *crossing, org ledger.ID, a ledger.Account, l *Line, counts bool) error {
 	more, less := &c.plus, &c.minus
 	if !counts {
@@ -101,8 +100,8 @@ func (v *View) cross(c *crossing, org ledger.ID, a ledger.Account, l *Line, coun
 	return more.Post(l.Side, l.Amount)
 }
 
-// captured adds to t what a capture released on an account that it posts to. No
-// line says so: the entry that it closes does.
+// captured adds to t what a capture released on an account to which it also posts. No line has
+// that amount, so it is read from the entry that the capture closes.
 func (v *View) captured(t *ledger.Totals, org ledger.ID, a ledger.Account, seq uint64) error {
 	capture, _, found, err := v.Event(org, seq)
 	if err != nil {
@@ -130,8 +129,8 @@ func (v *View) captured(t *ledger.Totals, org ledger.ID, a ledger.Account, seq u
 
 func (c *crossing) apply(t *ledger.Totals) error { return c.sum(t, true) }
 
-// sum moves totals. Of a pending one that would fall below zero nothing is left, if
-// that may be.
+// sum applies the crossing to the totals. With floored, a pending total that would become
+// negative becomes zero.
 func (c *crossing) sum(t *ledger.Totals, floored bool) error {
 	for _, f := range [...]struct {
 		total, plus, minus *money.Amount
@@ -163,7 +162,7 @@ func (v *View) Accounts(org ledger.ID, prefix string, env money.Env, fn func(led
 	return v.AccountsFrom(org, prefix, env, nil, fn)
 }
 
-// AccountsFrom is Accounts beginning after an account.
+// AccountsFrom is Accounts, beginning after the given account.
 func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, past *ledger.Account, fn func(ledger.Account) (more bool, err error)) error {
 	var from []byte
 	if past != nil {
@@ -179,13 +178,13 @@ func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, past *l
 	})
 }
 
-// Lines calls fn with an account's lines, newest first, beginning before the
-// seq (0: with the newest).
+// Lines calls fn with an account's lines, newest first, beginning before the seq (0: with the
+// newest).
 func (v *View) Lines(org ledger.ID, a ledger.Account, before uint64, fn func(Line) (more bool, err error)) error {
 	return v.LinesUntil(org, a, maxMicros, before, fn)
 }
 
-// LinesUntil is Lines of what was booked at or before an instant.
+// LinesUntil is Lines for lines booked at or before an instant.
 func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, before uint64, fn func(Line) (more bool, err error)) error {
 	from := until
 	if before != 0 {
@@ -242,9 +241,8 @@ func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, err
 	return found, bytes, err == nil, err
 }
 
-// blockOf is the block that an event is in, or the last one before it; without a
-// count: there is none. The view keeps it, because who asks for one event is likely to
-// ask for its neighbours.
+// blockOf returns the block with an event, or the last one before it; its Count is zero if there
+// is none. The view caches the block, because callers often read neighbouring events.
 func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 	if b := &v.block; v.blockOrg == org && seq >= b.First && seq-b.First < b.Count {
 		return *b, nil
@@ -265,7 +263,7 @@ func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	var from []byte
 	if before != 0 {
-		// Who reads in batches goes on in the block in which the last one ended.
+		// A caller that reads in batches continues in the block in which the last batch ended.
 		if b := v.block; v.blockOrg == org && before > b.First && before-b.First <= b.Count {
 			if more, err := eachBefore(org, &b, before, fn); err != nil || !more {
 				return err
@@ -288,8 +286,8 @@ func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more 
 	})
 }
 
-// eachBefore calls fn with a block's events before the seq (0: with all), newest first.
-// It parses none that is not wanted: a block may have many.
+// eachBefore calls fn with a block's events before the seq (0: with all), newest first. It
+// parses only the events that fn gets, because a block may have many.
 func eachBefore(org ledger.ID, block *store.BlockRow, before uint64, fn func(ledger.Event) (more bool, err error)) (more bool, err error) {
 	var events [][]byte
 	err = block.Each(func(seq uint64, canonical []byte) (bool, error) {
@@ -314,7 +312,7 @@ func eachBefore(org ledger.ID, block *store.BlockRow, before uint64, fn func(led
 	return true, nil
 }
 
-// EventsAscending calls fn with an organization's events from a seq on.
+// EventsAscending calls fn with an organization's events, beginning with the seq.
 func (v *View) EventsAscending(org ledger.ID, from uint64, fn func(e ledger.Event, canonical []byte) (more bool, err error)) error {
 	from = max(from, 1)
 	start := store.KeyBlock(nil, org, from)
@@ -344,14 +342,14 @@ func (v *View) EventsAscending(org ledger.ID, from uint64, fn func(e ledger.Even
 	})
 }
 
-// SourceEvents calls fn with the events of one record, newest first, by the
-// chain of their Previous links.
+// SourceEvents calls fn with the events of one record, newest first. It follows the events'
+// Previous links.
 func (v *View) SourceEvents(org ledger.ID, s ledger.Source, fn func(ledger.Event) (more bool, err error)) error {
 	return v.SourceEventsBefore(org, s, 0, fn)
 }
 
-// SourceEventsBefore is SourceEvents beginning before a seq (0: with the newest). If the
-// event there is the record's own, nothing later is read.
+// SourceEventsBefore is SourceEvents, beginning before a seq (0: with the newest). If the event
+// with that seq is the record's own, no later event is read.
 func (v *View) SourceEventsBefore(org ledger.ID, s ledger.Source, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	r, found, err := v.Record(org, s)
 	if err != nil || !found {
@@ -385,7 +383,7 @@ func (v *View) SourceEventsBefore(org ledger.ID, s ledger.Source, before uint64,
 	return nil
 }
 
-// SeqAt is the seq of the last event booked at or before the instant; 0: none.
+// SeqAt returns the seq of the last event booked at or before the instant; 0 if there is none.
 func (v *View) SeqAt(org ledger.ID, at ledger.Micros) (uint64, error) {
 	last, _, err := v.Head(org)
 	if err != nil {
@@ -410,7 +408,7 @@ func (v *View) SeqAt(org ledger.ID, at ledger.Micros) (uint64, error) {
 	return low, nil
 }
 
-// Head is the size and root of an organization's tree of events.
+// Head returns the size and root of an organization's tree of events.
 func (v *View) Head(org ledger.ID) (size uint64, root [32]byte, err error) {
 	key, row, found, err := v.snap.Last(store.KeyBlocks(nil, org), store.KeyBlock(nil, org, ^uint64(0)))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"mizan/posting/store"
 )
 
-// write orders a change that passed its checks. Nothing in it may fail.
+// write orders a change that passed its checks. It must not fail.
 func (w *writer) write(c *Change, r *Receipt) {
 	claims := w.claim(c.Claims)
 	for i := range c.Counters {
@@ -26,7 +26,7 @@ func (w *writer) write(c *Change, r *Receipt) {
 	}
 }
 
-// number is the next one of a sequence.
+// number takes the next number of a sequence.
 func (w *writer) number(org ledger.ID, sequence string) uint64 {
 	c := w.touch(counterKey{org, SequenceKey(sequence), ""})
 	last, small := c.amount.Uint64()
@@ -35,10 +35,10 @@ func (w *writer) number(org ledger.ID, sequence string) uint64 {
 	return last + 1
 }
 
-// SequenceKey is the key of the counter that keeps the last number of a sequence.
+// SequenceKey returns the key of the counter that holds the last number of a sequence.
 func SequenceKey(sequence string) string { return "number/" + sequence }
 
-// touch is a counter that the group writes.
+// touch returns a counter for writing and adds it to the group's rows.
 func (w *writer) touch(k counterKey) *counter {
 	c := w.counter(k)
 	if c.group != w.n {
@@ -53,7 +53,8 @@ func (w *writer) move(g *ledger.CounterGuard) {
 	c := w.touch(counterKey{g.Org, g.Key, g.Window})
 	amount, err := moved(c.amount, g)
 	if err != nil && !g.Release {
-		// An Outcome's: it is not refused, and a full counter refuses what follows.
+		// An Outcome is not refused. The counter becomes full, and a full counter refuses later
+		// changes.
 		amount, err = money.Max, nil
 	}
 	assert.NoError(err)
@@ -69,8 +70,8 @@ func (w *writer) putKV(s *KV) {
 	w.group.Set(w.key, s.Value)
 }
 
-// claim takes the keys of a change, and returns the hashes of those that their
-// event has to prove.
+// claim takes the keys of a change. It returns the hashes of the claims that an event has to
+// prove.
 func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
 	for i := range claims {
 		claim := &claims[i]
@@ -85,8 +86,8 @@ func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
 	return hashes
 }
 
-// step moves one record: its events, its row, its list, what it wants next. The
-// events' leaves come after the row, because the last of them has its hash.
+// step moves one record: its events, its row, its lists and its due instant. The events' leaves
+// come after the row, because the last event has the row's hash.
 func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 	b := w.org(s.Org)
 	stamp := w.stamp(s)
@@ -114,7 +115,7 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 	}
 	stamp.Due = s.Due
 	if s.Due != 0 {
-		stamp.Due = max(s.Due, w.now) // events run ahead of a clock that stands still, and what is due does not
+		stamp.Due = max(s.Due, w.now) // events may be booked ahead of a clock that stands still; due instants are not
 		w.due(s, stamp.Due)
 	}
 	k := dueKey{s.Org, s.Source}
@@ -190,7 +191,7 @@ func (w *writer) event(b *orgState, e *ledger.Event, stamp *Stamp) {
 	w.book(b.org, e)
 }
 
-// due puts the record into the row of its second.
+// due adds the record to the due row of its second.
 func (w *writer) due(s *Step, at ledger.Micros) {
 	second := int64(at) / 1_000_000
 	row, begun := w.dues[second]
@@ -206,7 +207,7 @@ func (w *writer) due(s *Step, at ledger.Micros) {
 	}
 }
 
-// hold keeps account of the record's open pending entry.
+// hold updates the stamp's open pending entry and first settled entry.
 func hold(e *ledger.Event, stamp *Stamp) {
 	switch e.Entry.Phase {
 	case ledger.Pending:

@@ -11,42 +11,42 @@ import (
 	"mizan/posting/store"
 )
 
-// writer is the orderer's memory. Only the orderer's goroutine touches it.
+// writer is the orderer's state. Only the orderer's goroutine uses it.
 type writer struct {
 	journal  *Journal
 	n        uint64 // number of the group being prepared
 	previous [32]byte
 	group    *store.Group
-	tail     size // what finish will add to the group, at the most
+	tail     size // upper bound of what finish will add to the group
 	out      *prepared
-	now      ledger.Micros // never goes back, whatever the clock does
+	now      ledger.Micros // never decreases, even if the clock does
 
 	orgs       map[ledger.ID]*orgState
 	touched    []*orgState
 	balances   *cache[accountKey, *balance]
 	lists      *cache[listKey, *page]
 	pages      []*page  // with lines of this group
-	buffers    [][]byte // for the lines of pages
+	buffers    [][]byte // spare buffers for the lines of pages
 	buffer     pageBuffer
 	stamps     *cache[dueKey, Stamp]
 	counters   *cache[counterKey, *counter]
-	moved      []*counter           // to write in this group
-	claims     [2]map[string][]byte // of this group and of the one before
+	moved      []*counter           // counters to write in this group
+	claims     [2]map[string][]byte // of this group and of the previous one
 	projection projection
 
 	dues     map[int64][]byte // second → row of this group
-	longest  int              // of these rows, in bytes
-	inflight ledger.Micros    // earliest due of the group before
+	longest  int              // length in bytes of the longest of these rows
+	inflight ledger.Micros    // earliest due instant of the previous group
 	cleaned  time.Time        // when passed due rows were last removed
-	behind   bool             // there were more than could be
-	swept    []byte           // the due rows below this key are gone
+	behind   bool             // there were more passed due rows than one group may remove
+	swept    []byte           // all due rows below this key are removed
 
-	slab       []Stamp         // receipts' stamps are cut from it
+	slab       []Stamp         // memory for receipts' stamps
 	snap       *store.Snapshot // for reads of this group's checks
 	key, value []byte
 	head       []byte
 	canonical  []byte
-	hashed     []byte // what a hash of a claim or of notices is made of
+	hashed     []byte // input of the hash of a claim or of notices
 }
 
 type counterKey struct {
@@ -58,7 +58,7 @@ type counterKey struct {
 type counter struct {
 	counterKey
 	amount money.Amount
-	group  uint64 // that moved it last
+	group  uint64 // the last group that moved it
 }
 
 func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
@@ -71,7 +71,7 @@ func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
 		counters: newCache[counterKey, *counter](o.Cached),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
-		// Nothing may fall due below the mark: it would never be read again.
+		// Nothing may become due below the mark, because rows below it are never read again.
 		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
 	w.balances.pinned = func(b *balance) bool { return b.page.buffered() }
@@ -81,8 +81,8 @@ func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
 	return w
 }
 
-// prepare fills the group with as many of the changes as its bounds allow and
-// returns how many it took: at least one, since each fits a group by itself.
+// prepare fills the group with as many of the changes as its bounds allow and returns their
+// number: at least one, since each change fits into a group by itself.
 func (w *writer) prepare(p *prepared, batch []submitted) int {
 	w.begin(p)
 	taken := 0
@@ -94,11 +94,10 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 	return taken
 }
 
-// fits tells whether a change surely fits beside what is in the group. What it
-// makes due may all fall into one second, whose row may not be longer than the
-// store's rows. A group after one that had no room to carry what it should have
-// leaves half of its own for that, unless one change takes more by itself: or else
-// the page buffer would grow for as long as every group is full.
+// fits tells whether a change certainly fits into the group. All its due items may be in one
+// second, whose row must not exceed the store's limit. If the previous group had no room to
+// flush what it should have, this group reserves half of its room for flushing, unless it is
+// still empty. Otherwise the page buffer would grow as long as every group is full.
 func (w *writer) fits(s *submitted) bool {
 	now, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
 	if w.buffer.lagging && now != (size{}) {
@@ -121,7 +120,7 @@ func (w *writer) begin(p *prepared) {
 	clear(w.claims[0])
 }
 
-// take checks one change and, if nothing speaks against it, writes it.
+// take checks one change and, if there is no refusal, writes it.
 func (w *writer) take(s *submitted) {
 	receipt := w.check(s.change)
 	if receipt.Err == nil {
@@ -130,8 +129,8 @@ func (w *writer) take(s *submitted) {
 	w.out.waiting = append(w.out.waiting, waiting{s.done, receipt})
 }
 
-// stampsFor cuts room for a receipt's stamps. Receipts outlive the group, so a
-// slab is never used again.
+// stampsFor returns memory for a receipt's stamps. Receipts outlive the group, so the memory is
+// never reused.
 func (w *writer) stampsFor(n int) []Stamp {
 	if len(w.slab) < n {
 		w.slab = make([]Stamp, max(n, 64))
@@ -174,8 +173,8 @@ func (w *writer) finish() {
 	w.previous = w.group.Seal()
 }
 
-// sweepEvery bounds how often passed due rows are looked for, maxSweep how many
-// are removed with one group. When there are more, each group removes some.
+// sweepEvery is the minimum time between two searches for passed due rows, maxSweep the most
+// that one group removes. If there are more, the following groups remove them.
 const (
 	sweepEvery = time.Second
 	maxSweep   = 512
@@ -199,7 +198,7 @@ func (w *writer) sweep() {
 	}
 	from := store.KeyDueFrom(nil, d.mark)
 	if bytes.Compare(from, w.swept) < 0 {
-		from = w.swept // steps over no row that is gone
+		from = w.swept // skip rows that are already removed
 	}
 	removed := 0
 	w.must(w.snapshot().AscendKeys(store.KeyDues(nil), from, func(key []byte) ([]byte, bool, error) {
@@ -220,8 +219,8 @@ func (w *writer) sweep() {
 	w.group.Set(store.KeyMark, store.EncodeMark(nil, second))
 }
 
-// snapshot is opened at the first read of a group: it shows everything durable.
-// What is not durable yet is in the caches and in claims.
+// snapshot returns the group's snapshot, opened at the first read: it shows everything durable.
+// Changes that are not durable yet are in the caches and in claims.
 func (w *writer) snapshot() *store.Snapshot {
 	if w.snap == nil {
 		w.snap = w.journal.store.Snapshot()
@@ -236,8 +235,8 @@ func (w *writer) closeSnapshot() {
 	}
 }
 
-// must ends the process on a read error: the store is damaged, and nothing
-// that was not read may be written over.
+// must ends the process on a read error: the store is damaged, and writing after a failed read
+// could overwrite data.
 func (w *writer) must(err error) {
 	if err != nil {
 		w.journal.fail(err)
@@ -245,7 +244,8 @@ func (w *writer) must(err error) {
 	}
 }
 
-// known returns an organization's state for reading, nil if it has none.
+// known returns an organization's state for reading. It reads the store if the state is not in
+// memory.
 func (w *writer) known(org ledger.ID) *orgState {
 	b := w.orgs[org]
 	if b == nil {
@@ -272,7 +272,7 @@ func damaged(format string, args ...any) error {
 	return &store.DamageError{What: fmt.Sprintf(format, args...)}
 }
 
-// IsDamage tells an error that says that a row is not as it was written.
+// IsDamage tells whether the error reports a row that differs from what was written.
 func IsDamage(err error) bool {
 	var damage *store.DamageError
 	return errors.As(err, &damage)

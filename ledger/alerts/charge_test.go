@@ -17,7 +17,7 @@ func TestWhichChargesAreTold(t *testing.T) {
 		amount, fee uint64
 		threshold   *money.Amount
 		returns     bool
-		want        Kind // empty: nothing
+		want        Kind // empty: no alert
 	}{
 		"no threshold":               {1_000_000, 10, nil, false, ""},
 		"below the threshold":        {499, 10, amountOf(500), false, ""},

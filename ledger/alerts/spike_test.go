@@ -15,8 +15,8 @@ var epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) ledger.Micros { return ledger.MicrosOf(epoch.Add(d)) }
 
-// script is a line a moment: how long after the beginning, how many came to an end
-// well and badly, and whether that is told.
+// script has one line per instant: the time since the beginning, the numbers of successes and
+// failures, and whether an alarm is raised.
 type moment struct {
 	after     time.Duration
 	good, bad int
@@ -69,8 +69,8 @@ func TestWhenASpikeIsTold(t *testing.T) {
 	}
 }
 
-// Of very many outcomes those of a second are counted as one: the window is up to a
-// second longer, and what is remembered stays bounded.
+// With very many outcomes, those of one second share a bucket: the window is up to a second
+// longer, and the memory stays bounded.
 func TestWhatIsRememberedOfManyOutcomesIsBounded(t *testing.T) {
 	var s SpikeDetector
 	const gap = 100 * time.Millisecond
@@ -119,8 +119,8 @@ func TestWhatIsToldOfASpike(t *testing.T) {
 	}
 }
 
-// naive is the rule by its letter: it remembers everything, and counts anew at each
-// instant at which something leaves the window.
+// naive applies the rule literally: it keeps all outcomes, and counts again at each instant at
+// which one leaves the window.
 type naive struct {
 	heard  []outcome
 	newest ledger.Micros
@@ -135,7 +135,7 @@ type outcome struct {
 
 const tenMinutes = 600_000_000
 
-// isHigh counts what is less than ten minutes old.
+// isHigh counts the outcomes of the last ten minutes.
 func (n *naive) isHigh(now ledger.Micros) bool {
 	all, failed := 0, 0
 	for _, o := range n.heard {

@@ -96,7 +96,7 @@ func TestLinesThatHaveNoRoomAreCounted(t *testing.T) {
 	if len(m.Text) > MaxText || !strings.Contains(last, "more lines, which have no room here") {
 		t.Fatalf("%d bytes, the last line is %q", len(m.Text), last)
 	}
-	shown, all := len(lines)-4, len(money.AcceptedAssets(money.Test))*len(statuses) // behind two lines and an empty one
+	shown, all := len(lines)-4, len(money.AcceptedAssets(money.Test))*len(statuses) // after two lines and an empty one
 	if want := all - shown; !strings.HasPrefix(last, fmt.Sprintf("and %d more", want)) {
 		t.Errorf("%d of %d lines are shown, and the last says %q", shown, all, last)
 	}

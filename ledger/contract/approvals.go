@@ -8,18 +8,18 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The kinds of columns that only contracts have.
+// Kinds of columns that only contracts have.
 var (
 	KindShares schema.Kind = sharesKind{} // Ratio
 	KindReview schema.Kind = reviewKind{} // Approval
 )
 
-// shares is a column of divisions of profit.
+// shares defines a column that divides profit between bank and customer.
 func shares(key uint8, name string, o ...schema.Option) schema.Cell[Ratio] {
 	return schema.NewCell[Ratio](key, name, KindShares, o)
 }
 
-// approval is a column of conclusions of reviews.
+// approval defines a column that holds the conclusion of a review.
 func approval(key uint8, name string, o ...schema.Option) schema.Cell[Approval] {
 	return schema.NewCell[Approval](key, name, KindReview, append(o, func(c *schema.Column) { c.Of = reviews }))
 }
@@ -119,5 +119,5 @@ func (reviewKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 	return append(dst, '}')
 }
 
-// maxNote is the length limit of a review's texts, in characters.
+// maxNote is the most characters of a review's text.
 const maxNote = 2000

@@ -19,8 +19,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// booked spells what a decision books, a line an entry: its effective date and its
-// postings, with {c} for the contract and {p} for someone.
+// booked formats the entries of a decision, one line each: the effective date and the postings,
+// with {c} for the contract and {p} for the person someone.
 func booked(d Decision) string {
 	names := strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}")
 	var entries []string
@@ -45,7 +45,7 @@ func booked(d Decision) string {
 	return strings.Join(entries, "\n")
 }
 
-// books takes an action and checks what it books.
+// books takes an action and checks the entries that it books.
 func (w *world) books(r *Record, name Action, sent schema.Input, want ...string) *Record {
 	w.t.Helper()
 	d, err := w.decides(r, name, sent, w.now)
@@ -55,7 +55,7 @@ func (w *world) books(r *Record, name Action, sent schema.Input, want ...string)
 	w.book(&d)
 	w.agrees(d.Record)
 	wanted, got := strings.Join(want, ", "), booked(d)
-	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // no other day than the clock's
+	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // without a date: the clock's day
 		got = strings.TrimPrefix(got, w.now.Date().String()+", ")
 	}
 	if got != wanted {
@@ -64,10 +64,10 @@ func (w *world) books(r *Record, name Action, sent schema.Input, want ...string)
 	return d.Record
 }
 
-// pass lets days go by.
+// pass lets days pass.
 func (w *world) pass(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
 
-// faulty are the fields that an error names; nil where it is none of fields.
+// faulty returns the fields that an error names; nil if it is not a refusal of fields.
 func faulty(err error) (fields []string) {
 	var faults *schema.Faults
 	if errors.As(err, &faults) {
@@ -78,7 +78,7 @@ func faulty(err error) (fields []string) {
 	return fields
 }
 
-// refuses checks that an action is refused for the fields, and leaves no trace.
+// refuses checks that an action is refused for the fields and changes nothing.
 func (w *world) refuses(r *Record, name Action, sent schema.Input, fields ...string) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
@@ -91,8 +91,8 @@ func (w *world) refuses(r *Record, name Action, sent schema.Input, fields ...str
 	}
 }
 
-// conflicts checks that the state does not have an action, and that this leaves no
-// trace.
+// conflicts checks that the state does not allow an action, and that the attempt changes
+// nothing.
 func (w *world) conflicts(r *Record, name Action, sent schema.Input) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
@@ -112,13 +112,13 @@ func spelled(sent schema.Input) string {
 	return "{" + strings.Join(said, ",") + "}"
 }
 
-// asks tries to open a contract, and tells which fields it was refused for.
+// asks tries to open a contract, and returns the fields for which it was refused.
 func asks(p *Product, reading *Reading, sent schema.Input) (*Record, []string) {
 	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: sent, Now: 1})
 	return d.Record, faulty(err)
 }
 
-// bound is a field with values that it takes and values that it does not.
+// bound is a field with accepted and refused values.
 type bound struct {
 	field    string
 	takes    []string
@@ -126,7 +126,7 @@ type bound struct {
 	required bool
 }
 
-// bounded checks a product's fields against what is written down by hand.
+// bounded checks a product's fields against a table written by hand.
 func bounded(t *testing.T, p *Product, good schema.Input, bounds []bound) {
 	t.Helper()
 	for _, b := range bounds {
@@ -152,7 +152,7 @@ func bounded(t *testing.T, p *Product, good schema.Input, bounds []bound) {
 	}
 }
 
-// Values that fields of a kind take and refuse.
+// Values that the fields of a kind accept and refuse.
 var (
 	notAmounts  = []string{`"0"`, `"-1"`, `"01"`, `"1.5"`, `"1e3"`, `""`, `" 1"`, `1000`, `true`, `{}`, `"1` + strings.Repeat("0", 71) + `1"`}
 	notTexts    = []string{`""`, `"  "`, `5`, `{}`, `"` + strings.Repeat("x", 256) + `"`}
@@ -166,12 +166,11 @@ var (
 	hugeInteger = "9223372036854775808"
 )
 
-// row is what leads out of a state: action → the state that follows. What is not in it
-// is a conflict.
+// row has the transitions out of a state: action → next state. A missing action is a conflict.
 type row map[string]Status
 
-// lives checks what every action does in every state. A state is reached by the
-// actions behind its name; bodies are what actions take, by the names of the grid.
+// lives checks the effect of every action in every state. It reaches a state by the actions
+// listed for its name; bodies are the actions' bodies, by the names of the grid.
 type lives struct {
 	product *Product
 	reading *Reading
@@ -182,13 +181,13 @@ type lives struct {
 	waits   string // the action before which a year passes
 }
 
-// follows tries one of the grid's actions. Its name is that of the reading's address,
-// behind a colon there may be a word about how it is done.
+// follows tries one of the grid's actions. The name is the one in the reading's URLs; after a
+// colon there may be a word about the variant of the body.
 func (l *lives) follows(w *world, r *Record, name string) (*Record, error) {
 	called, _, _ := strings.Cut(name, ":")
 	action, ok := l.product.Action(l.reading, called)
 	if !ok {
-		action = Action(called) // of the kernel only, on the way to a state
+		action = Action(called) // of the kernel only, to reach a state
 	}
 	if called == l.waits {
 		w.pass(365)
@@ -247,7 +246,7 @@ func (l *lives) check(t *testing.T) {
 	}
 }
 
-// seeded lets MIZAN_SEED repeat a run: rapid prints its seed when it fails.
+// seeded lets MIZAN_SEED repeat a run: rapid prints its seed on failure.
 func seeded(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" {
 		if err := flag.Set("rapid.seed", seed); err != nil {
@@ -256,8 +255,8 @@ func seeded(t *testing.T) {
 	}
 }
 
-// sums are small, large, or at the limit; made once, for that takes longer than a
-// whole life.
+// sums are small, large, or at the limit. They are made once, because making them takes longer
+// than a whole random life.
 var sums = rapid.OneOf(
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
@@ -270,10 +269,10 @@ func anySum(t *rapid.T, label string) *big.Int {
 	return sum
 }
 
-// limit is the largest amount, as a plain number.
+// limit is the largest amount, as a big.Int.
 var limit, _ = new(big.Int).SetString(ledger.MaxAmount.String(), 10)
 
-// percentOf is floor(sum × percent ÷ 100).
+// percentOf returns floor(sum × percent ÷ 100).
 func percentOf(sum *big.Int, percent int64) *big.Int {
 	product := new(big.Int).Mul(sum, big.NewInt(percent))
 	return product.Quo(product, big.NewInt(100))
@@ -281,7 +280,7 @@ func percentOf(sum *big.Int, percent int64) *big.Int {
 
 func quoted(sum *big.Int) string { return `"` + sum.String() + `"` }
 
-// says checks that a column says a sum.
+// says checks a column's sum.
 func says(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {
 	t.Helper()
 	if got := column.Of(r.Values).String(); got != want.String() {

@@ -31,7 +31,7 @@ type Case struct {
 	underWay   UnderWay
 }
 
-// values are the values of the record after the decision.
+// values returns the values of the record after the decision.
 func (c *Case) values() schema.Row { return c.r.Values }
 
 // refuse adds a fault: a wrong field or an unmet condition.
@@ -43,11 +43,11 @@ func (c *Case) ok() bool { return c.faults.None() }
 // setTransition selects one of the action's transitions.
 func (c *Case) setTransition(event Action) { c.event = event }
 
-// effective dates the entry.
+// effective sets the effective date of the entry.
 func (c *Case) effective(on ledger.Date) { c.effectiveDate = on }
 
-// reserve sets the most that timers may book on any shared account. A timer is never
-// refused, so the action that starts it is if there is no room.
+// reserve sets the most that timers may book on any shared account. A timer is never refused, so
+// the writer refuses the action that starts the timer if the account has no room.
 func (c *Case) reserve(most money.Amount) { c.reserved = most }
 
 // line is one side of an entry.
@@ -60,8 +60,8 @@ type line struct {
 func dr(account ledger.Path, amount money.Amount) line { return line{ledger.Debit, account, amount} }
 func cr(account ledger.Path, amount money.Amount) line { return line{ledger.Credit, account, amount} }
 
-// book adds lines that balance by themselves, without those of zero. If they do not fit into
-// the current entry they go into another one of the same Change, never into two.
+// book adds lines that balance by themselves, and omits lines of zero. If the lines do not fit
+// into the current entry, all of them go into a new entry of the same Change.
 func (c *Case) book(lines ...line) {
 	fits := ledger.MaxPostings - len(c.lines)
 	if len(lines) > fits {
@@ -80,8 +80,8 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
 }
 
-// restate changes the memorandum account of arrears to an amount. Only the difference to the
-// amount reported before is booked; the debt itself does not change.
+// restate sets the memorandum account of arrears to an amount. It books only the difference from
+// the amount reported before; the debt itself does not change.
 func (c *Case) restate(late schema.Cell[money.Amount], to money.Amount) {
 	was, account := late.Of(c.values()), c.r.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
@@ -90,7 +90,7 @@ func (c *Case) restate(late schema.Cell[money.Amount], to money.Amount) {
 	late.Set(c.values(), to)
 }
 
-// difference books a gain or a loss: the proceeds less the carrying amount.
+// difference returns the line of a gain or a loss: the proceeds less the carrying amount.
 func (c *Case) difference(got, carried money.Amount, gain, loss ledger.Path) []line {
 	if carried.Less(got) {
 		return []line{cr(gain, minus(got, carried))}

@@ -9,9 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Certificate is an issue of certificates in one asset, whose income its holders
-// share. The platform is issuer and paying agent. Its religious counterpart is
-// sukuk.
+// Certificate is an issue of certificates in one asset; the holders share the asset's income.
+// The platform is issuer and paying agent. The religious counterpart is sukuk.
 var Certificate = define(&Product{
 	Code: 'c',
 	Variants: map[*Reading]*Variant{
@@ -57,7 +56,7 @@ var Certificate = define(&Product{
 	Open: ciOpen, Due: ciDue, Reads: ciReads, Holdings: ciHoldings,
 })
 
-// Its own states and actions.
+// States and actions that only this product has.
 const (
 	Offering   Status = "offering"
 	Subscribed Status = "subscribed"
@@ -104,7 +103,7 @@ var (
 	ciCode          = schema.Text(66, "isin")
 	ciIssued        = schema.Date(67, "issue_date")
 	ciMaturity      = schema.Date(68, "maturity_date")
-	ciSubscriptions = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient) // the first ones; Record.Show
+	ciSubscriptions = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient) // only the first ones (Record.Show)
 	ciDefault       = schema.Text(70, "default_reason", schema.InMetadata)
 	ciRedeemed      = schema.Date(71, "redemption_date")
 	ciUndistributed = schema.Amount(72, "undistributed", schema.NotShown)
@@ -135,7 +134,7 @@ var (
 	ciInRedeemedEarly = schema.Date(1, "redemption_date", schema.Required)
 )
 
-// maxCertificates bounds how many certificates an issue has.
+// maxCertificates is the most certificates that an issue may have.
 const maxCertificates = maxExact
 
 func ciOpen(c *Case) {
@@ -176,14 +175,14 @@ func ciWindow(c *Case) {
 	}
 }
 
-// code is the issue's internal code: the region, the reading's mark, ten hexadecimal
-// digits of its random id, and a check digit by the rule of ISO 6166.
+// code returns the issue's internal code: the region, the reading's mark, ten hexadecimal digits
+// of the contract's random id, and a check digit by the rule of ISO 6166.
 func code(region, mark string, id ledger.ID) string {
 	body := strings.ToUpper(region + mark + hex.EncodeToString(id[:5]))
 	return body + string(rune('0'+checkDigit(body)))
 }
 
-// checkDigit is Luhn's, over letters as two digits: A is 10.
+// checkDigit returns the Luhn check digit. A letter counts as two digits: A is 10.
 func checkDigit(body string) int {
 	var digits []int
 	for i := range len(body) {
@@ -220,7 +219,7 @@ func ciOffer(c *Case) {
 	ciWindow(c)
 }
 
-// ciSubscribe makes its checks in the specification's order.
+// ciSubscribe checks a subscription in the order that the specification gives.
 func ciSubscribe(c *Case) {
 	v := c.values()
 	investor, n := ciInInvestor.Of(c.input), ciInCertificates.Of(c.input)
@@ -304,7 +303,7 @@ func ciDistribute(c *Case) {
 		c.advance(ciNext, periodMonths(ciFrequency.Of(v)))
 	}
 	c.effective(on)
-	if each.IsZero() { // nobody gets anything, however many there are
+	if each.IsZero() { // less than one minor unit per certificate: no holder gets anything
 		c.book(ciPayProfit(c, r.cash(), nil, true)...)
 		return
 	}
@@ -325,8 +324,8 @@ func ciRedeemEarly(c *Case) {
 	ciRepay(c, RedeemEarly)
 }
 
-// ciRepay pays the holders their certificates' face, less their parts of a penalty for
-// redeeming early, and closes every account of the issue.
+// ciRepay pays each holder the face of the holder's certificates, less the holder's part of a
+// penalty for early redemption, and closes every account of the issue.
 func ciRepay(c *Case, doing Action) {
 	v, r := c.values(), c.r
 	on := orToday(c, ciInRedeemed)
@@ -336,7 +335,7 @@ func ciRepay(c *Case, doing Action) {
 	ciGiveAway(c)
 }
 
-// ciGiveAway gives what could not be divided among the holders to charity.
+// ciGiveAway pays the indivisible remainders of the distributions to charity.
 func ciGiveAway(c *Case) {
 	v := c.values()
 	c.move(c.r.account("L:undistributed"), "L:charity", ciUndistributed.Of(v))

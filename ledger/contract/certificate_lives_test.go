@@ -19,7 +19,7 @@ func issueMoves() map[string]move {
 	}
 }
 
-// issueRoutes lead into the states from the offering on, behind a start.
+// issueRoutes lists the actions that lead into each state from the offering on.
 func issueRoutes(start ...string) map[Status][]string {
 	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
 	return map[Status][]string{
@@ -31,7 +31,7 @@ func issueRoutes(start ...string) map[Status][]string {
 	}
 }
 
-// Subscribe says itself that the issue is not offered (rule 1); all else is a
+// Subscribe itself refuses an issue that is not offered (rule 1). Every other wrong state is a
 // conflict.
 func TestAnIssueGoesItsWay(t *testing.T) {
 	const notOffered = "422 status"
@@ -60,7 +60,7 @@ func TestAnIssueGoesItsWay(t *testing.T) {
 	drawn(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
 }
 
-// issueSums checks what an issue's columns say of each other.
+// issueSums checks that an issue's columns agree with each other.
 func issueSums(x *deal) {
 	v := x.r.Values
 	sold, distributed := int64(0), ciDistributed.Of(v)

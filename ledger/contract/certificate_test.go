@@ -14,14 +14,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// issueBody is an issue of a hundred certificates of 10, open for a month.
+// issueBody is the body of an issue of a hundred certificates of 10, open for a month.
 func issueBody() schema.Input {
 	return given("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `"1200"`, "total_value", `"1000"`, "certificate_value", `"10"`, "expected_yield", "5", "maturity_months", "2",
 		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-01-31"`)
 }
 
-// offered is an issue that takes subscriptions.
+// offered returns an issue that accepts subscriptions.
 func offered(t *testing.T, pairs ...string) *deal {
 	t.Helper()
 	x := strike(t, Certificate, Secular, but(issueBody(), pairs...))
@@ -29,8 +29,8 @@ func offered(t *testing.T, pairs ...string) *deal {
 	return x
 }
 
-// placed7 is an issue of which someone holds four and somebody else three, active
-// since 2026-01-01.
+// placed7 returns an issue, active since 2026-01-01, of which someone holds four certificates
+// and other holds three.
 func placed7(t *testing.T, reading *Reading, pairs ...string) *deal {
 	t.Helper()
 	x := strike(t, Certificate, reading, but(issueBody(), pairs...))
@@ -99,7 +99,7 @@ func TestAnIssueIsAskedForByItsFields(t *testing.T) {
 		{"early_redemption_allowed", `"true"`, "early_redemption_allowed"},
 		{"early_redemption_penalty", `"7"`, ""},
 		{"early_redemption_penalty", `7`, "early_redemption_penalty"},
-		{"subscription_start", "", ""}, // it can be set at offering
+		{"subscription_start", "", ""}, // the offering may set it
 		{"subscription_start", `"2026-02-29"`, "subscription_start"},
 		{"subscription_end", "", ""},
 		{"subscription_end", `"2025-12-31"`, "subscription_end"},
@@ -124,8 +124,8 @@ func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
 		"actual_yield", "", "next_distribution_date", "", "currency", "MYR", "early_redemption_allowed", "false")
 }
 
-// The internal code: the region, the reading, ten random hexadecimal digits, and a
-// check digit: two letters' digits and the rest doubled from the right.
+// The internal code: the region, the reading's mark, ten random hexadecimal digits, and a check
+// digit. A letter counts as two digits, and every second digit from the right is doubled.
 func TestAnIssuesInternalCode(t *testing.T) {
 	id := uuid.MustParse("0123456789ab4cdef0123456789abcde"[:32])
 	for _, c := range []struct{ region, mark, want string }{
@@ -137,7 +137,7 @@ func TestAnIssuesInternalCode(t *testing.T) {
 			t.Errorf("%s (%d); want %s", got, luhn(got), c.want)
 		}
 	}
-	for _, known := range []string{"US0378331005", "AU0000XVGZA3", "GB0002634946"} { // ISO 6166's own
+	for _, known := range []string{"US0378331005", "AU0000XVGZA3", "GB0002634946"} { // examples from ISO 6166
 		if got := checkDigit(known[:11]); int(known[11]-'0') != got {
 			t.Errorf("%s has the check digit %d", known, got)
 		}
@@ -149,8 +149,8 @@ func TestAnIssuesInternalCode(t *testing.T) {
 	}
 }
 
-// luhn is the rest of the weighted sum of a code with its check digit, written the
-// other way round: from a text of digits.
+// luhn returns the remainder of the weighted sum of a code with its check digit. It is written
+// differently from the program, from a text of digits.
 func luhn(code string) int {
 	var digits strings.Builder
 	for _, c := range code {
@@ -177,12 +177,12 @@ func TestOfferingNeedsItsWindow(t *testing.T) {
 	x.books()
 	x.says("subscription_start", "2026-01-05", "subscription_end", "2026-01-06")
 	x = strike(t, Certificate, Secular, issueBody())
-	x.do(Offer, "subscription_end", `"2026-01-03"`) // what is given at the offering counts
+	x.do(Offer, "subscription_end", `"2026-01-03"`) // the date given at the offering applies
 	x.says("subscription_start", "2026-01-01", "subscription_end", "2026-01-03")
 }
 
-// The checks in the specification's order: what comes first is what is said, though
-// all that follows is wrong too.
+// The checks in the specification's order: the first failed check is reported, even if all later
+// ones fail too.
 func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	body := []string{"min_subscription", "2", "max_subscription", "60"}
 	x := strike(t, Certificate, Secular, but(issueBody(), body...))
@@ -215,7 +215,7 @@ func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	x.lists("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
 }
 
-// message is what a refused action says.
+// message returns the text of a refused action.
 func (x *deal) message(name Action, pairs ...string) string {
 	x.t.Helper()
 	_, err := x.decides(x.r, name, given(pairs...), x.now)
@@ -283,7 +283,7 @@ func TestIncomeIsFlooredPerCertificate(t *testing.T) {
 	x.says("total_profit_distributed", "105", "actual_yield", "10")
 	x.lists("profit_distributions", "2026-01-02 100 14 7", "2026-01-01 5 0 7")
 	x.refuses("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
-	// The yield is exact for every reader of JSON, or the distribution is refused.
+	// The yield is exact for every JSON reader; otherwise the distribution is refused.
 	x.refuses("total_profit", Profit, "total_profit", `"90071992547409815"`) // together 90071992547409920: a yield of 2^53
 	x.do(Profit, "total_profit", `"90071992547409814"`)
 	x.says("actual_yield", "9007199254740991", "total_profit_distributed", "90071992547409919")
@@ -349,7 +349,7 @@ func TestThePenaltyOfEarlyRedemptionGoesByTheReading(t *testing.T) {
 			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
 			"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 30",
 		}},
-		{Secular, `"700"`, []string{ // more than all hold: at most their face
+		{Secular, `"700"`, []string{ // more than all hold: at most the face
 			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr I:penalty 70",
 		}},
 	} {
@@ -374,8 +374,8 @@ func TestADefaultLeavesThePairOpen(t *testing.T) {
 	}
 }
 
-// Hundreds of holders are more than one entry has room for: each of the entries
-// balances by itself, and they are of one decision.
+// Hundreds of holders do not fit into one entry: each of the decision's entries balances by
+// itself.
 func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
 	x := offered(t, "total_value", `"1300"`, "underlying_asset_value", `"1300"`)
 	for i := range 130 {

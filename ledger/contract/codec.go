@@ -8,20 +8,20 @@ import (
 	"mizan/ledger/schema"
 )
 
-// recordVersion begins a contract's payload: product, reading, environment, status,
-// then the columns that have a value, each with its key and length. A reader leaves
-// out keys that it does not know.
+// recordVersion is the first byte of a contract's payload. Product, reading, environment and
+// status follow, then each column that has a value, with its key and length. A reader skips keys
+// that it does not know.
 const recordVersion = 1
 
-// AppendRecord appends a contract's stored form, without its id and what the writer
-// keeps of it.
+// AppendRecord appends a contract's stored form. The form does not include the id, nor what the
+// writer stores beside it (number and version).
 func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(dst, recordVersion, r.Product.Code, r.Reading.Code, byte(r.Asset.Env))
 	dst = schema.AppendBytes(dst, string(r.Status))
 	return r.Product.Columns.AppendStored(dst, r.Values)
 }
 
-// ReadRecord reads what AppendRecord wrote.
+// ReadRecord parses the form that AppendRecord writes.
 func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 	if len(stored) < 4 || stored[0] != recordVersion {
 		return nil, schema.ErrStored
@@ -48,7 +48,7 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 	return r, nil
 }
 
-// productOf is the product with the code; nil: this build has none.
+// productOf returns the product with the code; nil if this build has none.
 func productOf(code byte) *Product {
 	i := slices.IndexFunc(Products, func(p *Product) bool { return p.Code == code })
 	if i < 0 {

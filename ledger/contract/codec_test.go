@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A record that a later build has stored: what this one does not know is left out, and
-// all else is as it was.
+// A record that a later build has stored: unknown columns are left out, and all others keep
+// their values.
 func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
 	x := partners(t)
 	x.do(Loss, "amount", `"10"`)
@@ -24,7 +24,7 @@ func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
 	}
 }
 
-// What is no record is refused, and is not read as another one.
+// Bytes that are not a record are refused, and never read as another record.
 func TestWhatIsNoRecordIsRefused(t *testing.T) {
 	x := partners(t)
 	stored := AppendRecord(nil, x.r)

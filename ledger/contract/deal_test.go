@@ -16,11 +16,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// deal is one contract in its world.
+// deal is one contract with its accounts.
 type deal struct {
 	*world
 	r     *Record
-	d     Decision // the last one
+	d     Decision // the last decision
 	names *strings.Replacer
 }
 
@@ -40,11 +40,11 @@ func strike(t rapid.TB, p *Product, reading *Reading, body schema.Input) *deal {
 	return x
 }
 
-// other is somebody else than someone.
+// other is another person than someone.
 const other = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
 
-// take books a decision, and checks that what the contract says is what its accounts
-// hold, and that each account of its own is one that it says something of.
+// take books a decision, and checks that the contract's Holdings equal the balances of its own
+// accounts and cover each of them.
 func (x *deal) take(d Decision) {
 	x.t.Helper()
 	x.d, x.r = d, d.Record
@@ -62,7 +62,7 @@ func (x *deal) take(d Decision) {
 	x.storable()
 }
 
-// storable checks that the record is the same after it was stored and read.
+// storable checks that storing and reading the record does not change it.
 func (x *deal) storable() {
 	x.t.Helper()
 	stored := AppendRecord(nil, x.r)
@@ -75,8 +75,8 @@ func (x *deal) storable() {
 	}
 }
 
-// answer is what an action is answered with: the state that it leads to, "409", or
-// "422" and the fields. A refusal leaves no trace.
+// answer returns the result of an action: the next state, "409", or "422" and the fields. A
+// refusal changes nothing.
 func (x *deal) answer(name Action, body schema.Input) string {
 	x.t.Helper()
 	was, before := x.r, AppendRecord(nil, x.r)
@@ -112,7 +112,7 @@ func fieldsOf(t rapid.TB, err error) (fields []string) {
 	return fields
 }
 
-// do is an action that is accepted.
+// do takes an action that must be accepted.
 func (x *deal) do(name Action, pairs ...string) {
 	x.t.Helper()
 	was := x.r.Status
@@ -121,7 +121,7 @@ func (x *deal) do(name Action, pairs ...string) {
 	}
 }
 
-// refuses is an action that is refused for a field.
+// refuses takes an action that must be refused for a field.
 func (x *deal) refuses(field string, name Action, pairs ...string) {
 	x.t.Helper()
 	if got := x.answer(name, given(pairs...)); got != "422 "+field {
@@ -129,7 +129,7 @@ func (x *deal) refuses(field string, name Action, pairs ...string) {
 	}
 }
 
-// later lets days pass: what falls due happens in order.
+// later lets days pass; timers run in order.
 func (x *deal) later(days int) {
 	x.t.Helper()
 	x.now += ledger.Micros(days) * oneDay
@@ -142,8 +142,8 @@ func (x *deal) later(days int) {
 	}
 }
 
-// books checks the lines of the last decision, in their order. {c} is the contract,
-// {p} someone and {q} somebody else.
+// books checks the lines of the last decision, in their order. {c} is the contract, {p} someone
+// and {q} other.
 func (x *deal) books(want ...string) {
 	x.t.Helper()
 	var got []string
@@ -172,7 +172,7 @@ func (x *deal) dated(day string) {
 	}
 }
 
-// says checks columns: names and what they show, "" where there is none.
+// says checks columns: names and shown values, "" for an absent value.
 func (x *deal) says(pairs ...string) {
 	x.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -193,7 +193,7 @@ func (x *deal) column(name string) *schema.Column {
 	return nil
 }
 
-// rowsOf are the rows of a column, each its columns' values in their order.
+// rowsOf returns the rows of a column, each with its columns' values in order.
 func (x *deal) rowsOf(name string) (all []string) {
 	x.t.Helper()
 	c := x.column(name)
@@ -228,7 +228,7 @@ func shown(value any) string {
 	return fmt.Sprint(value)
 }
 
-// but is a body with some members changed; an empty text leaves one out.
+// but returns a body with some members changed; an empty text removes one.
 func but(g schema.Input, pairs ...string) schema.Input {
 	changed := make(schema.Input)
 	for name, value := range g {
@@ -242,7 +242,7 @@ func but(g schema.Input, pairs ...string) schema.Input {
 	return changed
 }
 
-// trial is a body's member and the field that is refused for it; none: it is taken.
+// trial is a body's member and the field that is refused for it; empty: it is accepted.
 type trial struct{ member, value, refused string }
 
 // tried opens contracts with each member changed.
@@ -265,19 +265,19 @@ func tried(t *testing.T, p *Product, reading *Reading, body schema.Input, trials
 	}
 }
 
-// move is an action with what it is given, after some days.
+// move is an action with its body, after some days.
 type move struct {
 	name  Action
 	given schema.Input
 	days  int
 }
 
-// grid is what leads out of a state: a move's name → the state that follows. What is
-// missing is a conflict; an entry may also be a refusal.
+// grid has the transitions out of a state: a move's name → next state. A missing move is a
+// conflict; an entry may also be a refusal.
 type grid map[Status]map[string]string
 
-// drawn checks a product's grid in a reading: from each state, which is reached by
-// routes, every move of the vocabulary.
+// drawn checks a product's grid in a reading: it tries every move of the vocabulary in each
+// state, which it reaches by routes.
 func drawn(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]move, routes map[Status][]string, want grid) {
 	t.Helper()
 	for state, row := range want {
@@ -317,10 +317,10 @@ func pairsOf(g schema.Input) (pairs []string) {
 	return pairs
 }
 
-// board is what the religious reading's review is given.
+// board is the body of the religious reading's review.
 func board() schema.Input { return given("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
 
-// everyName is every action's name that any product's address has.
+// everyName lists all names of actions in the URLs of all products.
 func everyName() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range Products {
@@ -339,8 +339,8 @@ func everyName() map[string]bool {
 	return names
 }
 
-// named checks a product's name, prefix and actions in a reading: those, and no
-// others.
+// named checks a product's name, prefix and actions in a reading, and that there are no other
+// actions.
 func named(t *testing.T, p *Product, reading *Reading, name, prefix string, want map[string]Action) {
 	t.Helper()
 	if Find(reading, name) != p || p.Variants[reading].Prefix != prefix {

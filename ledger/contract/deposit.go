@@ -6,9 +6,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Deposit is money that a depositor puts into the pool for a term: results are shared
-// by a ratio, and losses are the depositor's. It has no address in the religious
-// reading.
+// Deposit is money that a depositor puts into the pool for a term. Profit is shared by a ratio,
+// and the depositor bears losses. The religious reading does not offer this product.
 var Deposit = define(&Product{
 	Code:     'd',
 	Variants: map[*Reading]*Variant{Secular: {Name: "investment-deposits", Prefix: "ID"}},
@@ -43,19 +42,19 @@ var Deposit = define(&Product{
 	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
 })
 
-// Its own states and actions.
+// States and actions that only this product has.
 const (
 	Withdrawn Status = "withdrawn"
 
 	Renew Action = "renew"
 )
 
-// atMaturity is the frequency of a single distribution, on the maturity date.
+// atMaturity is the frequency of a single distribution, which is on the maturity date.
 const atMaturity = "at_maturity"
 
 var (
 	dpCustomer     = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // of the term that runs
+	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // of the current term
 	dpTerm         = schema.Integer(34, "term_months", 1, 120, schema.Required)
 	dpRatio        = shares(35, "profit_sharing_ratio", schema.Required)
 	dpKind         = schema.Enum(36, "investment_type", []string{"general", "restricted"}, schema.DefaultTo("general"), schema.InShort)
@@ -70,7 +69,7 @@ var (
 	dpOpener       = schema.Text(45, "opened_by", schema.Asked)
 
 	dpValue         = schema.Amount(50, "current_value", schema.InShort)
-	dpTheirProfit   = schema.Amount(51, "customer_profit_share") // of the term, as all three
+	dpTheirProfit   = schema.Amount(51, "customer_profit_share") // of the current term, as the next two
 	dpBankProfit    = schema.Amount(52, "bank_profit_share")
 	dpLost          = schema.Amount(53, "loss", schema.NotShown)
 	dpDistributions = schema.Rows(54, "profit_distributions", dpDistribution)
@@ -82,7 +81,7 @@ var (
 	dpRenewals      = schema.Derived(60, "renewals")
 	dpClosed        = schema.Instant(61, "closed_at")
 	dpCloser        = schema.Text(62, "closed_by")
-	dpUnshared      = schema.Date(63, "unshared_since", schema.NotShown) // a maturity whose one profit is still to be shared
+	dpUnshared      = schema.Date(63, "unshared_since", schema.NotShown) // the maturity date of a renewed term whose single profit is not yet shared
 
 	dpDistributedOn = schema.Date(1, "date")
 	dpGross         = schema.Amount(2, "gross_profit")
@@ -106,7 +105,7 @@ var (
 	dpInCloser     = schema.Text(1, "closed_by", schema.Required)
 )
 
-// maxIndicative bounds a rate that nothing is calculated with, in percent.
+// maxIndicative bounds the indicative rate, in percent. No calculation uses that rate.
 const maxIndicative = 1000
 
 func dpOpen(c *Case) {
@@ -115,8 +114,8 @@ func dpOpen(c *Case) {
 	}
 }
 
-// dpActivate takes the money in. Where a review comes first this is where it is
-// given: deposits have no other step for it.
+// dpActivate takes the money in. If the reading requires a review, the activation must bring it,
+// because deposits have no separate review step.
 func dpActivate(c *Case) {
 	v, r := c.values(), c.r
 	switch {
@@ -135,15 +134,16 @@ func dpActivate(c *Case) {
 	c.move("A:pool", r.cash(), dpPrincipal.Of(v))
 }
 
-// dpBegin dates a term that begins today.
+// dpBegin sets the dates of a term that begins today.
 func dpBegin(c *Case) {
 	v := c.values()
 	dpMaturity.Set(v, after(c.Today, dpTerm.Of(v)))
 	dpNext.Set(v, dpDistribute(v, c.Today))
 }
 
-// dpDistribute is the day of the distribution behind another one: a period later, and
-// that of the maturity at the latest, which is also where there is only one.
+// dpDistribute returns the day of the distribution that follows the given day: one period later,
+// and the maturity date at the latest. A deposit with a single distribution has it on the
+// maturity date.
 func dpDistribute(v schema.Row, on ledger.Date) ledger.Date {
 	if every := dpFrequency.Of(v); every != "" && every != atMaturity {
 		return min(after(on, periodMonths(every)), dpMaturity.Of(v))
@@ -173,8 +173,9 @@ func dpShareProfit(c *Case) {
 	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), theirs), cr("I:mudarib_share", bank))
 }
 
-// dpOnce takes the one profit that a term brings where it is shared at maturity: from the
-// maturity date on. One that was not shared when the term was renewed still is, once.
+// dpOnce checks the single profit of a term whose frequency is atMaturity. That profit is
+// allowed from the maturity date on. A profit that was not shared before the renewal may still
+// be shared once afterwards.
 func dpOnce(c *Case, on ledger.Date) bool {
 	v := c.values()
 	from := dpMaturity.Of(v)
@@ -194,7 +195,8 @@ func dpOnce(c *Case, on ledger.Date) bool {
 	return false
 }
 
-// dpAdvance takes the day of the next distribution on. At maturity there is only one.
+// dpAdvance sets the day of the next distribution. A deposit with a single distribution has no
+// next one.
 func dpAdvance(v schema.Row) {
 	switch {
 	case dpFrequency.Of(v) != atMaturity:
@@ -206,8 +208,8 @@ func dpAdvance(v schema.Row) {
 	}
 }
 
-// dpBearLoss takes a loss off the value, and never more than there is. The shares of
-// profit stay as they are.
+// dpBearLoss deducts a loss from the value, at most the whole value. It does not change the
+// shares of profit.
 func dpBearLoss(c *Case) {
 	v := c.values()
 	if dpValue.Of(v).IsZero() {
@@ -236,8 +238,8 @@ func dpMature(c *Case) {
 	dpNext.Clear(c.values())
 }
 
-// dpRenew makes what has accumulated the principal of a term that begins today, with
-// nothing gained or lost in it yet.
+// dpRenew starts a new term today. The accumulated value becomes the principal, and the totals
+// of profit and loss start at zero.
 func dpRenew(c *Case) {
 	v, r := c.values(), c.r
 	if dpValue.Of(v).IsZero() {
@@ -261,8 +263,9 @@ func dpRenew(c *Case) {
 	dpBegin(c)
 }
 
-// dpWithdraw pays before maturity. The penalty is a part of the depositor's profit, so
-// it never cuts the principal; what a loss has left may still be less than it.
+// dpWithdraw pays before maturity. The penalty is a part of the depositor's profit, so it never
+// reduces the principal. After a loss the value may be less than the penalty; then nothing is
+// paid.
 func dpWithdraw(c *Case) {
 	v := c.values()
 	if !dpEarly.Of(v) {
@@ -287,13 +290,13 @@ func dpClose(c *Case) {
 	v := c.values()
 	dpClosed.Set(v, c.Now)
 	dpCloser.Set(v, dpInCloser.Of(c.input))
-	if c.r.Status == Matured { // a withdrawn one was paid when it was
+	if c.r.Status == Matured { // a withdrawn deposit was paid at its withdrawal
 		dpPay(c, dpValue.Of(v))
 	}
 }
 
-// dpPay closes the deposit's accounts: the depositor is owed so much of its value,
-// what is forfeited stays in the pool.
+// dpPay closes the deposit's accounts. The depositor is owed the amount paid; the rest of the
+// value is the penalty and stays in the pool.
 func dpPay(c *Case, paid money.Amount) {
 	v, r := c.values(), c.r
 	c.book(
@@ -303,8 +306,8 @@ func dpPay(c *Case, paid money.Amount) {
 	c.move(r.cash(), "A:pool", paid)
 }
 
-// dpDue is the maturity of a deposit that renews itself, and then its renewal; of one
-// that has lost everything there is nothing to renew.
+// dpDue returns the maturity of a deposit with automatic renewal, and then its renewal. A
+// deposit that has lost everything is not renewed.
 func dpDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	switch {

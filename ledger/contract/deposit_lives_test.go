@@ -11,7 +11,7 @@ import (
 	"mizan/ledger"
 )
 
-// dpPlain is a deposit kept the plain way.
+// dpPlain is a deposit in a naive second implementation.
 type dpPlain struct {
 	status                               Status
 	principal, value, theirs, bank, lost *big.Int
@@ -21,10 +21,9 @@ type dpPlain struct {
 	term, renewals, distributions        int64
 }
 
-// Whatever happens to deposits in whatever order and however time goes by: what is
-// legal balances and says what the accounts hold, what is not leaves no trace, those
-// that renew themselves do on their dates, and nothing stays on the accounts of one
-// that has ended.
+// Random actions and times: every accepted action balances and agrees with the accounts, a
+// refused action changes nothing, deposits with automatic renewal renew on their dates, and the
+// accounts of an ended deposit are empty.
 func TestRandomLivesOfDeposits(t *testing.T) {
 	seeded(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,12 +49,12 @@ func dpLive(t *rapid.T) {
 		r = w.wakes(r, p.wake())
 		p.agrees(t, w, r)
 		r = p.step(t, w, r)
-		r = w.wakes(r, p.wake()) // a loss of all or a maturity by hand may have made it due
+		r = w.wakes(r, p.wake()) // a loss of all, or maturing by hand, may have made it due
 		p.agrees(t, w, r)
 	}
 }
 
-// wake does what time does, and tells how much that is.
+// wake runs the timers in the plain deposit, and returns how many ran.
 func (p *dpPlain) wake() (n int) {
 	for p.renews {
 		switch {
@@ -78,7 +77,7 @@ func (p *dpPlain) renew(from ledger.Date) {
 	p.renewals++
 }
 
-// step tries any action, and does it on the plain account too.
+// step tries any action, and repeats it in the plain deposit.
 func (p *dpPlain) step(t *rapid.T, w *world, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := anySum(t, "sum")
@@ -104,7 +103,7 @@ func (p *dpPlain) step(t *rapid.T, w *world, r *Record) *Record {
 	return next
 }
 
-// unmet is the condition of an action that is not met; "": they all are.
+// unmet returns the unmet condition of an action; "" if all are met.
 func (p *dpPlain) unmet(name Action, sum *big.Int) string {
 	bank := percentOf(sum, p.bankPercent)
 	theirs := new(big.Int).Sub(sum, bank)

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// savings are what a deposit is opened with.
+// savings is the body that opens a deposit.
 var savings = given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "initial_amount", `"1000"`,
 	"term_months", "3", "profit_sharing_ratio", `{"bank":40,"customer":60}`)
 
@@ -126,8 +126,8 @@ func TestAReviewThatIsSentWithAnActivationIsValid(t *testing.T) {
 	}
 }
 
-// A religious variant is data and nothing else: with one, activation needs a review, and
-// what is forfeited stays with the pool's depositors.
+// A religious variant needs only data: with one, activation requires a review, and the penalty
+// stays with the pool's depositors.
 func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
 	copied := *Deposit
 	copied.Variants = map[*Reading]*Variant{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
@@ -202,7 +202,7 @@ func TestADepositMaturesOnItsDate(t *testing.T) {
 	}
 }
 
-// dpMatured is a deposit of 1000 that has gained 60 for the depositor and lost 200.
+// dpMatured returns a deposit of 1000 with a profit of 60 for the depositor and a loss of 200.
 func dpMatured(t rapid.TB, sent schema.Input) (*world, *Record) {
 	w, r := dpRunning(t, sent)
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
@@ -251,7 +251,7 @@ func TestNothingLeftIsNotRenewed(t *testing.T) {
 	w.books(r, Close, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Cr Q:loss:{c} 1000")
 }
 
-// wakes lets time do what is due, and checks how often it does something.
+// wakes runs the due timers, and checks how many ran.
 func (w *world) wakes(r *Record, want int) *Record {
 	w.t.Helper()
 	n := 0
@@ -389,8 +389,7 @@ func TestADepositTakesSoManyDistributions(t *testing.T) {
 	w.refuses(full, Profit, given("gross_profit", `"0"`), "gross_profit")
 }
 
-// A period whose result is reported ends between the day on which the money was put in
-// and today.
+// A reported period ends between the day on which the money was put in and today.
 func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
 	w, r := dpRunning(t, savings)
 	w.pass(5)
@@ -427,7 +426,7 @@ func TestADepositAtMaturityTakesOneProfitFromItsMaturityDateOn(t *testing.T) {
 	w.refuses(r, Profit, one, "distribution_frequency")
 }
 
-// A deposit that renews itself on its maturity date takes the term's profit afterwards.
+// A deposit that renews automatically on its maturity date accepts the term's profit afterwards.
 func TestARenewedDepositTakesTheProfitOfTheTermBefore(t *testing.T) {
 	w, r := dpRunning(t, but(savings, "distribution_frequency", `"at_maturity"`, "auto_renewal", "true"))
 	w.pass(91)

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The worst that one member of a body may be: texts of characters of four bytes,
-// objects and amounts as long as they may be.
+// The largest values of a body's members: texts of four-byte characters, objects and amounts of
+// maximum length.
 func worstText(n int) string { return `"` + strings.Repeat("𝄞", n) + `"` }
 
 func worstObject() string { return `{"x":"` + strings.Repeat("x", schema.MaxObject-8) + `"}` }
@@ -25,7 +25,7 @@ func objectOf(body schema.Input) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// worstGiven is a table's body with the worst that each column takes.
+// worstGiven returns a table's body with the largest value of each column.
 func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
 	g := schema.Input{}
 	for _, c := range t.Columns {
@@ -64,8 +64,8 @@ func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
 	return g
 }
 
-// filled does an action with the worst texts until its list is full, and tells how
-// often it was done.
+// filled repeats an action with the largest texts until its list is full, and returns the number
+// of times.
 func (x *deal) filled(list string, name Action, body schema.Input, most int) {
 	x.t.Helper()
 	rows := 0
@@ -88,11 +88,11 @@ func (x *deal) filled(list string, name Action, body schema.Input, most int) {
 	}
 }
 
-// maxRecord is what the writer takes of one record (posting.MaxRecord).
+// maxRecord is the writer's bound of a record (posting.MaxRecord).
 const maxRecord = 1<<20 + 64<<10
 
-// ends does an action with the worst texts behind a full list, which leaves room for
-// it.
+// ends takes an action with the largest texts after the list is full: the record must have room
+// for it.
 func (x *deal) ends(name Action, body schema.Input, to Status) {
 	x.t.Helper()
 	given := body
@@ -112,8 +112,8 @@ func (x *deal) ends(name Action, body schema.Input, to Status) {
 	}
 }
 
-// A contract whose list is full is told so, and can still be ended: whatever was said
-// in it, its record fits.
+// A contract with a full list refuses reports and can still be ended: its record fits, whatever
+// it contains.
 func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
 	one := given("amount", `"1"`)
 	for _, reading := range Readings {
@@ -125,7 +125,7 @@ func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
 		}
 		x.filled("hibah_history", GrantHibah, one, maxRows)
 		if reading == Religious {
-			continue // nothing else happens to it there
+			continue // no other action is possible there
 		}
 		x.do(Withdraw, "amount", `"1"`)
 		x.do(PutIn, "amount", `"1"`)
@@ -142,7 +142,7 @@ func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
 	l.ends(Terminate, nil, Terminated)
 }
 
-// worstValue is the longest stored form of a column's value, where it is not asked for.
+// worstValue returns the longest stored form of a column that is not in a body.
 func worstValue(c *schema.Column) any {
 	switch c.Kind {
 	case schema.KindText:
@@ -167,8 +167,8 @@ func worstValue(c *schema.Column) any {
 	return nil
 }
 
-// worstRows are as many rows of the longest values as a list takes. What takes texts
-// is full before: that is another test's.
+// worstRows returns a full list of rows with the longest values. Lists with texts are full
+// earlier, which another test covers.
 func worstRows(c *schema.Column) any {
 	row := c.Of.New()
 	for _, in := range c.Of.Columns {
@@ -191,8 +191,8 @@ func worstRows(c *schema.Column) any {
 	return all
 }
 
-// Lists of amounts and days never fill a record, however long they may be, whatever
-// else is in it: no report of a result is refused for want of room.
+// Lists of amounts and days never fill a record, whatever the length of the values and whatever
+// else the record contains: no report of a result is refused for lack of room.
 func TestListsOfAmountsNeverFillARecord(t *testing.T) {
 	for _, p := range Products {
 		ignored := new(schema.Faults)

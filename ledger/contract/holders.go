@@ -7,31 +7,32 @@ import (
 	"mizan/ledger/schema"
 )
 
-// What an action does for all holders of an issue is one entry after another, so many
-// holders in each. Up to maxAtOnce holders are dealt with by the action's own decision.
-// For more of them that decision declares the action: it changes the status, and books
-// the whole sum against L:distributions of the contract. Further decisions, one a batch,
-// take each batch's part off that account again, until nothing is left there. What is
-// still to be done is in the record (progress), so that it goes on after a stop, and
-// nothing else happens to the contract before it is done.
+// An action for all holders of an issue books entries with a bounded number of holders in each.
+// For up to maxAtOnce holders the action's own decision books them all. For more holders that
+// decision only declares the action: it changes the status and books the whole sum against the
+// contract's account L:distributions. Each further decision books one batch and takes the
+// batch's part off that account, until the account is empty. The record's column progress holds
+// the remaining work, so the batches continue after a restart. No other action is possible on
+// the contract until the last batch is booked.
 
 const (
-	// maxAtOnce is how many holders fit into one group of the writer.
+	// maxAtOnce is the largest number of holders that one group of the writer holds.
 	maxAtOnce = 1_500
 
-	// maxApplications bounds an issue's subscriptions.
+	// maxApplications is the most subscriptions of an issue.
 	maxApplications = 10_000_000
 
-	// bookedTogether is how many holders' lines one entry of a decision for all
-	// holders takes at least: of each two at most, and three for all of them.
+	// bookedTogether is how many holders are booked in one call of book. A holder takes at most
+	// two lines, and all of them together three more.
 	bookedTogether = 64
 )
 
-// Batch is the event of a batch of holders. It stays in the state: no machine has it.
+// Batch is the event of a batch of holders. It does not change the state, so it is in no
+// machine.
 const Batch Action = "batch"
 
-// perBatch is how many holders a batch deals with. Its entry is full then: profit has one
-// line for each holder, all else two; up to three are for the batch as a whole.
+// perBatch returns how many holders a batch has. They fill its entry: a profit takes one line
+// for each holder, the other actions two, and the batch as a whole up to three.
 func perBatch(doing Action) int64 {
 	const whole = 3
 	if doing == Profit {
@@ -40,8 +41,8 @@ func perBatch(doing Action) int64 {
 	return (ledger.MaxPostings - whole) / 2
 }
 
-// Batches is how many batches an action takes for so many holders; 0: none, it is done
-// at once.
+// Batches returns how many batches an action takes for so many holders; 0 if the action itself
+// books them all.
 func Batches(doing Action, holders int64) int64 {
 	if holders <= maxAtOnce {
 		return 0
@@ -50,23 +51,23 @@ func Batches(doing Action, holders int64) int64 {
 }
 
 var (
-	ciDoneAction   = schema.Text(1, "action") // as it is called in the contract's reading
+	ciDoneAction   = schema.Text(1, "action") // the action's name in the contract's reading
 	ciDoneHolders  = schema.Derived(2, "done")
 	ciDoneOf       = schema.Derived(3, "total")
-	ciDoneKernel   = schema.Text(4, "doing", schema.NotShown)        // the action as the kernel calls it
-	ciDoneOn       = schema.Date(5, "effective_on", schema.NotShown) // of all its entries
-	ciDoneDeclared = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day
+	ciDoneKernel   = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
+	ciDoneOn       = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
+	ciDoneDeclared = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration
 	ciProgressRow  = schema.NewTable(nil, ciDoneAction, ciDoneHolders, ciDoneOf, ciDoneKernel, ciDoneOn, ciDoneDeclared)
 )
 
-// Progress is how far an action has come that is carried out in batches.
+// Progress is how much of an action in batches is done.
 type Progress struct {
 	Doing       Action
 	Done, Total int64       // holders
-	On          ledger.Date // on which all its entries take effect
+	On          ledger.Date // the effective date of all its entries
 }
 
-// Progress tells of the action that is being carried out; false: none is.
+// Progress returns the action that is under way; false if there is none.
 func (r *Record) Progress() (p Progress, under bool) {
 	if r.Product.Reads == nil {
 		return p, false
@@ -78,7 +79,7 @@ func (r *Record) Progress() (p Progress, under bool) {
 	return Progress{Action(ciDoneKernel.Of(row)), ciDoneHolders.Of(row), ciDoneOf.Of(row), ciDoneOn.Of(row)}, true
 }
 
-// ciUnderWay is the row of the action that is being carried out; nil: none is.
+// ciUnderWay returns the row of the action that is under way; nil if there is none.
 func ciUnderWay(v schema.Row) schema.Row {
 	if rows := ciProgress.Of(v); len(rows) > 0 {
 		return rows[0]
@@ -86,12 +87,12 @@ func ciUnderWay(v schema.Row) schema.Row {
 	return nil
 }
 
-// ciReads says which part of the register an action reads.
+// ciReads returns the extract of the register that an action needs.
 func ciReads(r *Record, name Action, sent schema.Input) Extract {
 	v := r.Values
 	switch name {
 	case Subscribe:
-		in := r.Product.Handler(Subscribe).input(sent, r, new(schema.Faults)) // what is wrong with it is refused by Act
+		in := r.Product.Handler(Subscribe).input(sent, r, new(schema.Faults)) // Act reports the faults of the body
 		return Extract{Investor: ciInInvestor.Of(in)}
 	case Activate, Profit, Redeem, RedeemEarly, Default:
 		if n := ciHolders.Of(v); n <= maxAtOnce {
@@ -105,7 +106,7 @@ func ciReads(r *Record, name Action, sent schema.Input) Extract {
 	return Extract{}
 }
 
-// ciDue is the next batch: it was due when the action was declared.
+// ciDue returns the next batch. It is due on the day on which the action was declared.
 func ciDue(r *Record) (ledger.Date, Action) {
 	if row := ciUnderWay(r.Values); row != nil {
 		return ciDoneDeclared.Of(row), Batch
@@ -113,8 +114,8 @@ func ciDue(r *Record) (ledger.Date, Action) {
 	return 0, ""
 }
 
-// ciForHolders does what an action does for all holders, or declares it. debit is the
-// account that the whole sum is booked on, on the other side than the holders.
+// ciForHolders books an action for all holders, or declares it if there are too many. debit is
+// the account on which the whole sum is booked, opposite to the holders' lines.
 func ciForHolders(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
 	total := ciHolders.Of(c.values())
 	if total > maxAtOnce {
@@ -130,7 +131,7 @@ func ciForHolders(c *Case, doing Action, debit ledger.Path, whole money.Amount) 
 	}
 }
 
-// ciDeclare books the whole sum against the account that the batches take it from.
+// ciDeclare books the whole sum against the account that the batches reduce.
 func ciDeclare(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
 	c.move(debit, c.r.account(distributions), whole)
 	on := c.effectiveDate
@@ -149,10 +150,11 @@ func ciDeclare(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
 	c.underWay = Begins
 }
 
-// distributions is the stem of the account between a declared action and its batches.
+// distributions is the stem of the account that holds the sum of a declared action until its
+// batches are booked.
 const distributions = "L:distributions"
 
-// ciBatch deals with the next holders.
+// ciBatch books the next batch of holders.
 func ciBatch(c *Case) {
 	v := c.values()
 	p, under := c.r.Progress()
@@ -172,8 +174,8 @@ func ciBatch(c *Case) {
 	ciProgress.Set(v, []schema.Row{row})
 }
 
-// ciLines are the lines of an action for some holders, and what it changes of the
-// contract for them. They balance.
+// ciLines returns the lines of an action for some holders and updates the contract's columns.
+// The lines balance.
 func ciLines(c *Case, doing Action, debit ledger.Path, some []Holder, last bool) []line {
 	switch doing {
 	case Activate:
@@ -190,7 +192,7 @@ func ciLines(c *Case, doing Action, debit ledger.Path, some []Holder, last bool)
 	panic("contract: " + string(doing) + " is not for all holders")
 }
 
-// ciFaces is the face of all certificates that some holders have.
+// ciFaces returns the total face of the certificates of some holders.
 func ciFaces(c *Case, some []Holder) money.Amount {
 	certificates := int64(0)
 	for i := range some {
@@ -199,8 +201,8 @@ func ciFaces(c *Case, some []Holder) money.Amount {
 	return times(ciFace.Of(c.values()), certificates)
 }
 
-// ciMoveFaces moves the face that each holder has on one account to another, and the
-// sum of the faces between two more.
+// ciMoveFaces moves each holder's face from one of the holder's accounts to another, and the sum
+// of the faces between two common accounts.
 func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path, some []Holder) (lines []line) {
 	for _, h := range some {
 		face := times(ciFace.Of(c.values()), h.Certificates)
@@ -210,8 +212,8 @@ func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path, some []Hol
 	return append(lines, dr(debit, sum), cr(credit, sum))
 }
 
-// ciPayProfit pays holders their parts of the last distribution. The last ones' entry
-// has what could not be divided.
+// ciPayProfit pays holders their parts of the last distribution. The entry of the last holders
+// also books the remainder that could not be divided.
 func ciPayProfit(c *Case, debit ledger.Path, some []Holder, last bool) []line {
 	v, r := c.values(), c.r
 	each, rest := ciLastDistribution(v)
@@ -229,8 +231,8 @@ func ciPayProfit(c *Case, debit ledger.Path, some []Holder, last bool) []line {
 	return append([]line{dr(debit, paid)}, lines...)
 }
 
-// ciLastDistribution is what each certificate gets of the last distribution, and what
-// could not be divided.
+// ciLastDistribution returns what each certificate gets of the last distribution, and the
+// remainder that could not be divided.
 func ciLastDistribution(v schema.Row) (each, rest money.Amount) {
 	rows := ciDistributions.Of(v)
 	row := rows[len(rows)-1]
@@ -238,8 +240,8 @@ func ciLastDistribution(v schema.Row) (each, rest money.Amount) {
 	return each, minus(ciDistributedSum.Of(row), times(each, ciThen.Of(row)))
 }
 
-// ciPayFace pays holders their certificates' face less their parts of a penalty, each
-// floored and at most the face.
+// ciPayFace pays each holder the face of the certificates less the holder's part of a penalty.
+// That part is rounded down and is at most the face.
 func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, some []Holder) []line {
 	v, r := c.values(), c.r
 	sum, kept := ciFaces(c, some), money.Amount{}
@@ -254,8 +256,8 @@ func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, some []Holder) 
 	return append(lines, cr(c.reading.EarlyPenalty, kept))
 }
 
-// ciHoldings follow from the register, all of which has to be in the record
-// (Record.Register).
+// ciHoldings returns the balances that follow from the register. Record.Register must hold the
+// whole register.
 func ciHoldings(r *Record) (all []Holding) {
 	v := r.Values
 	before, after := ciStems(r.Status), ciStems(r.Status)
@@ -266,7 +268,7 @@ func ciHoldings(r *Record) (all []Holding) {
 	} else {
 		before = ciStemBefore[p.Doing]
 	}
-	open, carriedOut := money.Amount{}, money.Amount{} // face of the holders still to be dealt with, and of the others
+	open, carriedOut := money.Amount{}, money.Amount{} // face of the holders still to be booked, and of the others
 	for _, h := range r.Register.Holders {
 		face, stem := times(ciFace.Of(v), h.Certificates), after
 		if h.Number > done {
@@ -286,12 +288,13 @@ func ciHoldings(r *Record) (all []Holding) {
 	return append(all, ciCommonHoldings(r, p, under, open, carriedOut)...)
 }
 
-// ciStemBefore is the stem of holders' accounts before each action.
+// ciStemBefore maps an action to the stem of the holders' accounts before it.
 var ciStemBefore = map[Action]string{
 	Activate: "L:subscription", Profit: "Q:holders", Redeem: "Q:holders", RedeemEarly: "Q:holders", Default: "Q:holders",
 }
 
-// ciStems is the stem of holders' accounts in a status; empty: they hold nothing.
+// ciStems returns the stem of the holders' accounts in a status; empty if the holders have no
+// balance.
 func ciStems(status Status) string {
 	switch status {
 	case Active, Matured:
@@ -304,7 +307,8 @@ func ciStems(status Status) string {
 	return "L:subscription"
 }
 
-// ciCommonHoldings are the accounts that an issue has for all holders together.
+// ciCommonHoldings returns the balances of the accounts that an issue has for all holders
+// together.
 func ciCommonHoldings(r *Record, p Progress, under bool, open, carriedOut money.Amount) []Holding {
 	v := r.Values
 	faces := plus(open, carriedOut)

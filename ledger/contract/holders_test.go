@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// seedOf is the seed of a random test, which it prints.
+// seedOf returns the seed of a random test and prints it.
 func seedOf(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -29,16 +29,16 @@ func seedOf(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// crowd is an offered issue with many holders, and what these should have by an
-// arithmetic of the test's own.
+// crowd is an offered issue with many holders, and the balances that they should have by the
+// test's own arithmetic.
 type crowd struct {
 	*deal
 	face, penalty int64
 	held          map[ledger.ID]int64
 	sold          int64
-	has           map[ledger.ID]*big.Int // on their current accounts
-	charity, left *big.Int               // what could not be divided, and of it what has been given away
-	kept          *big.Int               // of penalties
+	has           map[ledger.ID]*big.Int // balances of current accounts
+	charity, left *big.Int               // indivisible remainders: given to charity, and still undistributed
+	kept          *big.Int               // penalties kept
 }
 
 func newCrowd(t *testing.T, d *rand.Rand, reading *Reading, holders int) *crowd {
@@ -79,8 +79,8 @@ func newCrowd(t *testing.T, d *rand.Rand, reading *Reading, holders int) *crowd 
 
 func minor(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
 
-// carriedOut lets an action's batches follow. It checks how many there are, and that
-// each is of one entry that is dated as the action's own.
+// carriedOut books an action's batches. It checks their number, and that each has one entry with
+// the action's date.
 func (c *crowd) carriedOut(doing Action, to Status) {
 	c.t.Helper()
 	first, batches := c.d, 0
@@ -104,7 +104,7 @@ func (c *crowd) carriedOut(doing Action, to Status) {
 			c.t.Fatalf("batch %d of %s has %d lines, dated %v", batches, doing, len(e.Postings), e.Effective)
 		}
 		if batches%5 == 0 {
-			c.take(d) // which compares every account: not each time
+			c.take(d) // it compares every account: not each time
 		} else {
 			c.book(&d)
 			c.d, c.r = d, d.Record
@@ -177,8 +177,8 @@ func (c *crowd) givenAway() {
 	c.left = new(big.Int)
 }
 
-// The same sums to the minor unit as for few holders, for one more than fit at once and
-// for some that fill the last batch, or don't.
+// The sums equal those for few holders to the minor unit: for one holder more than fit at once,
+// for a number that fills the last batch, and for one that does not.
 func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 	d := seedOf(t)
 	counts := []int{maxAtOnce + 1, 126 * 12, maxAtOnce + d.IntN(900), maxAtOnce}
@@ -227,8 +227,8 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 	}
 }
 
-// What is declared counts as whole: the money of the action is on L:distributions, and
-// the contract says how far it is.
+// A declared action counts as a whole: its money is on L:distributions, and the contract shows
+// its progress.
 func TestADeclaredActionSaysHowFarItIs(t *testing.T) {
 	c := newCrowd(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
 	c.do(Activate)
@@ -251,7 +251,7 @@ func TestADeclaredActionSaysHowFarItIs(t *testing.T) {
 	c.lists("progress")
 }
 
-// carriedOutFrom lets what is left of an action's batches follow.
+// carriedOutFrom books the remaining batches of an action.
 func (c *crowd) carriedOutFrom(Action) {
 	for {
 		d, due := c.happens(c.r, c.now)
@@ -262,7 +262,7 @@ func (c *crowd) carriedOutFrom(Action) {
 	}
 }
 
-// A register's rows read as they were written, and in no other form.
+// A register's rows can be read in the written form only.
 func TestRowsOfARegisterHaveOneForm(t *testing.T) {
 	d := seedOf(t)
 	for range 2_000 {

@@ -6,10 +6,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// InstalmentSale is a sale of an asset that the institution buys for a customer, at
-// its cost and a markup that both know, paid in instalments. Its religious
-// counterpart is murabaha. Nothing is sold before it is owned: ordering, purchase,
-// delivery and activation follow each other, in every reading.
+// InstalmentSale is the sale of an asset that the institution buys for a customer. The price is
+// the cost and a markup, both known to the customer, and is paid in instalments. The religious
+// counterpart is murabaha. The institution sells only what it owns: in every reading the order
+// is ordering, purchase, delivery, activation.
 var InstalmentSale = define(&Product{
 	Code: 's',
 	Variants: map[*Reading]*Variant{
@@ -52,7 +52,7 @@ var InstalmentSale = define(&Product{
 	Open: slOpen, Holdings: slHoldings,
 })
 
-// Its own states and actions.
+// States and actions that only this product has.
 const (
 	AssetOrdered   Status = "asset_ordered"
 	AssetPurchased Status = "asset_purchased"
@@ -84,12 +84,12 @@ var (
 	slPrice       = schema.Amount(51, "sale_price", schema.InShort)
 	slEach        = schema.Amount(52, "instalment_amount")
 	slSchedule    = schema.Rows(53, "payment_schedule", slInstalment, schema.InDeep, schema.Computed(slInstalments))
-	slPaid        = schema.Amount(54, "total_paid") // down payment and earnest money count
+	slPaid        = schema.Amount(54, "total_paid") // includes down payment and earnest money
 	slOutstanding = schema.Amount(55, "outstanding", schema.InShort)
 	slRecognised  = schema.Amount(56, "profit_recognised")
 	slDeferred    = schema.Amount(57, "deferred_profit")
 	slDelinquent  = schema.Amount(58, "delinquent_amount")
-	slPastDue     = schema.Derived(59, "days_past_due", schema.Computed(slDaysLate)) // so 59 is never stored
+	slPastDue     = schema.Derived(59, "days_past_due", schema.Computed(slDaysLate)) // key 59 is never stored
 	slActual      = schema.Amount(60, "actual_cost")
 	slAdvance     = schema.Amount(61, "supplier_deposit")
 	slDocuments   = schema.List(62, "ownership_documents")
@@ -120,13 +120,14 @@ var (
 	slInRebate    = schema.Amount(1, "rebate", schema.Required, schema.OrZero)
 )
 
-// rowSettled is what becomes of the rows that are left when all is paid at once.
+// rowSettled is the status of the remaining rows after the customer has paid all at once.
 const rowSettled = "settled"
 
-// slUpfront is what the customer pays before the first instalment.
+// slUpfront returns what the customer pays before the first instalment.
 func slUpfront(v schema.Row) money.Amount { return plus(slDown.Of(v), slEarnest.Of(v)) }
 
-// slSpent is what the asset costs the institution: known for certain at its purchase.
+// slSpent returns the asset's cost to the institution. The actual cost is known from the
+// purchase on.
 func slSpent(v schema.Row) money.Amount {
 	if slActual.Has(v) {
 		return slActual.Of(v)
@@ -146,9 +147,9 @@ func slOpen(c *Case) {
 	}
 }
 
-// slSetPrice works out what follows from the asset's cost: markup = floor(cost × rate
-// ÷ 100), the price, and what each instalment but the last is. It refuses the fields
-// that the cost and what is paid up front came from.
+// slSetPrice sets the columns that follow from the asset's cost: markup = floor(cost × rate ÷
+// 100), the price, and the amount of each instalment except the last. costs and upfront are the
+// fields to refuse if the price is out of range or the payments up front reach it.
 func slSetPrice(c *Case, costs, upfront string) {
 	v := c.values()
 	cost := slSpent(v)
@@ -215,8 +216,8 @@ func slActivate(c *Case) {
 	slTake(c, upfront)
 }
 
-// slTake counts what was paid, and recognises the profit in it: floor(markup × paid
-// to date ÷ price), less what was recognised before.
+// slTake adds a payment to the totals and recognises its profit: floor(markup × paid to date ÷
+// price), less the profit recognised before.
 func slTake(c *Case, paid money.Amount) {
 	v := c.values()
 	slPaid.Set(v, plus(slPaid.Of(v), paid))
@@ -225,7 +226,7 @@ func slTake(c *Case, paid money.Amount) {
 	slRecognise(c, earned)
 }
 
-// slEarned is the profit in so much of the price.
+// slEarned returns the profit contained in the paid part of the price.
 func slEarned(v schema.Row, paid money.Amount) money.Amount {
 	return must(slMarkup.Of(v).MulDivFloor(paid, slPrice.Of(v)))
 }
@@ -254,14 +255,13 @@ func slPay(c *Case) {
 
 func slReportLate(c *Case) { c.restate(slDelinquent, slInLate.Of(c.input)) }
 
-// slComplete is the end of a sale that was paid: nothing is late any more.
+// slComplete ends a sale that was paid in full: no amount is in arrears any more.
 func slComplete(c *Case) {
 	c.restate(slDelinquent, money.Amount{})
 	slCompleted.Set(c.values(), c.Now)
 }
 
-// slDaysLate is for how many days the first row that is not paid has been due, on the
-// day on which somebody looks.
+// slDaysLate returns for how many days the first unpaid row has been due on the day of reading.
 func slDaysLate(v schema.Row) any {
 	if !slStart.Has(v) || slCompleted.Has(v) {
 		return int64(0)
@@ -305,9 +305,9 @@ func slSettle(c *Case) {
 	slComplete(c)
 }
 
-// slInstalments is the schedule: the first row is due 30 days after the start, the
-// last takes what the floors have left, and the profit in each is what its payment
-// recognises.
+// slInstalments computes the schedule. The first row is due 30 days after the start. The last
+// row takes the remainder of rounding down. The profit in a row is the profit that paying the
+// row recognises.
 func slInstalments(v schema.Row) any {
 	if !slStart.Has(v) {
 		return nil
@@ -334,7 +334,8 @@ func slInstalments(v schema.Row) any {
 	return all
 }
 
-// slFate is the status of the row up to which so much of the price is to be paid.
+// slFate returns the status of a row. cum is how much of the price must be paid for the row to
+// be paid.
 func slFate(v schema.Row, cum money.Amount) string {
 	switch {
 	case !slPaid.Of(v).Less(cum):

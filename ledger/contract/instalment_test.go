@@ -8,14 +8,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// saleBody is a sale at 1000 and a quarter: 1250, of which 150 are paid up front and
-// 1100 in three instalments.
+// saleBody is a sale at 1000 and a quarter: 1250, with 150 paid up front and 1100 in three
+// instalments.
 func saleBody() schema.Input {
 	return given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "asset_description", `"a delivery van"`,
 		"asset_cost", `"1000"`, "markup_rate", "25", "instalments", "3", "down_payment", `"100"`, "earnest_deposit", `"50"`)
 }
 
-// delivered is a sale whose asset was bought at its price and handed over.
+// delivered returns a sale whose asset was bought at its price and delivered.
 func delivered(t *testing.T, reading *Reading) *deal {
 	t.Helper()
 	x := strike(t, InstalmentSale, reading, saleBody())
@@ -28,7 +28,7 @@ func delivered(t *testing.T, reading *Reading) *deal {
 	return x
 }
 
-// sold is a sale that is active since 2026-01-01.
+// sold returns a sale that is active since 2026-01-01.
 func sold(t *testing.T) *deal {
 	t.Helper()
 	x := delivered(t, Secular)
@@ -213,7 +213,7 @@ func TestAPaymentRecognisesTheProfitInIt(t *testing.T) {
 
 func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
 	x := sold(t)
-	x.later(35) // five days behind the first row
+	x.later(35) // five days after the due date of the first row
 	x.refuses("amount", RecordDelinquency)
 	x.refuses("amount", RecordDelinquency, "amount", `"-1"`)
 	x.do(RecordDelinquency, "amount", `"366"`)
@@ -232,12 +232,12 @@ func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
 	x.says("days_past_due", "375") // the second row was due on day 60
 	x.do(RecordDelinquency, "amount", `"0"`)
 	x.books("Dr M:arrears_control 100", "Cr M:arrears:{c} 100")
-	x.says("delinquent_amount", "0", "days_past_due", "375") // what was reported changes nothing of it
+	x.says("delinquent_amount", "0", "days_past_due", "375") // the reported amount does not change it
 	x.later(1)
-	x.says("days_past_due", "376") // it is of the day on which somebody looks
+	x.says("days_past_due", "376") // it depends on the day of reading
 }
 
-// Three times the instalment is not the third row: that one has the rest.
+// Three instalments are less than three rows: the third row has the remainder.
 func TestTheLastRowsRestIsLateAsOfItsDay(t *testing.T) {
 	x := sold(t)
 	x.do(RecordPayment, "amount", `"1098"`)
@@ -246,8 +246,8 @@ func TestTheLastRowsRestIsLateAsOfItsDay(t *testing.T) {
 	x.says("days_past_due", "10")
 }
 
-// What was paid before the first instalment is no part of one: a row is late until all
-// of it is paid.
+// Payments before the first instalment are not part of it: a row is late until its whole amount
+// is paid.
 func TestWhatIsPaidUpFrontPaysNoRow(t *testing.T) {
 	x := sold(t)
 	x.later(35)
@@ -318,7 +318,7 @@ func TestARowTakesTheRestWhereInstalmentsAreOfNothing(t *testing.T) {
 	x.says("days_past_due", "10")
 }
 
-// saleMoves are the moves of a sale's grids.
+// saleMoves has the moves of a sale's grids.
 func saleMoves() map[string]move {
 	return map[string]move{
 		"submit": {name: Submit}, "reject": {name: Reject, given: given("reason", `"no"`)},
@@ -331,7 +331,7 @@ func saleMoves() map[string]move {
 	}
 }
 
-// saleRoutes lead into the states behind the asset's order.
+// saleRoutes lead into the states after the asset's order.
 func saleRoutes(start ...string) map[Status][]string {
 	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
 	return map[Status][]string{
@@ -344,8 +344,7 @@ func saleRoutes(start ...string) map[Status][]string {
 	}
 }
 
-// Selling before owning is a conflict: purchase, delivery and activation follow each
-// other.
+// Selling before owning is a conflict: purchase, delivery and activation come in this order.
 func TestASaleGoesItsWay(t *testing.T) {
 	drawn(t, InstalmentSale, Secular, saleBody(), saleMoves(), saleRoutes(), grid{
 		Draft:          {"submit": "under_review", "order_asset": "asset_ordered", "cancel": "cancelled"},
@@ -361,8 +360,7 @@ func TestASaleGoesItsWay(t *testing.T) {
 	})
 }
 
-// A review comes first, and what lowers what is owed is not for sale: there is no
-// rebate and no way back.
+// A review comes first, and the religious reading has neither a rebate nor a cancellation.
 func TestAMurabahaGoesItsWay(t *testing.T) {
 	drawn(t, InstalmentSale, Religious, saleBody(), saleMoves(), saleRoutes("review"), grid{
 		Draft:          {"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected"},
@@ -389,7 +387,7 @@ func TestAMurabahasActionsAreTheListedOnes(t *testing.T) {
 	})
 }
 
-// saleSums checks what a sale's columns say of each other.
+// saleSums checks that a sale's columns agree with each other.
 func saleSums(x *deal) {
 	v := x.r.Values
 	total := func(list ...money.Amount) (sum money.Amount) {

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Lease is an asset that the institution owns and somebody pays rent for. An
-// operating lease ends with the asset's return, a finance lease with the transfer of
-// its ownership. Its religious counterpart is ijara.
+// Lease is an asset that the institution owns and a lessee pays rent for. An operating lease
+// ends with the asset's return, a finance lease with the transfer of its ownership. The
+// religious counterpart is ijara.
 var Lease = define(&Product{
 	Code: 'l',
 	Variants: map[*Reading]*Variant{
@@ -57,7 +57,8 @@ var Lease = define(&Product{
 	Open: lsOpen, Due: lsNext, Holdings: lsHoldings,
 })
 
-// Its own states and actions. A row of the schedule falls due by time.
+// States and actions that only this product has. RentDue is the timer's action for a row of the
+// schedule.
 const (
 	AssetAcquired   Status = "asset_acquired"
 	TransferPending Status = "transfer_pending"
@@ -74,14 +75,14 @@ const (
 	Terminate     Action = "terminate"
 )
 
-// The kinds of leases.
+// Kinds of leases.
 const (
 	operating = "operating"
 	finance   = "finance"
 )
 
-// maxExpenses bounds a lease's owner's expenses: each is in its record, with what was
-// said of it.
+// maxExpenses is the most owner expenses of a lease: the lease's record stores each with its
+// description.
 const maxExpenses = 400
 
 var (
@@ -104,7 +105,7 @@ var (
 	lsPurchase    = schema.Bool(60, "purchase_option", schema.InShort)
 	lsDue         = schema.Amount(61, "total_rentals_due", schema.InShort)
 	lsPaid        = schema.Amount(62, "total_rentals_paid", schema.InShort)
-	lsSchedule    = schema.Rows(63, "payment_schedule", lsRow, schema.InDeep, schema.Computed(lsRows)) // so 63 is never stored
+	lsSchedule    = schema.Rows(63, "payment_schedule", lsRow, schema.InDeep, schema.Computed(lsRows)) // key 63 is never stored
 	lsExpenses    = schema.Amount(64, "total_owner_expenses")
 	lsExpenseRows = schema.Rows(65, "owner_expenses", lsExpense, schema.InDeep, schema.AtMost(maxExpenses))
 	lsReturned    = schema.Date(66, "return_date")
@@ -120,7 +121,7 @@ var (
 	lsReceivable   = schema.Amount(75, "rent_receivable") // the balance of A:rent_receivable
 	lsTerminated   = schema.Date(76, "termination_date")
 	lsReason       = schema.Text(77, "termination_reason", schema.Sparse)
-	lsFallen       = schema.Derived(78, "rows_due", schema.NotShown)    // of the schedule, from its first on
+	lsFallen       = schema.Derived(78, "rows_due", schema.NotShown)    // how many rows of the schedule have fallen due
 	lsPrepaid      = schema.Amount(79, "prepaid_rent", schema.NotShown) // the balance of L:prepaid_rent
 
 	lsNumber    = schema.Derived(1, "payment_number")
@@ -148,7 +149,7 @@ var (
 	lsInExpenseType  = schema.Text(3, "type", schema.DefaultTo("maintenance"))
 )
 
-// lsRunning is what happens to a lease whose rent runs.
+// lsRunning returns the steps that a lease has in a state in which rent runs.
 func lsRunning(state Status) []Step {
 	return []Step{
 		{From: state, By: RentDue, To: state, Why: "a row of the schedule has fallen due"},
@@ -176,17 +177,17 @@ func lsOpen(c *Case) {
 	c.grow(lsDue, lsAdvance.Of(v), lsAdvance.Name)
 }
 
-// The statuses of the schedule's rows. A row of a lease that has ended before it
-// fell due is owed by nobody.
+// Statuses of the schedule's rows. A row is cancelled if the lease ended before the row fell
+// due: no rent is owed for it.
 const (
 	rowPending   = "pending"
 	rowPaid      = "paid"
 	rowCancelled = "cancelled"
 )
 
-// lsRows is the schedule, once it runs: a row a period of 30 days, the first due one
-// period after the start. The advance rental is on top: it is no row, and what is
-// paid covers it before it covers the rows in their order.
+// lsRows computes the schedule of a lease that has started: one row for each period of 30 days,
+// the first due one period after the start. The advance rental comes on top and has no row.
+// Payments cover the advance rental first and then the rows in order.
 func lsRows(v schema.Row) any {
 	if !lsStart.Has(v) {
 		return nil
@@ -213,24 +214,24 @@ func lsRows(v schema.Row) any {
 	return schedule
 }
 
-// lsCovered is how many rows are paid: with payments, or at the lease's end with
-// what the institution owed the lessee. It is what was billed less what is owed,
-// and what was paid ahead.
+// lsCovered returns how many rows are covered, by payments or, at the lease's end, by money that
+// the institution owed the lessee. The covered amount is the billed rent less the receivable,
+// plus the prepaid rent.
 func lsCovered(v schema.Row) int64 {
 	covered := plus(less(lsBilled(v), lsReceivable.Of(v)), lsPrepaid.Of(v))
 	n, _ := must(less(covered, lsAdvance.Of(v)).DivFloor(lsRental.Of(v))).Uint64()
 	return int64(n)
 }
 
-// lsBilled is the advance rental and the rent of the rows that have fallen due.
+// lsBilled returns the advance rental plus the rent of the rows that have fallen due.
 func lsBilled(v schema.Row) money.Amount {
 	return plus(lsAdvance.Of(v), times(lsRental.Of(v), lsFallen.Of(v)))
 }
 
-// lsInDelay tells whether an active lease is in arrears: by what was recorded.
+// lsInDelay tells whether an active lease has recorded arrears.
 func lsInDelay(r *Record) bool { return r.Status == Active && !lsArrears.Of(r.Values).IsZero() }
 
-// lsEnds is the day on which an active lease's term is over.
+// lsEnds returns the day on which an active lease's term ends; 0 if the lease is not active.
 func lsEnds(r *Record) ledger.Date {
 	if r.Status != Active {
 		return 0

@@ -14,18 +14,18 @@ import (
 	"mizan/ledger/schema"
 )
 
-// tenancy is one lease in its world.
+// tenancy is one lease with its accounts.
 type tenancy struct{ *deal }
 
-// leaseBody is an operating lease of four periods: 1000 of cost, 100 of it left at
-// the end, 50 a period and 30 up front. Pairs change it; an empty text leaves out.
+// leaseBody is the body of an operating lease of four periods: cost 1000, residual value 100, 50
+// a period and 30 in advance. Pairs change members; an empty text removes one.
 func leaseBody(pairs ...string) schema.Input {
 	return but(given("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
 		"asset_cost", `"1000"`, "lease_term_months", "4", "monthly_rental", `"50"`, "advance_rental", `"30"`,
 		"security_deposit", `"70"`, "residual_value", `"100"`), pairs...)
 }
 
-// forFinance makes it a finance lease, whose asset costs 100 at the end.
+// forFinance turns the body into a finance lease with a purchase price of 100.
 var forFinance = []string{"lease_type", `"finance"`, "purchase_option_price", `"100"`, "residual_value", ""}
 
 func newLease(t rapid.TB, reading *Reading, body schema.Input) *tenancy {
@@ -33,7 +33,7 @@ func newLease(t rapid.TB, reading *Reading, body schema.Input) *tenancy {
 	return &tenancy{strike(t, Lease, reading, body)}
 }
 
-// runningLease is a lease that was activated on 2026-01-01.
+// runningLease returns a lease that was activated on 2026-01-01.
 func runningLease(t rapid.TB, pairs ...string) *tenancy {
 	t.Helper()
 	l := newLease(t, Secular, leaseBody(pairs...))
@@ -42,8 +42,8 @@ func runningLease(t rapid.TB, pairs ...string) *tenancy {
 	return l
 }
 
-// try is an action's outcome: nothing, "409", or "422" with the first field. A
-// refusal leaves no trace.
+// try returns an action's outcome: empty, "409", or "422" with the first field. A refusal
+// changes nothing.
 func (l *tenancy) try(name Action, body schema.Input) string {
 	l.t.Helper()
 	before := AppendRecord(nil, l.r)
@@ -69,7 +69,7 @@ func leaseRefusal(err error) string {
 	return err.Error()
 }
 
-// refused is an action that is refused with a field.
+// refused takes an action that must be refused for a field.
 func (l *tenancy) refused(field string, name Action, pairs ...string) {
 	l.t.Helper()
 	if got := l.try(name, given(pairs...)); got != "422 "+field {
@@ -77,7 +77,7 @@ func (l *tenancy) refused(field string, name Action, pairs ...string) {
 	}
 }
 
-// until lets time pass to noon of a day: what falls due by then happens in order.
+// until lets time pass to noon of a day; timers run in order.
 func (l *tenancy) until(day string) {
 	l.t.Helper()
 	on, ok := schema.ParseDate(day)
@@ -100,7 +100,7 @@ func (l *tenancy) wake() (rows int) {
 	}
 }
 
-// entry is the lines of the last decision, {c} for the lease's id.
+// entry returns the lines of the last decision, with {c} for the lease's id.
 func (l *tenancy) entry() (lines []string) {
 	l.t.Helper()
 	for _, e := range l.d.Events {
@@ -118,7 +118,7 @@ func (l *tenancy) entry() (lines []string) {
 	return lines
 }
 
-// booked checks the last decision's lines, in whatever order.
+// booked checks the last decision's lines, in any order.
 func (l *tenancy) booked(want ...string) {
 	l.t.Helper()
 	got := l.entry()
@@ -132,7 +132,7 @@ func (l *tenancy) booked(want ...string) {
 	}
 }
 
-// holds checks one of the lease's accounts, named without its id.
+// holds checks one of the lease's accounts, named without the lease's id.
 func (l *tenancy) holds(stem, amount string) {
 	l.t.Helper()
 	if got := l.balance(l.r.account(stem)).String(); got != amount {
@@ -148,8 +148,7 @@ func (l *tenancy) says(c schema.Cell[money.Amount], amount string) {
 	}
 }
 
-// rows is the schedule's statuses by their first letters: p_aid, o_pen (pending),
-// c_ancelled.
+// rows returns the schedule's statuses by letters: p_aid, o_pen (pending), c_ancelled.
 func (l *tenancy) rows() string {
 	l.t.Helper()
 	letters := map[string]string{"paid": "p", "pending": "o", "cancelled": "c"}

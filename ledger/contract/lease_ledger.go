@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// What a lease's actions do, and what they book.
+// This file has the handlers of a lease's actions and the entries that they book.
 
 func lsAcquire(c *Case) {
 	v := c.values()
@@ -23,8 +23,8 @@ func lsAcquire(c *Case) {
 	c.move(c.r.account("A:ijara_asset"), c.r.cash(), lsCost.Of(v))
 }
 
-// lsActivate starts the schedule on the day of delivery. The advance rental is billed
-// at once, and earned over the term.
+// lsActivate starts the schedule on the day of delivery. The advance rental is billed at once
+// and earned over the term.
 func lsActivate(c *Case) {
 	v, r := c.values(), c.r
 	delivered := orToday(c, lsInDelivered)
@@ -38,7 +38,7 @@ func lsActivate(c *Case) {
 	c.move(r.cash(), r.account("L:security_deposit"), lsDeposit.Of(v))
 }
 
-// lsNext is the day on which the schedule's next row falls due.
+// lsNext returns the day on which the schedule's next row falls due.
 func lsNext(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	if r.Status != Active && r.Status != TransferPending || lsFallen.Of(v) == lsTerm.Of(v) {
@@ -49,8 +49,9 @@ func lsNext(r *Record) (ledger.Date, Action) {
 
 func lsFallDue(c *Case) { lsFall(c, 1) }
 
-// lsFall lets so many further rows fall due: their rent is owed, paid from what was
-// paid ahead, and they take their parts of the advance rental and the depreciation.
+// lsFall makes the next rows of the schedule fall due. Their rent becomes owed and is paid from
+// prepaid rent as far as possible. The rows earn their part of the advance rental and book their
+// part of the depreciation.
 func lsFall(c *Case, rows int64) {
 	v, r := c.values(), c.r
 	earned, worn := lsUnearned(v), lsWorn(v)
@@ -67,14 +68,14 @@ func lsFall(c *Case, rows int64) {
 	c.move("E:depreciation", r.account("A:accumulated_depreciation"), worn)
 }
 
-// lsUnearned is the advance rental less what the rows due have earned of it, by
-// cumulative floor: the last row leaves none.
+// lsUnearned returns the advance rental less the part that the due rows have earned. The part is
+// a cumulative floor, so the last row leaves nothing unearned.
 func lsUnearned(v schema.Row) money.Amount {
 	return minus(lsAdvance.Of(v), part(lsAdvance.Of(v), lsFallen.Of(v), lsTerm.Of(v)))
 }
 
-// lsWorn is what the asset has lost in the rows due, by cumulative floor: after the
-// last it is worth what it will be returned or sold for.
+// lsWorn returns the accumulated depreciation after the due rows. It is a cumulative floor, so
+// after the last row the book value is the residual value or the price of the purchase option.
 func lsWorn(v schema.Row) money.Amount {
 	left := lsResidual
 	if lsPurchase.Of(v) {
@@ -83,8 +84,8 @@ func lsWorn(v schema.Row) money.Amount {
 	return part(minus(lsCost.Of(v), left.Of(v)), lsFallen.Of(v), lsTerm.Of(v))
 }
 
-// lsPay takes rent: what is owed first, the rest is ahead of its rows. A lease that
-// has ended takes what is still owed.
+// lsPay takes a payment of rent: first for rent that is owed, the rest as prepaid rent. A lease
+// that has ended accepts only rent that is still owed.
 func lsPay(c *Case) {
 	v, r := c.values(), c.r
 	paid, owed := lsInAmount.Of(c.input), lsReceivable.Of(v)
@@ -118,7 +119,7 @@ func lsBearExpense(c *Case) {
 	}
 }
 
-// lsIs refuses what only the other kind of lease has.
+// lsIs refuses an action that only the other kind of lease has, and then returns false.
 func lsIs(c *Case, kind, what string) bool {
 	if lsKind.Of(c.values()) == kind {
 		return true
@@ -141,9 +142,9 @@ func lsTerminate(c *Case) {
 	lsTakeBack(c)
 }
 
-// lsTakeBack takes the asset over at its book value and sets what the institution
-// owes the lessee against the rent that is owed; the rest is paid out. What is still
-// owed then stays open, until it is paid.
+// lsTakeBack takes the asset over at its book value and sets what the institution owes the
+// lessee off against the owed rent; it pays out the rest. Rent that is still owed afterwards
+// stays open until it is paid.
 func lsTakeBack(c *Case) {
 	v, r := c.values(), c.r
 	worn := lsWorn(v)
@@ -155,8 +156,7 @@ func lsTakeBack(c *Case) {
 	c.restate(lsArrears, money.Amount{})
 }
 
-// lsSetOff sets what the lessee is owed against the rent that it owes, and pays out
-// the rest.
+// lsSetOff sets money held for the lessee off against the owed rent and pays out the rest.
 func lsSetOff(c *Case, stem string, held money.Amount) {
 	v, r := c.values(), c.r
 	due := held.Min(lsReceivable.Of(v))
@@ -166,9 +166,9 @@ func lsSetOff(c *Case, stem string, held money.Amount) {
 
 func lsMarkTransfer(c *Case) { lsIs(c, finance, "the transfer of the asset") }
 
-// lsTransfer sells the asset to a lessee who has paid all rent. The rows that were
-// not due yet fall due first: after them the asset is worth the option's price, and
-// nothing is owed or held ahead.
+// lsTransfer sells the asset to a lessee who has paid all rent. The rows that are not yet due
+// fall due first; after them the book value is the price of the purchase option, and no rent is
+// owed or prepaid.
 func lsTransfer(c *Case) {
 	if !lsIs(c, finance, "the transfer of the asset") {
 		return
@@ -188,8 +188,8 @@ func lsTransfer(c *Case) {
 	lsTransferred.Set(v, c.Today)
 }
 
-// lsHoldings are a lease's own accounts. A:rent_receivable is the one that stays open
-// when a lease ends before all is paid.
+// lsHoldings returns the balances of a lease's own accounts. Only A:rent_receivable may stay
+// open when a lease ends before all rent is paid.
 func lsHoldings(r *Record) []Holding {
 	v := r.Values
 	asset, worn, unearned, deposit := money.Amount{}, money.Amount{}, money.Amount{}, money.Amount{}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The entries are copied from the chart's rows for a lease, with amounts by hand.
+// The entries are copied from the chart's rows for a lease, with amounts computed by hand.
 
 func TestAcquiringALeasesAssetIsPaidInCash(t *testing.T) {
 	l := newLease(t, Secular, leaseBody())
@@ -99,7 +99,7 @@ func TestAPaymentBeyondWhatIsDueIsPrepaid(t *testing.T) {
 func TestAPaymentAdvancesTheSchedule(t *testing.T) {
 	l := runningLease(t)
 	for _, paid := range []struct{ amount, rows string }{
-		{"30", "oooo"}, // the advance, which is no row
+		{"30", "oooo"}, // the advance rental, which has no row
 		{"49", "oooo"},
 		{"1", "pooo"},
 		{"100", "pppo"},
@@ -212,7 +212,7 @@ func TestADepositThatIsMoreThanTheRentOwedIsSplit(t *testing.T) {
 	}
 }
 
-// What is not earned of the advance rental pays what is owed before the deposit does.
+// The unearned advance rental is set off before the deposit.
 func TestUnearnedRentIsSetAgainstTheRentBeforeTheDeposit(t *testing.T) {
 	l := runningLease(t)
 	l.until("2026-01-31")
@@ -283,7 +283,7 @@ func TestATransferLetsTheRowsLeftFallDueFirst(t *testing.T) {
 func TestATransferAfterTheTermSellsTheAssetOnly(t *testing.T) {
 	l := runningLease(t, append(forFinance, "security_deposit", "")...)
 	l.do(MarkTransfer)
-	l.until("2026-05-01") // rows go on falling due
+	l.until("2026-05-01") // rows continue to fall due
 	l.says(lsReceivable, "230")
 	l.do(PayRent, "amount", `"230"`)
 	l.do(TransferAsset)
@@ -299,7 +299,7 @@ func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	if Lease.Arrears(l.r) || Lease.Ends(l.r) != leaseDay(t, "2026-05-01") {
 		t.Errorf("ends %v", Lease.Ends(l.r))
 	}
-	l.until("2026-03-02") // rent is overdue, but nobody has recorded it
+	l.until("2026-03-02") // rent is overdue, but no arrears are recorded
 	if Lease.Arrears(l.r) {
 		t.Error("a lease is in arrears that nobody recorded")
 	}

@@ -13,8 +13,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// leaseLife is a random life of a lease, with a naive count of what it should come
-// to beside it.
+// leaseLife is a random life of a lease, with a naive count of its expected totals.
 type leaseLife struct {
 	*tenancy
 	cost, rental, advance, deposit, left, term *big.Int
@@ -22,10 +21,9 @@ type leaseLife struct {
 	started                                    ledger.Date
 }
 
-// TestRandomLivesOfLeases: whatever legal happens, in whatever order and with
-// whatever time between, entries balance and the columns agree with the accounts
-// (take does both); what is illegal is refused without a trace (try does that); and
-// what was earned, spent and paid is what the terms say.
+// TestRandomLivesOfLeases: with legal actions in any order and at any time, entries balance and
+// the columns agree with the accounts (take checks both). Illegal actions are refused and change
+// nothing (try checks it). The amounts earned, spent and paid follow the terms.
 func TestRandomLivesOfLeases(t *testing.T) {
 	ended := map[Status]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -83,7 +81,7 @@ func bornLease(t *rapid.T) *leaseLife {
 	return l
 }
 
-// leaseQuote is an amount as it is sent; zero is left out.
+// leaseQuote formats an amount as in a request; zero is left out.
 func leaseQuote(n *big.Int) string {
 	if n.Sign() == 0 {
 		return ""
@@ -96,8 +94,8 @@ func leaseBig(a money.Amount) *big.Int {
 	return n
 }
 
-// step is one thing that happens: time passes, or somebody tries an action. Actions
-// that get the lease on come often, those that end it seldom.
+// step is one event: time passes, or an action is tried. Actions that continue the lease are
+// frequent, those that end it rare.
 func (l *leaseLife) step(t *rapid.T) {
 	name := rapid.SampledFrom([]string{
 		"time", "time", "time", "acquire", "activate", "payment", "payment", "payment", "all", "arrears", "expense",
@@ -114,7 +112,7 @@ func (l *leaseLife) step(t *rapid.T) {
 	l.attempt(t, name)
 }
 
-// attempt tries an action, and compares what comes of it with the grid.
+// attempt tries an action, and compares its result with the grid.
 func (l *leaseLife) attempt(t *rapid.T, name string) {
 	action, body, sum := l.body(t, name)
 	was := l.r
@@ -136,7 +134,7 @@ func (l *leaseLife) attempt(t *rapid.T, name string) {
 	}
 }
 
-// passes lets up to 100 days pass; rows fall due on their days, and none else.
+// passes lets up to 100 days pass; rows fall due exactly on their days.
 func (l *leaseLife) passes(t *rapid.T) {
 	before := l.fallen()
 	l.now += ledger.Micros(rapid.IntRange(0, 100*24).Draw(t, "hours")) * 3600 * 1_000_000
@@ -152,7 +150,7 @@ func (l *leaseLife) passes(t *rapid.T) {
 
 func (l *leaseLife) fallen() int64 { return lsFallen.Of(l.r.Values) }
 
-// body is what an action is given, and the amount in it.
+// body returns an action's body and the amount in it.
 func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.Int) {
 	sum := new(big.Int).Mul(l.rental, big.NewInt(int64(rapid.IntRange(1, 300).Draw(t, "times"))))
 	sum.Div(sum, big.NewInt(100)).Add(sum, big.NewInt(1))
@@ -178,7 +176,7 @@ func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.In
 	return Action(name), leaseActions[Action(name)], nil
 }
 
-// most is the largest payment that is taken.
+// most returns the largest accepted payment.
 func (l *leaseLife) most(r *Record) *big.Int {
 	if r.Status == Active || r.Status == TransferPending {
 		return new(big.Int).Sub(l.due(), l.paid)
@@ -190,7 +188,7 @@ func (l *leaseLife) due() *big.Int {
 	return new(big.Int).Add(new(big.Int).Mul(l.rental, l.term), l.advance)
 }
 
-// expects is how the specification answers an action, by the hand-written grid.
+// expects returns the specification's answer to an action, from the hand-written grid.
 func (l *leaseLife) expects(r *Record, name Action, sum *big.Int) string {
 	row := leaseGrid[r.Status]
 	kind := lsKind.Of(r.Values)
@@ -220,7 +218,7 @@ func (l *leaseLife) expects(r *Record, name Action, sum *big.Int) string {
 	return ""
 }
 
-// floor is a × n ÷ of the term, rounded down.
+// floor returns a × n ÷ of the term, rounded down.
 func (l *leaseLife) floor(a *big.Int, n int64) *big.Int {
 	part := new(big.Int).Mul(a, big.NewInt(n))
 	return part.Div(part, l.term)
@@ -254,8 +252,7 @@ func (l *leaseLife) adds(t *rapid.T) {
 	l.wholeSchedule(t)
 }
 
-// closed checks that nothing stays open of a lease that has ended but the rent that
-// it owes.
+// closed checks that an ended lease has no open account except the rent that is owed.
 func (l *leaseLife) closed(t *rapid.T) {
 	for _, stem := range []string{"A:ijara_asset", "A:accumulated_depreciation", "L:unearned_rent", "L:prepaid_rent", "L:security_deposit", "M:arrears"} {
 		if got := l.balance(l.r.account(stem)); !got.IsZero() {
@@ -270,10 +267,9 @@ func (l *leaseLife) closed(t *rapid.T) {
 	}
 }
 
-// counted checks the cash: what was paid for the asset and its upkeep, and what the
-// lessee has paid in the end: the deposit and its rent while the lease runs, the rent
-// that was earned and is not owed when the asset is taken back, all rent and the
-// price when it is sold.
+// counted checks the cash: payments for the asset and its upkeep, and what the lessee has paid
+// in total. That is the deposit and the rent while the lease runs, the rent that was earned and
+// is not owed when the asset is taken back, or all rent and the price when it is sold.
 func (l *leaseLife) counted(t *rapid.T) {
 	v := l.r.Values
 	cash := new(big.Int).Neg(l.spent)
@@ -294,8 +290,7 @@ func (l *leaseLife) counted(t *rapid.T) {
 	}
 }
 
-// wholeSchedule checks that the rows sum to the term's rent, and that those that are
-// paid come first.
+// wholeSchedule checks that the rows sum to the term's rent, and that paid rows come first.
 func (l *leaseLife) wholeSchedule(t *rapid.T) {
 	schedule := lsSchedule.Of(l.r.Values)
 	if schedule == nil {

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// openedLease is the first field that a body is refused for; "": it was taken.
+// openedLease returns the first field for which a body is refused; "" if it is accepted.
 func openedLease(body schema.Input) string {
 	now := ledger.Micros(0)
 	if _, err := Open(Proposal{Product: Lease, Reading: Secular, Env: money.Prod, Input: body, Now: now}); err != nil {
@@ -37,7 +37,7 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"lease_type", `"hire"`, "lease_type"},
 		{"lease_type", `"Operating"`, "lease_type"},
 		{"asset_description", "", "asset_description"},
-		{"asset_description", `"a forklift"`, "asset_description"}, // ten characters: more are asked for
+		{"asset_description", `"a forklift"`, "asset_description"}, // ten characters: more are required
 		{"asset_description", long(10), "asset_description"},
 		{"asset_description", long(11), ""},
 		{"asset_description", `"            "`, "asset_description"},
@@ -146,10 +146,10 @@ func TestALeasesCurrencyIsItsRegionsUnlessSent(t *testing.T) {
 	}
 }
 
-// leaseStates are the states in the order of the specification.
+// leaseStates lists the states in the order of the specification.
 var leaseStates = []Status{"draft", "under_review", "review_passed", "rejected", "asset_acquired", "active", "transfer_pending", "completed", "terminated"}
 
-// leaseActions are all actions, each with a body that has all that it needs.
+// leaseActions has all actions, each with a complete body.
 var leaseActions = map[Action]schema.Input{
 	"submit": nil, "review": given("approved_by", `"Amal"`, "fatwa_reference", `"F-1"`), "reject": given("reason", `"no"`),
 	"acquire": given("ownership_documents", `["deed"]`), "activate": nil, "payment": given("amount", `"1"`), "arrears": given("amount", `"5"`),
@@ -157,9 +157,9 @@ var leaseActions = map[Action]schema.Input{
 	"terminate": given("reason", `"gone"`),
 }
 
-// leaseGrid is the specification's table of an operating lease in the secular
-// reading: what is accepted leads to a state, "422" names what is refused of what
-// the state has, and all else is 409.
+// leaseGrid is the specification's table of an operating lease in the secular reading: an
+// accepted action leads to a state, "422" names the refused field of an action that the state
+// allows, and all others are 409.
 var leaseGrid = map[Status]map[Action]string{
 	"draft":          {"submit": "under_review", "acquire": "asset_acquired"},
 	"under_review":   {"review": "review_passed", "reject": "rejected"},
@@ -174,7 +174,7 @@ var leaseGrid = map[Status]map[Action]string{
 	"terminated": {"payment": "422 amount"},
 }
 
-// financeGrid is where a finance lease differs.
+// financeGrid has the differences of a finance lease.
 var financeGrid = map[Status]map[Action]string{
 	"active": {
 		"return": "422 lease_type", "transfer_pending": "transfer_pending", "transfer": "422 total_rentals_paid", "terminate": "terminated",
@@ -185,13 +185,13 @@ var financeGrid = map[Status]map[Action]string{
 	},
 }
 
-// religiousGrid is where the religious reading differs: nothing moves money before a
+// religiousGrid has the differences of the religious reading: no action moves money before a
 // review, which may also come from draft.
 var religiousGrid = map[Status]map[Action]string{
 	"draft": {"submit": "under_review", "review": "review_passed", "reject": "rejected"},
 }
 
-// leaseIn takes a lease to a state; nil: its kind has none such.
+// leaseIn takes a lease to a state; nil if its kind does not have the state.
 func leaseIn(t *testing.T, reading *Reading, kind string, state Status) *tenancy {
 	t.Helper()
 	body := leaseBody("advance_rental", "")

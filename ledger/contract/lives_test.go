@@ -17,20 +17,20 @@ import (
 	"mizan/ledger/schema"
 )
 
-// fates says how random lives of a product are lived.
+// fates configures the random lives of a product.
 type fates struct {
 	product *Product
 	reading *Reading
 	body    func(*dice) schema.Input
-	bodies  map[Action]func(*dice, schema.Row) schema.Input // nil: nothing is given
-	sums    func(*deal)                                     // what the columns say of each other
-	open    []string                                        // stems of its accounts that may stay open when it ends
-	ends    []Status                                        // what some life ends with
-	rare    []Action                                        // what would end most lives early
-	never   []Action                                        // what its opening leaves behind
+	bodies  map[Action]func(*dice, schema.Row) schema.Input // nil: no body
+	sums    func(*deal)                                     // how the columns must agree with each other
+	open    []string                                        // stems of its accounts that may stay open at the end
+	ends    []Status                                        // the states in which some lives end
+	rare    []Action                                        // actions that would end most lives early
+	never   []Action                                        // actions that its opening performs already
 }
 
-// dice draws what a life is given.
+// dice draws the bodies of a life.
 type dice struct {
 	*rapid.T
 	loose bool // amounts may also be JSON integers
@@ -42,8 +42,8 @@ func (d *dice) text(words ...string) string { return `"` + d.pick(words...) + `"
 func (d *dice) whole(low, high int) string  { return strconv.Itoa(d.number(low, high)) }
 func (d *dice) chance(percent int) bool     { return d.number(1, 100) <= percent }
 
-// sum is an amount: most often up to a bound, sometimes anything that has room, and
-// sometimes none at all.
+// sum draws an amount: most often up to a bound, sometimes any amount in range, and sometimes
+// zero.
 func (d *dice) sum(most money.Amount) string {
 	digits := most.String()
 	switch n := d.number(1, 20); {
@@ -63,13 +63,13 @@ func (d *dice) sum(most money.Amount) string {
 	return `"` + digits + `"`
 }
 
-// day is one of the days around a moment.
+// day draws a day around an instant.
 func (d *dice) day() string {
 	return at(ledger.Date(20_455 + d.number(0, 400))).Time().Format(`"2006-01-02"`)
 }
 
-// dayFrom is a day on which a period may end that begins on another one, or some days
-// too early, or to come.
+// dayFrom draws a day on which a period may end that began on the given day. It may be some days
+// too early, or in the future.
 func (d *dice) dayFrom(start ledger.Date) string {
 	return at(max(20_000, start) + ledger.Date(d.number(0, 12)) - 2).Time().Format(`"2006-01-02"`)
 }
@@ -79,15 +79,15 @@ func (d *dice) ratio() string {
 	return `{"bank":` + strconv.Itoa(bank) + `,"customer":` + strconv.Itoa(100-bank) + `}`
 }
 
-// maybe gives a member or leaves it out.
+// maybe sets a member or leaves it out.
 func (d *dice) maybe(g schema.Input, name, value string) {
 	if d.chance(50) {
 		g[name] = []byte(value)
 	}
 }
 
-// livesPerCheck makes thousands of lives of a run's hundred checks, and of the twenty of a
-// short one: of fewer, some leave no trace of the rarest handlers.
+// livesPerCheck makes thousands of lives from the hundred checks of a run, or the twenty of a
+// short one. With fewer lives, some runs miss the rarest handlers.
 func livesPerCheck() int {
 	if testing.Short() {
 		return 100
@@ -95,11 +95,11 @@ func livesPerCheck() int {
 	return 20
 }
 
-// lived lives random lives of a product: whatever is asked for in whatever order,
-// entries balance, the accounts hold what the columns say, what is refused leaves no
-// trace and is refused for the machine's reason, and what has ended holds nothing.
+// lived runs random lives of a product. Whatever is requested in whatever order, entries
+// balance, the accounts agree with the columns, a refused action changes nothing and is refused
+// for the machine's reason, and an ended contract holds nothing.
 func (l fates) lived(t *testing.T) {
-	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed when it fails
+	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 	seen[x.r.Status]++
 }
 
-// wait lets days pass: each thing that falls due happens on its day, once.
+// wait lets days pass; each timer runs on its day, once.
 func (l fates) wait(x *deal, days int, done map[Action]int) {
 	x.now += ledger.Micros(days) * oneDay
 	for {
@@ -181,7 +181,7 @@ func (l fates) wait(x *deal, days int, done map[Action]int) {
 
 func (l fates) step(x *deal, d *dice, done map[Action]int) {
 	handler := rapid.SampledFrom(l.product.Handlers).Draw(d.T, "handler")
-	if !d.chance(10) { // most often something that is possible
+	if !d.chance(10) { // usually a possible action
 		handler = l.possible(x, d, handler)
 	}
 	body := schema.Input{}
@@ -214,7 +214,7 @@ func (l fates) step(x *deal, d *dice, done map[Action]int) {
 	}
 }
 
-// possible is a handler that the state has, or the one that was drawn.
+// possible returns a handler that the state allows, or the drawn one.
 func (l fates) possible(x *deal, d *dice, drawn *ActionHandler) *ActionHandler {
 	var legal []*ActionHandler
 	for _, handler := range l.product.Handlers {
@@ -232,8 +232,7 @@ func (l fates) possible(x *deal, d *dice, drawn *ActionHandler) *ActionHandler {
 	return rapid.SampledFrom(legal).Draw(d.T, "legal action")
 }
 
-// transition is which of an action's transitions leads from a state to another; empty:
-// none.
+// transition returns the action's transition from one state to another; empty if there is none.
 func transition(p *Product, machine *Machine, name Action, from, to Status) Action {
 	leads := []Action{name}
 	if d := p.Handler(name); d != nil {
@@ -277,7 +276,7 @@ func (l fates) moved(x *deal, d Decision, done map[Action]int) {
 	}
 }
 
-// holdsNothing checks the accounts of a contract that has ended.
+// holdsNothing checks the accounts of an ended contract.
 func (l fates) holdsNothing(x *deal) {
 	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
 		for path := range side {
@@ -290,7 +289,7 @@ func (l fates) holdsNothing(x *deal) {
 	}
 }
 
-// movesOf tells whether the handler that a transition is of may move money.
+// movesOf tells whether the handler of a transition may move money.
 func movesOf(p *Product, by Action) bool {
 	for _, d := range p.Handlers {
 		if slices.Contains(d.Transitions, by) {
@@ -300,12 +299,12 @@ func movesOf(p *Product, by Action) bool {
 	return false
 }
 
-// amountsOf are bodies of one amount, up to what there is.
+// amountsOf returns bodies with one amount, up to the available one.
 func amountsOf(name string, most func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
 	return func(d *dice, v schema.Row) schema.Input { return given(name, d.sum(most(v))) }
 }
 
-// some is a bound for amounts that have none of their own.
+// some is a bound for amounts that have no bound of their own.
 func some(schema.Row) money.Amount { return money.FromUint64(1000) }
 
 func reasoned(*dice, schema.Row) schema.Input { return given("reason", `"enough"`) }

@@ -11,8 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machines' reports")
 
-// Each product's machine in each reading is a page under testdata: what changes in
-// one shows there.
+// Each product's machine in each reading has a report under testdata, which shows every change.
 func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	pages := make(map[string]bool)
 	for _, p := range Products {
@@ -42,8 +41,8 @@ func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	}
 }
 
-// The specification's counterparts: which product is reached under which name. The
-// investment deposit has no address in the religious family.
+// The specification's counterparts: the names of each product in both readings. The investment
+// deposit has no URL in the religious reading.
 func TestEveryProductHasItsCounterpart(t *testing.T) {
 	want := map[string]string{
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
@@ -79,17 +78,17 @@ func TestEveryProductHasItsCounterpart(t *testing.T) {
 	}
 }
 
-// walk is a way through a machine: where it has come to, and whether a review with a
-// conclusion lies behind it.
+// walk is a way through a machine: its current state, and whether it has passed a review with a
+// conclusion.
 type walk struct {
 	at       Status
 	reviewed bool
 }
 
-// walks goes every path of a product's machine in a reading. Paths that agree in
-// where they are and in whether there was a review have the same future, so each such
-// pair is gone on from once, and every path, of whatever length, is among them. It
-// calls met with each step and the walk before it.
+// walks visits every path of a product's machine in a reading. Paths with the same state and the
+// same answer to whether there was a review have the same future, so each such pair is continued
+// only once. Thus paths of any length are covered. It calls met with each step and the walk
+// before it.
 func walks(p *Product, reading *Reading, met func(before walk, step Step)) {
 	machine := p.Machine(reading)
 	seen := map[walk]bool{}
@@ -111,9 +110,9 @@ func walks(p *Product, reading *Reading, met func(before walk, step Step)) {
 	}
 }
 
-// In the religious reading no handler that may move money is reached without a review:
-// the machine has no such path, whoever asks. What moves money says so, which the
-// random lives of the products check.
+// In the religious reading no path of the machine reaches a handler that may move money without
+// a review. Handlers declare that they move money; the random lives of the products check that
+// declaration.
 func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
@@ -137,8 +136,8 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	}
 }
 
-// The oracle of the walk: every path without a repeated status, one by one. A review
-// on it is before all that moves money.
+// The oracle of the walk: every path without a repeated status, one by one. A review on the path
+// must come before all handlers that move money.
 func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
@@ -168,9 +167,8 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 	}
 }
 
-// In the secular reading the review is optional: the first action that moves money is
-// reached from a contract that is as it was made, and also behind a review where
-// there is one.
+// In the secular reading the review is optional: the first action that moves money is possible
+// for a new contract, and also after a review if the product has one.
 func TestTheSecularReviewIsOptional(t *testing.T) {
 	for name, first := range map[string]Action{
 		"certificate-issues": Offer, "managed-investments": Fund, "leases": Acquire, "partnerships": Fund, "instalment-sales": OrderAsset,
@@ -193,7 +191,7 @@ func TestTheSecularReviewIsOptional(t *testing.T) {
 	}
 }
 
-// The review itself is refused without what a board says, and never filled in.
+// A review without the board's texts is refused, and no text is filled in.
 func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 	for _, p := range Products {
 		if p.Variants[Religious] == nil {
@@ -217,8 +215,8 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 	}
 }
 
-// A creation that is a contract's whole way to being active has its review among its
-// steps, before all that moves money.
+// A creation that opens a contract up to the active state has the review among its steps, before
+// all steps that move money.
 func TestOpeningsBeginWithTheReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
@@ -232,8 +230,8 @@ func TestOpeningsBeginWithTheReview(t *testing.T) {
 	}
 }
 
-// What two readings share of a machine leads to the same states: readings differ in
-// steps that only one of them has.
+// Steps that two readings share lead to the same states. Readings differ only in steps that one
+// of them does not have.
 func TestReadingsShareTheirSteps(t *testing.T) {
 	for _, p := range Products {
 		if p.Variants[Religious] == nil {

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Managed is capital that a manager works with: profit is shared by an agreed ratio,
-// and a loss is borne by the capital alone. Its religious counterpart is mudaraba.
+// Managed is capital that a manager invests. Profit is shared by an agreed ratio, and the
+// capital alone bears a loss. The religious counterpart is mudaraba.
 var Managed = define(&Product{
 	Code: 'm',
 	Variants: map[*Reading]*Variant{
@@ -44,12 +44,12 @@ var Managed = define(&Product{
 	Open: miOpen, Holdings: miHoldings,
 })
 
-// Its own states and actions.
+// States and actions that only this product has.
 const (
 	Liquidated Status = "liquidated"
 
 	Complete  Action = "complete"
-	Liquidate Action = "liquidate" // a loss that leaves nothing: no address has it
+	Liquidate Action = "liquidate" // the transition of a loss that leaves nothing; it has no URL
 )
 
 var (
@@ -63,7 +63,7 @@ var (
 	miDescription  = schema.Text(39, "business_description", schema.Asked, schema.AtMost(maxNote))
 	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Asked)
 
-	miValue         = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba while there is one
+	miValue         = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba while the capital is out
 	miStart         = schema.Date(51, "start_date")
 	miExpected      = schema.Date(52, "expected_end_date")
 	miEnded         = schema.Date(53, "actual_end_date")
@@ -121,8 +121,8 @@ func miActivate(c *Case) {
 	}
 }
 
-// miShareProfit lets the value grow by the bank's share. The manager's is due and
-// paid in the same entry.
+// miShareProfit adds the bank's share to the value. The manager's share becomes due and is paid
+// in the same entry.
 func miShareProfit(c *Case) {
 	v, r := c.values(), c.r
 	on, fine := periodEnd(c, miInProfitEnd, miStart)
@@ -146,8 +146,8 @@ func miShareProfit(c *Case) {
 	c.move(manager, due, theirs)
 }
 
-// miReport says up to which day the manager has reported, which dates the entry. A
-// report that comes late does not take the date back.
+// miReport records the day up to which the manager has reported, and dates the entry on that
+// day. A late report of an earlier period does not move the recorded day back.
 func miReport(c *Case, on ledger.Date) {
 	v := c.values()
 	miReported.Set(v, max(on, miReported.Of(v)))
@@ -157,8 +157,8 @@ func miReport(c *Case, on ledger.Date) {
 	c.effective(on)
 }
 
-// miBearLoss takes a loss off the capital, and never more than there is: the manager
-// owes nothing.
+// miBearLoss deducts a loss from the capital, at most the whole capital. The manager owes
+// nothing.
 func miBearLoss(c *Case) {
 	v := c.values()
 	on, fine := periodEnd(c, miInLossEnd, miStart)
@@ -189,8 +189,8 @@ func miEnd(c *Case) {
 	miNextReport.Clear(c.values())
 }
 
-// miComplete takes back what the books say that the capital has become. What the
-// parties found instead is the final value; they settle the variance elsewhere.
+// miComplete takes back the book value of the capital. final_value is the value that the parties
+// found; they settle its difference from the book value outside the system.
 func miComplete(c *Case) {
 	v := c.values()
 	returned := miValue.Of(v)

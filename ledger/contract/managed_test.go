@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// venture is what a managed investment is opened with.
+// venture is the body that opens a managed investment.
 var venture = given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "capital_amount", `"1000"`,
 	"business_type", `"trade"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "12")
 
@@ -124,7 +124,7 @@ func TestNobodyCanAskForALiquidation(t *testing.T) {
 	w.refuses(r, "buyout", nil, "action")
 }
 
-// miRunning opens a managed investment and takes it to where results are reported.
+// miRunning opens a managed investment and takes it to the state in which results are reported.
 func miRunning(t rapid.TB, sent schema.Input) (*world, *Record) {
 	w := newWorld(t, "2026-01-10")
 	r := w.act(w.open(Managed, Secular, sent), Fund, nil)
@@ -346,7 +346,7 @@ func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	}
 }
 
-// miPlain is a managed investment kept the plain way.
+// miPlain is a managed investment in a naive second implementation.
 type miPlain struct {
 	status                     Status
 	capital                    *big.Int
@@ -356,7 +356,7 @@ type miPlain struct {
 	distributions, lossReports int
 }
 
-// may tells which state an action leads to in the specification's table; "": none.
+// may returns the state to which an action leads in the specification's table; "" if none.
 func (p *miPlain) may(name Action) Status {
 	switch string(p.status) + " " + string(name) {
 	case "draft submit":
@@ -383,9 +383,8 @@ func (p *miPlain) may(name Action) Status {
 	return ""
 }
 
-// Whatever happens to managed investments in whatever order, in both readings: what is
-// legal balances and says what the accounts hold, what is not leaves no trace, and
-// nothing stays on the accounts of one that has ended.
+// Random actions in both readings: every accepted action balances and agrees with the accounts,
+// a refused action changes nothing, and the accounts of an ended contract are empty.
 func TestRandomLivesOfManagedInvestments(t *testing.T) {
 	seeded(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -413,7 +412,7 @@ func miLive(t *rapid.T) {
 	}
 }
 
-// step tries any action, and does it on the plain account too.
+// step tries any action, and repeats it in the plain investment.
 func (p *miPlain) step(t *rapid.T, w *world, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
 	sum := anySum(t, "sum")

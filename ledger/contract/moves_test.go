@@ -7,9 +7,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// What moves money says so: the proof that nothing does before a review goes by what
-// the handlers say. Random lives of each product that has a religious counterpart find an
-// entry whose handler does not; those of the other products are beside their tests.
+// A handler that moves money must declare it, because the proof that no money moves before a
+// review uses these declarations. Random lives of each product with a religious counterpart find
+// entries of handlers without the declaration; the lives of the other products are beside their
+// tests.
 func TestWhatMovesMoneySaysSo(t *testing.T) {
 	dated := func(name string, most money.Amount) func(*dice, schema.Row) schema.Input {
 		return func(d *dice, v schema.Row) schema.Input {

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Partnership is shared capital: profit by an agreed ratio, loss by contribution.
-// In a diminishing one the customer buys the institution out, unit by unit. Its
-// religious counterpart is musharaka.
+// Partnership is shared capital: profit is shared by an agreed ratio, loss by contribution. In a
+// diminishing partnership the customer buys the institution's share, unit by unit. The religious
+// counterpart is musharaka.
 var Partnership = define(&Product{
 	Code: 'p',
 	Variants: map[*Reading]*Variant{
@@ -47,7 +47,7 @@ var Partnership = define(&Product{
 	Open: pnOpen, Due: pnDue, Holdings: pnHoldings,
 })
 
-// Its own states and actions.
+// States and actions that only this product has.
 const (
 	Funded    Status = "funded"
 	BuyingOut Status = "buyout_in_progress"
@@ -61,7 +61,7 @@ const (
 	Rent       Action = "rent"
 )
 
-// The kinds of partnerships.
+// Kinds of partnerships.
 const (
 	permanent   = "permanent"
 	diminishing = "diminishing"
@@ -96,12 +96,12 @@ var (
 	pnLastLoss     = schema.Rows(64, "last_loss", pnLossRow, schema.InMetadata, schema.Single)
 	pnReported     = schema.Date(65, "last_profit_date")
 	pnDissolved    = schema.Text(66, "dissolution_reason", schema.Sparse)
-	pnRentNow      = schema.Amount(67, "current_rental_amount", schema.Computed(pnPresentRent)) // so 67 is never stored
+	pnRentNow      = schema.Amount(67, "current_rental_amount", schema.Computed(pnPresentRent)) // key 67 is never stored
 
 	pnCarried     = schema.Amount(70, "carried", schema.NotShown)         // the balance of A:musharaka
-	pnCapital     = schema.Amount(71, "partner_capital", schema.NotShown) // of M:partner_capital and M:venture_assets
-	pnRentStarted = schema.Date(72, "rent_from", schema.NotShown)         // when the first period of rent began
-	pnRentDone    = schema.Derived(73, "rents", schema.NotShown)          // periods that have ended
+	pnCapital     = schema.Amount(71, "partner_capital", schema.NotShown) // the balance of M:partner_capital and of M:venture_assets
+	pnRentStarted = schema.Date(72, "rent_from", schema.NotShown)         // start of the first period of rent
+	pnRentDone    = schema.Derived(73, "rents", schema.NotShown)          // periods of rent that have ended
 	pnAtStart     = schema.Derived(74, "percent_at_start", schema.NotShown)
 
 	pnBuyoutDate  = schema.Date(1, "date")
@@ -123,13 +123,13 @@ var (
 	pnInUnits     = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)))
 )
 
-// Bounds of what the specification leaves open: a term of a hundred years, and as
-// many units as nobody has.
+// Bounds that the specification leaves open: a term of at most a hundred years, and more units
+// than any partnership has.
 const (
 	maxTerm  = 1200
 	maxUnits = 1 << 31
 
-	termWithoutEnd = 120 // months, where a partnership names no term
+	termWithoutEnd = 120 // months, if a partnership names no term
 )
 
 func pnOpen(c *Case) {
@@ -159,8 +159,8 @@ func pnOpen(c *Case) {
 	}
 }
 
-// pnOwnership sets the percentages that follow from contributions and units bought:
-// customer = floor((contribution + unit value × units bought) × 100 ÷ total).
+// pnOwnership sets the percentages of ownership from contributions and units bought: customer =
+// floor((contribution + unit value × units bought) × 100 ÷ total).
 func pnOwnership(v schema.Row) {
 	owned := pnTheirs.Of(v)
 	if bought := pnBought.Of(v); bought > 0 {
@@ -171,7 +171,7 @@ func pnOwnership(v schema.Row) {
 	theirs := int64(whole)
 	if units := pnUnits.Of(v); units > 0 && pnBought.Of(v) == units {
 		theirs = 100 // the last unit leaves nothing, whatever the floors left
-	}
+	} // with the last unit the customer owns all, whatever rounding down has left
 	pnTheirPercent.Set(v, theirs)
 	pnBankPercent.Set(v, 100-theirs)
 }
@@ -216,15 +216,15 @@ func pnShareProfit(c *Case) {
 	}
 	pnBankProfit.Set(v, plus(pnBankProfit.Of(v), bank))
 	pnTheirProfit.Set(v, plus(pnTheirProfit.Of(v), theirs))
-	pnReported.Set(v, max(on, pnReported.Of(v))) // a late report does not take it back
+	pnReported.Set(v, max(on, pnReported.Of(v))) // a late report of an earlier period does not move the date back
 	c.effective(on)
 	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")
 	c.book(dr(due, gross), cr("I:musharaka", bank), cr(partner, theirs))
 	c.book(dr(r.cash(), bank), dr(partner, theirs), cr(due, gross))
 }
 
-// pnBearLoss splits a loss by what each side owns now. What exceeds one side's
-// balance goes to the other, and nobody can lose more than there is.
+// pnBearLoss splits a loss by the current percentages of ownership. The part that exceeds one
+// side's balance goes to the other side. The loss is at most what both sides still have.
 func pnBearLoss(c *Case) {
 	v, r := c.values(), c.r
 	left := less(pnTotal.Of(v), pnLoss.Of(v))
@@ -266,7 +266,7 @@ func pnBuyOut(c *Case) {
 		return
 	}
 	price, carried := times(pnUnitValue.Of(v), units), pnCarried.Of(v)
-	sold := part(carried, units, left) // the last: all of it
+	sold := part(carried, units, left) // for the last units this is all of it
 	pnBought.Set(v, pnBought.Of(v)+units)
 	pnOwnership(v)
 	pnCarried.Set(v, minus(carried, sold))
@@ -277,7 +277,7 @@ func pnBuyOut(c *Case) {
 	pnBuyoutPrice.Set(row, price)
 	pnBuyoutTheir.Set(row, pnTheirPercent.Of(v))
 	pnBuyoutBank.Set(row, pnBankPercent.Of(v))
-	c.keep(pnBuyouts, row, pnInUnits.Name) // it has room: there are no more units than months in the longest term
+	c.keep(pnBuyouts, row, pnInUnits.Name) // the list has room: a partnership has no more units than the longest term has months
 	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), sold)}, c.difference(price, sold, "I:unit_gain", "E:unit_loss")...)...)
 	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), sold)
 	if units < left {
@@ -289,7 +289,8 @@ func pnBuyOut(c *Case) {
 	pnGiveUpCapital(c)
 }
 
-// pnGiveUpCapital takes the memorandum pair back: nothing of the venture is left here.
+// pnGiveUpCapital reverses the memorandum pair, because the contract no longer holds a part of
+// the venture.
 func pnGiveUpCapital(c *Case) {
 	c.move(c.r.account("M:partner_capital"), c.r.account("M:venture_assets"), pnCapital.Of(c.values()))
 	pnCapital.Set(c.values(), money.Amount{})
@@ -304,13 +305,13 @@ func pnDissolve(c *Case) {
 	pnGiveUpCapital(c)
 }
 
-// pnRents is how many periods of rent there are: they begin with activation, and the
-// last one ends on the expected end or before.
+// pnRents returns the number of periods of rent. The first begins at activation, and the last
+// ends on or before the expected end.
 func pnRents(v schema.Row) int64 {
 	return max(0, int64(pnEnd.Of(v)-pnRentStarted.Of(v))) / (days * periodMonths(pnSchedule.Of(v)))
 }
 
-// pnPresentRent is what a period's rent has become.
+// pnPresentRent returns the current rent of a period.
 func pnPresentRent(v schema.Row) any {
 	switch {
 	case !pnRental.Has(v):
@@ -321,8 +322,9 @@ func pnPresentRent(v schema.Row) any {
 	return pnRent(v)
 }
 
-// pnRent is a period's rent: it shrinks with what the financing side still owns. At
-// the start that is one percent at least, since the customer's is floored.
+// pnRent returns the rent of a period: it shrinks in proportion to the percentage that the
+// institution still owns. That percentage is at least one at the start, since the customer's
+// percentage is rounded down.
 func pnRent(v schema.Row) money.Amount {
 	return part(pnRental.Of(v), pnBankPercent.Of(v), pnAtStart.Of(v))
 }
@@ -335,7 +337,7 @@ func pnTakeRent(c *Case) {
 	c.move(c.r.cash(), "I:musharaka_rent", rent)
 }
 
-// pnDue is the end of the next period of rent, as long as the term lasts.
+// pnDue returns the end of the next period of rent, until the last period has ended.
 func pnDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) || pnRentDone.Of(v) >= pnRents(v) {

@@ -9,14 +9,13 @@ import (
 	"mizan/ledger/schema"
 )
 
-// shareBody is a diminishing partnership of 800 and 200, to be bought out in ten
-// units of 80.
+// shareBody is a diminishing partnership of 800 and 200, to be bought in ten units of 80.
 func shareBody() schema.Input {
 	return given("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`, "total_value", `"1000"`,
 		"bank_contribution", `"800"`, "customer_contribution", `"200"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "10")
 }
 
-// partners are in a venture since 2026-01-01.
+// partners returns a partnership that began on 2026-01-01.
 func partners(t *testing.T, pairs ...string) *deal {
 	t.Helper()
 	x := strike(t, Partnership, Secular, but(shareBody(), pairs...))
@@ -84,7 +83,7 @@ func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
 	x.says("customer_ownership_percent", "99", "bank_ownership_percent", "1")
 	x = strike(t, Partnership, Secular, but(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
 	x.says("customer_ownership_percent", "19", "bank_ownership_percent", "81")
-	// Part of a period is one more unit, and what a unit is worth is floored.
+	// A part of a period is one more unit, and a unit's value is rounded down.
 	x = strike(t, Partnership, Secular, but(shareBody(), "buyout_schedule", `"quarterly"`))
 	x.says("units_total", "4", "buyout_unit_value", "200")
 	x = strike(t, Partnership, Secular, but(shareBody(), "term_months", "3"))
@@ -123,7 +122,7 @@ func TestPartnersShareProfitByTheirRatio(t *testing.T) {
 	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-03-01"`)
 	x.books()
 	x.says("total_profit", "101", "last_profit_date", "2026-03-01")
-	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-02-15"`) // a report that is late
+	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-02-15"`) // a late report
 	x.says("last_profit_date", "2026-03-01")
 	x.refuses("gross_profit", Profit, "gross_profit", `"1`+strings.Repeat("0", 72)+`"`, "period_end_date", `"2026-02-01"`)
 }
@@ -143,14 +142,16 @@ func TestPartnersBearALossByWhatTheyOwn(t *testing.T) {
 }
 
 func TestNobodyLosesMoreThanThereIs(t *testing.T) {
-	// The institution owns 795 of 1000, which is 80 percent in whole ones.
+	// The institution owns 795 of 1000, which is 80 percent after rounding the customer's share
+	// down.
 	x := partners(t, "bank_contribution", `"795"`, "customer_contribution", `"205"`)
 	x.do(Loss, "amount", `"5000"`)
 	x.books("Dr E:musharaka_loss 795", "Cr A:musharaka:{c} 795", "Dr M:partner_capital:{c} 205", "Cr M:venture_assets:{c} 205")
 	x.says("total_loss", "1000")
 	x.lists("last_loss", "1000 795 205 2026-01-01")
 	x.refuses("amount", Loss, "amount", `"1"`)
-	// One and one: what is floored is the customer's, until there is nothing left of it.
+	// One and one: the customer bears the remainder of rounding down, until the customer's
+	// capital is used up.
 	x = partners(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
 	x.do(Loss, "amount", `"1"`)
 	x.books("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
@@ -185,7 +186,7 @@ func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
 	x.do(Loss, "amount", `"105"`) // 84 of the institution's 800
 	x.do(Buyout)
 	x.books("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
-	// Three units of 266: the last takes all that is carried.
+	// Three units of 266: the last one takes the whole carrying amount.
 	x = partners(t, "term_months", "3")
 	x.do(Buyout)
 	x.books("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
@@ -209,10 +210,10 @@ func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
 	x.later(1)
 	x.books("Dr A:cash:AE 31", "Cr I:musharaka_rent 31")
 	x.dated("2026-01-31")
-	x.do(Buyout) // 72 of the 80 percent that there were
+	x.do(Buyout) // 72 of the initial 80 percent
 	x.later(35)
 	x.books("Dr A:cash:AE 27", "Cr I:musharaka_rent 27")
-	x.dated("2026-03-02") // the day that it was due, though it is late
+	x.dated("2026-03-02") // the due day, although the timer runs late
 	x.says("rental_paid_total", "58")
 	x.later(55) // two periods: the days 90 and 120
 	x.says("rental_paid_total", "112")
@@ -274,7 +275,7 @@ func shareMoves() map[string]move {
 }
 
 func TestAPartnershipGoesItsWay(t *testing.T) {
-	const unheard = "422 action" // rent is time's
+	const unheard = "422 action" // only a timer takes rent
 	drawn(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
 		Funded: {"fund"}, Active: {"fund", "activate"}, BuyingOut: {"fund", "activate", "buyout"},
@@ -352,8 +353,8 @@ func TestAMusharakasActionIsBuyoutUnit(t *testing.T) {
 	})
 }
 
-// The short form has identity, contributions and percentages; profit shares, the
-// buyout history and the review are in the detail.
+// The short form has identity, contributions and percentages; the detail has profit shares,
+// buyout history and the review.
 func TestAPartnershipsShortForm(t *testing.T) {
 	var got []string
 	for _, c := range Partnership.Columns.Columns {
@@ -368,7 +369,7 @@ func TestAPartnershipsShortForm(t *testing.T) {
 	}
 }
 
-// shareSums checks what a partnership's columns say of each other.
+// shareSums checks that a partnership's columns agree with each other.
 func shareSums(x *deal) {
 	v := x.r.Values
 	if pnBankPercent.Of(v)+pnTheirPercent.Of(v) != 100 || pnBankPercent.Of(v) < 0 {

@@ -12,12 +12,12 @@ import (
 // Status is a contract's state, as the API spells it.
 type Status string
 
-// Action is something that happens to a contract; the name of its event in the journal.
+// Action is an action or a timer of a contract. It is also the name of the event in the journal.
 type Action string
 
 // States and actions that products share.
 const (
-	Absent       Status = "none" // before creation: never stored
+	Absent       Status = "none" // before creation; never stored
 	Draft        Status = "draft"
 	UnderReview  Status = "under_review"
 	ReviewPassed Status = "review_passed"
@@ -60,14 +60,14 @@ func (s Step) Reason() string { return s.Why }
 // Machine is the state machine of a product in a reading.
 type Machine = fsm.Machine[Status, Action, Step]
 
-// ActionHandler says how an action is carried out.
+// ActionHandler describes how an action is carried out.
 type ActionHandler struct {
 	Name        Action
-	Body        *schema.Table // the columns of its body; nil: none
-	Transitions []Action      // its possible transitions; nil: the one of its name
-	ChecksState bool          // Do refuses a wrong state itself, in its order of checks
+	Body        *schema.Table // columns of the request's body; nil: no body
+	Transitions []Action      // possible transitions; nil: the one with the action's name
+	ChecksState bool          // Do checks the state itself, at its place in the order of checks
 	Timer       bool          // run by a timer only
-	Moves       bool          // it may move money, so a review that is required comes before it
+	Moves       bool          // may move money: a required review must come first
 	Do          func(c *Case)
 }
 
@@ -77,8 +77,8 @@ type Variant struct {
 	Prefix  string            // of contract numbers
 	Actions map[string]Action // by their names in URLs; nil: the kernel's names
 
-	// Opening are actions that are part of a creation. Its body must then have a
-	// compliance_review.
+	// Opening lists the actions that creation performs too. The body of a creation must then
+	// have a compliance_review.
 	Opening []Action
 
 	// Reviews is the body of a review, if it differs from the reading's.
@@ -87,24 +87,26 @@ type Variant struct {
 
 // Product is a kind of contract: its columns, machine, arithmetic and entries.
 type Product struct {
-	Code     byte // stored
+	Code     byte // stored in records
 	Variants map[*Reading]*Variant
 	Columns  *schema.Table
 	States   []Status // the first is the state of a new contract
 	Steps    []Step
 	Handlers []*ActionHandler
 
-	// Type and Customer are the names of the columns that lists can filter by.
+	// Type and Customer name the columns by which lists can be filtered.
 	Type, Customer string
 
-	// ShortLists says that lists show Short columns only.
+	// ShortLists tells whether lists show only the columns with InShort.
 	ShortLists bool
 
-	// NeedsCurrency says that a currency must be sent; else the region's is used.
+	// NeedsCurrency tells whether the request must name a currency; otherwise the region's is
+	// used.
 	NeedsCurrency bool
 
-	// Further filters of lists, nil if the product has none: whether an active contract is
-	// in arrears, and the day on which one ends (0 if it is not active).
+	// Arrears and Ends are further filters of lists; nil if the product does not have them.
+	// Arrears tells whether an active contract is in arrears. Ends returns the day on which an
+	// active contract ends, 0 if it is not active.
 	Arrears func(r *Record) bool
 	Ends    func(r *Record) ledger.Date
 
@@ -113,13 +115,13 @@ type Product struct {
 
 	// Open checks a request for a contract and fills the derived columns.
 	Open func(c *Case)
-	// Due is the next timer and its day; 0: none.
+	// Due returns the next timer and its day; 0 if there is none.
 	Due func(r *Record) (on ledger.Date, what Action)
-	// Reads is the extract of the register of holders that an action needs; nil: the
+	// Reads returns the extract of the register of holders that an action needs; nil if the
 	// product has no register.
 	Reads func(r *Record, name Action, sent schema.Input) Extract
-	// Holdings are the balances of the contract's own accounts that follow from its
-	// columns. Other accounts of its own are zero.
+	// Holdings returns the balances of the contract's own accounts, computed from its columns.
+	// Own accounts that it does not list are zero.
 	Holdings func(r *Record) []Holding
 
 	handlers map[Action]*ActionHandler
@@ -143,7 +145,8 @@ func define(p *Product) *Product {
 	return p
 }
 
-// compile makes the machine of a reading of its steps, and the states and actions in them.
+// compile builds the machine of a reading from the product's steps. It omits states that no step
+// of the reading reaches.
 func (p *Product) compile(reading *Reading) *Machine {
 	table := fsm.Table[Status, Action, Step]{Absent: {Create: {To: p.States[0], Why: "somebody asked for it; nothing has moved"}}}
 	states, actions := []Status{Absent}, []Action{Create}
@@ -165,7 +168,7 @@ func (p *Product) compile(reading *Reading) *Machine {
 	return fsm.MustCompile(states, actions, table)
 }
 
-// reviews is the body of a review of the product's contracts in a reading.
+// reviews returns the body of a review of the product's contracts in a reading.
 func (p *Product) reviews(reading *Reading) *schema.Table {
 	if own := p.Variants[reading].Reviews; own != nil {
 		return own
@@ -179,7 +182,7 @@ func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading
 // Handler returns the handler of an action; nil if the product has no such action.
 func (p *Product) Handler(name Action) *ActionHandler { return p.handlers[name] }
 
-// steps are steps that differ in From only.
+// steps returns steps that differ only in From.
 func steps(by Action, to Status, why string, from ...Status) []Step {
 	all := make([]Step, len(from))
 	for i := range from {
@@ -188,7 +191,7 @@ func steps(by Action, to Status, why string, from ...Status) []Step {
 	return all
 }
 
-// within are steps of one reading only.
+// within restricts steps to one reading.
 func within(reading *Reading, all []Step) []Step {
 	for i := range all {
 		all[i].Only = reading
@@ -196,9 +199,9 @@ func within(reading *Reading, all []Step) []Step {
 	return all
 }
 
-// reviewed are the steps of the review that most products have, and of the first action that
-// moves money. In a reading that requires a review that action starts in ReviewPassed only
-// (specification, "States and transitions").
+// reviewed returns the steps of the review that most products have, and of the first action that
+// moves money. In a reading that requires a review, that action is possible only from
+// ReviewPassed (specification, "States and transitions").
 func reviewed(first Action, to Status, why string) []Step {
 	return []Step{
 		{From: Draft, By: Submit, To: UnderReview, Why: "it is to be reviewed"},
@@ -211,7 +214,7 @@ func reviewed(first Action, to Status, why string) []Step {
 	}
 }
 
-// The handlers of a review.
+// Handlers of a review.
 var (
 	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote))
 	reasons = schema.NewTable(nil, reason)
@@ -224,7 +227,7 @@ var (
 	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Of(c.input)) }}
 )
 
-// own is a product's copy of a shared handler, since define changes it.
+// own returns a product's copy of a shared handler, since define changes handlers.
 func own(shared *ActionHandler) *ActionHandler {
 	copied := *shared
 	return &copied

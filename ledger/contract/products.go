@@ -2,13 +2,13 @@ package contract
 
 import "slices"
 
-// Products are all products, and Readings all readings.
+// Products lists all products, and Readings lists all readings.
 var (
 	Products = []*Product{Certificate, Partnership, Lease, Managed, Deposit, InstalmentSale, Safekeeping}
 	Readings = []*Reading{Secular, Religious}
 )
 
-// Find returns the product with a name in the URLs of a reading, nil if there is none.
+// Find returns the product that has the name in the URLs of a reading; nil if there is none.
 func Find(reading *Reading, name string) *Product {
 	for _, p := range Products {
 		if variant := p.Variants[reading]; variant != nil && variant.Name == name {
@@ -18,7 +18,7 @@ func Find(reading *Reading, name string) *Product {
 	return nil
 }
 
-// ActionName is the name of an action in the URLs of a reading.
+// ActionName returns an action's name in the URLs of a reading.
 func (p *Product) ActionName(reading *Reading, action Action) string {
 	for name, known := range p.Variants[reading].Actions {
 		if known == action {
@@ -28,8 +28,8 @@ func (p *Product) ActionName(reading *Reading, action Action) string {
 	return string(action)
 }
 
-// Event is the name of a transition's event in the journal: its action's. The states of the
-// event tell which transition of the action it was.
+// Event returns the name of a transition's event in the journal, which is the action's name. The
+// event's from and to states tell which transition of the action it was.
 func (p *Product) Event(transition Action) Action {
 	for _, d := range p.Handlers {
 		if slices.Contains(d.Transitions, transition) {
@@ -39,7 +39,7 @@ func (p *Product) Event(transition Action) Action {
 	return transition
 }
 
-// Action returns the action with a name in the URLs of a reading; false if the product has
+// Action returns the action that has the name in the URLs of a reading; false if the product has
 // no such action there.
 func (p *Product) Action(reading *Reading, name string) (Action, bool) {
 	variant := p.Variants[reading]

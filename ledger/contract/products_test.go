@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// world is a case's surroundings: contracts of one organization, and what their
-// entries have left on the accounts.
+// world is a test's surroundings: contracts of one organization, and the balances of their
+// accounts.
 type world struct {
 	t     rapid.TB
 	now   ledger.Micros
@@ -19,13 +19,13 @@ type world struct {
 	kept  map[ledger.ID]*registered
 }
 
-// registered is an issue's register of holders, as whoever decides keeps it.
+// registered is an issue's register of holders, as a caller of the package stores it.
 type registered struct {
 	subscriptions []Subscription
 	holders       []Holder
 }
 
-// registerOf is a contract's register.
+// registerOf returns a contract's register.
 func (w *world) registerOf(r *Record) *registered {
 	if w.kept == nil {
 		w.kept = make(map[ledger.ID]*registered)
@@ -36,7 +36,7 @@ func (w *world) registerOf(r *Record) *registered {
 	return w.kept[r.ID]
 }
 
-// enter writes what a decision adds to the register.
+// enter adds the rows of a decision to the register.
 func (w *world) enter(d *Decision) {
 	w.t.Helper()
 	own, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
@@ -53,7 +53,7 @@ func (w *world) enter(d *Decision) {
 	own.holders[h.Number-1] = h
 }
 
-// extract is the part of a contract's register that an action reads.
+// extract returns the extract of a contract's register for an action.
 func (w *world) extract(r *Record, name Action, sent schema.Input) (part Register) {
 	e, own := r.Reads(name, sent), w.registerOf(r)
 	for _, h := range own.holders {
@@ -67,19 +67,19 @@ func (w *world) extract(r *Record, name Action, sent schema.Input) (part Registe
 	return part
 }
 
-// decides is Act with the part of the register that it reads.
+// decides is Act with the extract of the register that the action needs.
 func (w *world) decides(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
 	r.Register = w.extract(r, name, sent)
 	return r.Act(name, sent, now)
 }
 
-// happens is Woken with the part of the register that it reads.
+// happens is OnDue with the extract of the register that the timer needs.
 func (w *world) happens(r *Record, now ledger.Micros) (Decision, bool) {
 	r.Register = w.extract(r, Batch, nil)
 	return r.OnDue(now)
 }
 
-// holdings are what a contract says that its own accounts hold.
+// holdings returns the expected balances of a contract's own accounts.
 func (w *world) holdings(r *Record) []Holding {
 	r.Register = Register{Holders: w.registerOf(r).holders}
 	return r.Product.Holdings(r)
@@ -115,7 +115,7 @@ func (w *world) book(d *Decision) {
 	}
 }
 
-// balance is what an account holds on its normal side.
+// balance returns an account's balance on its normal side.
 func (w *world) balance(path ledger.Path) money.Signed {
 	if path.NormalSide() == ledger.Debit {
 		return money.Difference(w.debit[path], w.other[path])
@@ -123,7 +123,7 @@ func (w *world) balance(path ledger.Path) money.Signed {
 	return money.Difference(w.other[path], w.debit[path])
 }
 
-// agrees checks that a contract's columns say what its accounts hold.
+// agrees checks that a contract's columns agree with its accounts.
 func (w *world) agrees(r *Record) {
 	w.t.Helper()
 	for _, h := range w.holdings(r) {

@@ -5,14 +5,15 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Reading is how contracts are read: what comes before money moves, what actions
-// are called, and where some money goes. It is data: no product asks which one it
-// is in.
+// Reading is a legal interpretation of contracts: it determines whether a review comes before
+// money moves, how actions are named in URLs, and where penalties go. A Reading is data: no
+// product tests which reading it is in.
 type Reading struct {
 	Name string
 	Code byte // stored
 
-	// ReviewFirst says that nothing moves money before a review with a conclusion.
+	// ReviewFirst tells whether a review with a conclusion must come before any action that
+	// moves money.
 	ReviewFirst bool
 
 	// Requests says how requests are read, and Answers how contracts are shown (specification,
@@ -20,19 +21,19 @@ type Reading struct {
 	Requests schema.Reader
 	Answers  schema.Style
 
-	// Reviews is the body of a review, by which a review is given.
+	// Reviews is the table of a review's body.
 	Reviews *schema.Table
 
-	// EarlyPenalty is where a holder's penalty for redeeming early goes, and
-	// WithdrawalPenalty a depositor's for withdrawing early.
+	// EarlyPenalty is the account for a holder's penalty for early redemption, and
+	// WithdrawalPenalty the account for a depositor's penalty for early withdrawal.
 	EarlyPenalty      ledger.Path
 	WithdrawalPenalty ledger.Path
 
-	// Marks of a certificate's internal code.
+	// CertificateMark is the reading's part of a certificate's internal code.
 	CertificateMark string
 }
 
-// Review bodies.
+// Bodies of reviews.
 var (
 	approvedBy  = schema.Text(1, "approved_by", schema.Required)
 	signedAt    = schema.Text(2, "signed_at", schema.Asked, schema.IsDateOrTime)

@@ -14,10 +14,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A third reading, to prove that one is data: an ethical one, in which a committee
-// concludes under a charter, amounts may be integers, penalties go to a fund, and a
-// contract is also approved straight away. Nothing of the kernel or of the products'
-// arithmetic is touched.
+// A third reading, to prove that a reading is data: an ethical one, in which a committee
+// concludes under a charter, amounts may be integers, penalties go to a fund, and a contract is
+// approved from draft. The kernel and the products' arithmetic are unchanged.
 var (
 	committee = schema.Text(7, "committee", schema.Required)
 	charter   = schema.Text(8, "charter", schema.Required)
@@ -27,7 +26,7 @@ var (
 	}
 )
 
-// saysOf is an approval as text.
+// saysOf returns an approval as text.
 func saysOf(a Approval) string {
 	var all []string
 	a.Texts(func(name, text string) { all = append(all, name+"="+text) })
@@ -53,7 +52,7 @@ func adopt(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
 	return adopted
 }
 
-// A new reading is a value and a variant in the products that it has (docs/architecture.md).
+// A new reading is a value and a variant in each of its products (docs/architecture.md).
 func TestANewReadingIsOnlyData(t *testing.T) {
 	managed := adopt(t, map[*Product]*Variant{Managed: {
 		Name: "ethical-ventures", Prefix: "ETV", Actions: map[string]Action{"conclude": Pass, "hand_over": Fund, "begin": Activate, "share": Profit, "end": Complete},
@@ -66,7 +65,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 	if number := r.Number(x.now, 7); number != "ETV-2026-000007" {
 		t.Errorf("its number is %s", number)
 	}
-	for _, name := range []string{"approve", "fund", "profit"} { // as other readings call them
+	for _, name := range []string{"approve", "fund", "profit"} { // the names in other readings
 		if _, known := managed.Action(ethical, name); known {
 			t.Errorf("it knows %s", name)
 		}
@@ -90,7 +89,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 	act("begin")
 	act("share", "gross_profit", "101", "period_end_date", `"2026-03-02"`)
 
-	// It is stored and read back in its reading.
+	// It can be stored and read in its reading.
 	stored, err := ReadRecord(r.ID, AppendRecord(nil, r))
 	if err != nil || stored.Reading != ethical || stored.Product != managed || stored.Status != Active {
 		t.Fatalf("it is read back as %+v, %v", stored, err)
@@ -106,7 +105,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 	x.agrees(r)
 }
 
-// What a reading says about money is said once: penalties of an issue go where it says.
+// Only the reading determines accounts: an issue's penalties go to its account.
 func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
 	issue := adopt(t, map[*Product]*Variant{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
 	x := newWorld(t, "2026-03-02")
@@ -129,7 +128,7 @@ func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
 	x.agrees(r)
 }
 
-// In a reading that has a variant for none of them there is nothing.
+// A reading without variants has no products.
 func TestAProductWithoutAFaceIsNotInAReading(t *testing.T) {
 	adopt(t, nil)
 	for _, p := range Products {

@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Record is the current state of a contract. Its number and version belong to the writer.
+// Record is the current state of a contract. Its number and version are kept by the writer.
 type Record struct {
 	ID      ledger.ID
 	Product *Product
@@ -18,8 +18,9 @@ type Record struct {
 	Asset   money.Asset
 	Values  schema.Row // of Product.Columns
 
-	// Booked is the instant of the last event, if known. While the clock stands still,
-	// events are booked some microseconds after it, and decisions use the later of both.
+	// Booked is the instant of the last event, if known. While the clock stands still, the
+	// writer books events some microseconds after it, so a decision uses the later of clock and
+	// Booked.
 	Booked ledger.Micros
 
 	// Register is the extract of the register of holders for the next decision (Reads), or
@@ -27,7 +28,7 @@ type Record struct {
 	Register Register
 }
 
-// next is the copy that a decision changes.
+// next returns a copy of the record for a decision to change.
 func (r *Record) next() *Record {
 	copied := *r
 	copied.Register = Register{}
@@ -35,30 +36,30 @@ func (r *Record) next() *Record {
 	return &copied
 }
 
-// account is the path of one of the contract's own accounts.
+// account returns the path of one of the contract's own accounts.
 func (r *Record) account(stem string) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 
-// accountFor is the path of one of its accounts for a person.
+// accountFor returns the path of the contract's account for one person.
 func (r *Record) accountFor(stem string, whose ledger.ID) ledger.Path {
 	return ledger.Path(stem + ":" + r.ID.String() + ":" + whose.String())
 }
 
-// cash is the institution's cash account in the contract's region.
+// cash returns the institution's cash account in the contract's region.
 func (r *Record) cash() ledger.Path { return ledger.Path("A:cash:" + Region.Of(r.Values)) }
 
-// current is a person's current account.
+// current returns a person's current account.
 func current(whose ledger.ID) ledger.Path {
 	return ledger.Path("L:customer:" + whose.String() + ":current")
 }
 
-// Holding is the balance of one of a contract's own accounts: on its normal side, and for
-// an equity account of losses on the debit side.
+// Holding is the balance of one of a contract's own accounts. The balance is on the account's
+// normal side, except that an equity account of losses has it on the debit side.
 type Holding struct {
 	Account ledger.Path
 	Amount  money.Amount
 }
 
-// lossStem is the stem of equity accounts that losses are debited to.
+// lossStem is the stem of the equity accounts to which losses are debited.
 const lossStem = "Q:loss"
 
 // Balance returns the signed balance of the account.
@@ -66,7 +67,7 @@ func (h Holding) Balance() money.Signed {
 	return money.Signed{Abs: h.Amount, Negative: !h.Amount.IsZero() && strings.HasPrefix(string(h.Account), lossStem+":")}
 }
 
-// The columns of all products.
+// Columns of all products.
 var (
 	Region     = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2))
 	Currency   = schema.Text(2, "currency", schema.Asked, schema.InShort, schema.AtMost(3))
@@ -81,14 +82,15 @@ var (
 	// made is the day of creation by the clock. Its year is in the contract's number.
 	made = schema.Date(8, "made_on", schema.NotShown)
 
-	// asOf is the day of reading.
+	// asOf is the day on which the record is read.
 	asOf = schema.Date(9, "as_of", schema.NotShown, schema.Transient)
 
 	base = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, made, asOf)
 )
 
-// AsOf is the record as it is shown on a day, for columns that depend on the day. Instants
-// before the first event are shown as that event's: it was booked right after the decision.
+// AsOf returns the record as it is shown on a day, for columns that depend on the day. An
+// instant before the first event is shown as the first event's, because the event was booked
+// right after the decision.
 func (r *Record) AsOf(first ledger.Micros, day ledger.Date) *Record {
 	shown := r.next()
 	asOf.Set(shown.Values, day)
@@ -110,7 +112,7 @@ func (r *Record) Number(booked ledger.Micros, n uint64) string {
 	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, on.Time().Year(), n)
 }
 
-// Customer is the contract's customer; zero if the product has none.
+// Customer returns the contract's customer; zero if the product has none.
 func (r *Record) Customer() (who ledger.ID) {
 	if c := r.Product.Columns.ByName(r.Product.Customer); c != nil {
 		who, _ = c.Stored(r.Values).(ledger.ID)
@@ -118,7 +120,7 @@ func (r *Record) Customer() (who ledger.ID) {
 	return who
 }
 
-// Types are the types by which lists of a product can be filtered.
+// Types returns the values by which lists of the product can be filtered.
 func (p *Product) Types() []string {
 	if c := p.Columns.ByName(p.Type); c != nil {
 		return c.Words
@@ -126,7 +128,7 @@ func (p *Product) Types() []string {
 	return nil
 }
 
-// Type is the contract's type in that filter.
+// Type returns the contract's value in that filter.
 func (r *Record) Type() (name string) {
 	if c := r.Product.Columns.ByName(r.Product.Type); c != nil {
 		name, _ = c.Stored(r.Values).(string)

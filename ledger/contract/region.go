@@ -2,18 +2,18 @@ package contract
 
 import "mizan/ledger/money"
 
-// ChartVersion is the version of the charts of accounts that regions have.
+// ChartVersion is the version of the regions' charts of accounts.
 const ChartVersion = 1
 
-// RegionRow is a region in which contracts are made.
+// RegionRow is a region in which contracts can be made.
 type RegionRow struct {
 	Code        string // ISO 3166-1 alpha-2
 	Name        string
-	Currency    money.Currency // where none is asked for
-	DualBanking bool           // both readings are at home there
+	Currency    money.Currency // used if the request names none
+	DualBanking bool           // banks of both readings operate there
 }
 
-// regions are all of them, in the order in which they are shown.
+// regions lists all regions in the order in which they are shown.
 var regions = []RegionRow{
 	{"AE", "United Arab Emirates", "AED", true},
 	{"SA", "Saudi Arabia", "SAR", false},
@@ -36,8 +36,8 @@ var regions = []RegionRow{
 	{"GB", "United Kingdom", "GBP", false},
 }
 
-// Regions are the regions by their codes; Currencies are those that contracts are
-// made in: theirs, and two more.
+// Regions has the regions by code. Currencies has the currencies in which contracts can be made:
+// the regions' own, USD and EUR.
 var (
 	Regions    = make(map[string]RegionRow)
 	Currencies = map[money.Currency]bool{"USD": true, "EUR": true}
@@ -50,7 +50,7 @@ func init() {
 	}
 }
 
-// Currencies are those that contracts are made in there.
+// Currencies returns the currencies in which contracts can be made in the region.
 func (r RegionRow) Currencies() []string {
 	all := []string{string(r.Currency)}
 	for _, other := range []string{"USD", "EUR"} {
@@ -61,5 +61,5 @@ func (r RegionRow) Currencies() []string {
 	return all
 }
 
-// AllRegions are the regions in the order in which they are shown.
+// AllRegions returns the regions in the order in which they are shown.
 func AllRegions() []RegionRow { return append([]RegionRow(nil), regions...) }

@@ -8,12 +8,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The register of an issue's holders is kept in rows of its own beside the contract's
-// record, because an issue has any number of holders. The kernel says which part of it a
-// decision reads (Record.Reads) and which rows a decision adds; whoever decides brings
-// the one and stores the other.
+// The register of an issue's holders is stored in rows beside the contract's record, because the
+// number of holders is not bounded by a record's size. Record.Reads says which extract a
+// decision needs, and the Decision has the rows that it adds. The caller of this package reads
+// and stores them.
 
-// Holder is somebody's whole position in an issue of certificates.
+// Holder is the whole position of one investor in an issue of certificates.
 type Holder struct {
 	Number       int64 // from 1 without gaps, in the order of first subscriptions
 	Investor     ledger.ID
@@ -22,28 +22,28 @@ type Holder struct {
 
 // Subscription is one application for certificates.
 type Subscription struct {
-	Number       int64 // from 1 without gaps, in their order
+	Number       int64 // the number of the holder whose position it increases
 	Holder       int64 // the number of the holder whose position it adds to
 	Investor     ledger.ID
 	Certificates int64
 	On           ledger.Date // the clock's day
 }
 
-// Register is the part of a register that a decision reads.
+// Register is the extract of a register for a decision.
 type Register struct {
-	Position Holder   // of the investor who subscribes; Number 0: no holder yet
-	Holders  []Holder // by their numbers, without gaps
+	Position Holder   // of the investor who subscribes; Number 0: not a holder yet
+	Holders  []Holder // ordered by number, without gaps
 }
 
-// Extract says which part of a register a decision reads.
+// Extract says which part of a register a decision needs.
 type Extract struct {
-	Investor ledger.ID // whose position; zero: nobody's
+	Investor ledger.ID // whose position is needed; zero: none
 	From     int64     // the number of the first holder
 	Most     int       // how many holders at most; 0: none
 }
 
-// Reads is the part of the register that an action is decided on (Act), or what is due
-// (Woken, where the action is Batch).
+// Reads returns the extract of the register that an action (Act) needs, or a due batch (OnDue,
+// with the action Batch).
 func (r *Record) Reads(name Action, sent schema.Input) Extract {
 	if r.Product.Reads == nil {
 		return Extract{}
@@ -51,8 +51,8 @@ func (r *Record) Reads(name Action, sent schema.Input) Extract {
 	return r.Product.Reads(r, name, sent)
 }
 
-// Registered tells whether the contract has a register, and how many subscriptions and
-// holders are in it.
+// Registered returns the numbers of subscriptions and holders in the contract's register; has is
+// false if the contract has no register.
 func (r *Record) Registered() (subscriptions, holders int64, has bool) {
 	if r.Product.Reads == nil {
 		return 0, 0, false
@@ -60,12 +60,12 @@ func (r *Record) Registered() (subscriptions, holders int64, has bool) {
 	return ciApplications.Of(r.Values), ciHolders.Of(r.Values), true
 }
 
-// ShownSubscriptions is how many subscriptions a contract's detail shows: the first
-// ones. All of them are read page by page.
+// ShownSubscriptions is how many subscriptions, the first ones, a contract's detail shows.
+// Clients read all of them page by page.
 const ShownSubscriptions = 200
 
-// Show puts subscriptions into the record, which does not store them. The record must
-// not be shared yet.
+// Show puts subscriptions into the record, which does not store them. The record must not yet be
+// visible to other goroutines.
 func (r *Record) Show(first []Subscription) {
 	rows := make([]schema.Row, len(first))
 	for i := range first {
@@ -74,7 +74,7 @@ func (r *Record) Show(first []Subscription) {
 	ciSubscriptions.Set(r.Values, rows)
 }
 
-// Row is the subscription as it is shown, of the table SubscriptionColumns.
+// Row returns the subscription as a row of the table SubscriptionColumns.
 func (s *Subscription) Row() schema.Row {
 	row := ciSubscription.New()
 	ciInvestor.Set(row, s.Investor)
@@ -83,7 +83,7 @@ func (s *Subscription) Row() schema.Row {
 	return row
 }
 
-// Row is the position as it is shown, of the table HolderColumns.
+// Row returns the position as a row of the table HolderColumns.
 func (h *Holder) Row() schema.Row {
 	row := ciHolderTable.New()
 	ciHolderInvestor.Set(row, h.Investor)
@@ -91,7 +91,7 @@ func (h *Holder) Row() schema.Row {
 	return row
 }
 
-// The tables of what pages of a register show.
+// Tables of the pages of a register.
 var (
 	SubscriptionColumns = ciSubscription
 	HolderColumns       = ciHolderTable
@@ -101,7 +101,7 @@ var (
 	ciHolderTable    = schema.NewTable(nil, ciHolderInvestor, ciHolderHeld)
 )
 
-// AppendSubscription appends a subscription's stored form, without its number.
+// AppendSubscription appends a subscription's stored form, which does not include its number.
 func AppendSubscription(dst []byte, s *Subscription) []byte {
 	dst = append(dst, s.Investor[:]...)
 	dst = binary.AppendUvarint(dst, uint64(s.Holder))
@@ -109,7 +109,8 @@ func AppendSubscription(dst []byte, s *Subscription) []byte {
 	return binary.AppendUvarint(dst, uint64(s.On))
 }
 
-// ReadSubscription reads what AppendSubscription wrote.
+// ReadSubscription parses the form that AppendSubscription writes. The error is
+// schema.ErrStored.
 func ReadSubscription(number int64, stored []byte) (Subscription, error) {
 	investor, rest, err := cutID(stored)
 	if err != nil {
@@ -122,12 +123,12 @@ func ReadSubscription(number int64, stored []byte) (Subscription, error) {
 	return Subscription{Number: number, Investor: investor, Holder: n[0], Certificates: n[1], On: ledger.Date(n[2])}, nil
 }
 
-// AppendHolder appends a holder's stored form, without its number.
+// AppendHolder appends a holder's stored form, which does not include its number.
 func AppendHolder(dst []byte, h *Holder) []byte {
 	return binary.AppendUvarint(append(dst, h.Investor[:]...), uint64(h.Certificates))
 }
 
-// ReadHolder reads what AppendHolder wrote.
+// ReadHolder parses the form that AppendHolder writes. The error is schema.ErrStored.
 func ReadHolder(number int64, stored []byte) (Holder, error) {
 	investor, rest, err := cutID(stored)
 	if err != nil {
@@ -147,7 +148,7 @@ func cutID(stored []byte) (id ledger.ID, rest []byte, err error) {
 	return ledger.ID(stored[:len(id)]), stored[len(id):], nil
 }
 
-// readNumbers reads exactly so many numbers above zero, each in its shortest form.
+// readNumbers parses exactly n numbers above zero, each encoded in its shortest form.
 func readNumbers(stored []byte, n int) ([]int64, error) {
 	numbers := make([]int64, n)
 	for i := range numbers {

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Safekeeping is money that the institution keeps for a customer: guaranteed, among
-// its own cash, or in trust, apart from it. Nothing can be promised on it, so there is
-// no rate; the institution may give a gift. Its religious counterpart is wadiah.
+// Safekeeping is money that the institution keeps for a customer: either guaranteed, among its
+// own cash, or in trust, in separate accounts. It bears no rate, because no return may be
+// promised; the institution may give a gift. The religious counterpart is wadiah.
 var Safekeeping = define(&Product{
 	Code: 'k',
 	Variants: map[*Reading]*Variant{
@@ -45,16 +45,16 @@ var Safekeeping = define(&Product{
 	Open: skOpen, Holdings: skHoldings,
 })
 
-// Its own actions.
+// Actions that only this product has.
 const (
 	PutIn      Action = "deposit"
 	GrantHibah Action = "grant_hibah"
 )
 
-// How money is kept.
+// Types of custody.
 const (
 	guaranteed = "guaranteed" // the institution owes it, and may use it
-	inTrust    = "trust"      // it is held apart
+	inTrust    = "trust"      // the money is held in separate accounts
 )
 
 var (
@@ -89,7 +89,7 @@ func skOpen(c *Case) {
 	skHibahTotal.Set(c.values(), money.Amount{})
 }
 
-// skPaths are where the money is kept, and where it is owed.
+// skPaths returns the account that holds the money and the account that shows it as owed.
 func skPaths(r *Record) (kept, owed ledger.Path) {
 	if skCustody.Of(r.Values) == inTrust {
 		return r.account("A:segregated_cash"), r.account("L:trust")
@@ -129,8 +129,8 @@ func skGiveBack(c *Case, taken money.Amount) {
 	c.move(owed, kept, taken)
 }
 
-// skGrant gives a gift. Money in trust is not the institution's to use, so there is
-// nothing that it could give one for.
+// skGrant gives a gift. A deposit in trust gets none, because the institution may not use that
+// money and earns nothing with it.
 func skGrant(c *Case) {
 	v := c.values()
 	if skCustody.Of(v) != guaranteed {

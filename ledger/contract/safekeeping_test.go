@@ -11,7 +11,7 @@ func keepingBody() schema.Input {
 	return given("customer_id", someone, "region", `"BH"`, "custody_type", `"guaranteed"`, "initial_amount", `"1000"`)
 }
 
-// kept is a safekeeping deposit of 1000 that is active.
+// kept returns an active safekeeping deposit of 1000.
 func kept(t *testing.T, pairs ...string) *deal {
 	t.Helper()
 	x := strike(t, Safekeeping, Secular, but(keepingBody(), pairs...))
@@ -43,7 +43,7 @@ func TestSafekeepingIsAskedForByItsFields(t *testing.T) {
 	})
 }
 
-// Nothing can be promised on safekeeping: there is no column for a rate.
+// No return may be promised on safekeeping: there is no column for a rate.
 func TestSafekeepingHasNoRate(t *testing.T) {
 	for _, c := range Safekeeping.Columns.Columns {
 		if c.Kind == schema.KindPercent || c.Kind == KindShares || strings.Contains(c.Name, "rate") || strings.Contains(c.Name, "yield") {
@@ -143,7 +143,7 @@ func TestSafekeepingIsClosedBySomebody(t *testing.T) {
 	}
 }
 
-// In the secular reading a review is optional; what is sent of one must be one.
+// In the secular reading a review is optional; an invalid one is refused.
 func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 	x := strike(t, Safekeeping, Secular, keepingBody())
 	x.refuses("compliance_review", Activate, "compliance_review", `{"approved_by":" "}`)
@@ -207,7 +207,7 @@ func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
 	})
 }
 
-// keepingSums checks that gifts add up.
+// keepingSums checks that the gifts add up.
 func keepingSums(x *deal) {
 	v := x.r.Values
 	sum := skHibahTotal.Of(v)

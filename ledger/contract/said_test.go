@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// What nobody can see is blank, whatever it consists of.
+// A text of invisible characters only is blank.
 func TestATextThatShowsNothingIsBlank(t *testing.T) {
 	x := kept(t)
 	for _, unseen := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
@@ -30,7 +30,7 @@ func TestATextHasNoControlCharacters(t *testing.T) {
 	x.do(GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", `"one\ttwo\r\nthree"`)
 }
 
-// A description is longer than ten characters without the blanks around it.
+// A description is longer than ten characters, without the blanks around it.
 func TestADescriptionsLengthIsThatOfWhatCanBeSeen(t *testing.T) {
 	for _, c := range []struct {
 		p     *Product
@@ -74,7 +74,7 @@ func TestAReviewIsSignedOnADateOrAtATime(t *testing.T) {
 	}
 }
 
-// A document of ownership is a text or an object, and says something.
+// A document of ownership is a text or an object, and not blank.
 func TestADocumentOfOwnershipSaysSomething(t *testing.T) {
 	lease := strike(t, Lease, Secular, leaseBody())
 	sale := strike(t, InstalmentSale, Secular, saleBody())
@@ -89,14 +89,14 @@ func TestADocumentOfOwnershipSaysSomething(t *testing.T) {
 	sale.do(PurchaseAsset, "ownership_documents", `[{"no":null}]`)
 }
 
-// A minimum that nobody can reach is no minimum.
+// A minimum above the number of certificates is refused.
 func TestTheMinimumIsOneThatAnIssueHas(t *testing.T) {
 	tried(t, Certificate, Secular, issueBody(), []trial{
 		{"min_subscription", "100", ""}, {"min_subscription", "101", "min_subscription"}, {"min_subscription", "9007199254740991", "min_subscription"},
 	})
 }
 
-// A refusal names an action as it is called at the address that it was asked for at.
+// A refusal names an action as in the URL of the request.
 func TestARefusalNamesTheActionAsItsFamilyDoes(t *testing.T) {
 	for reading, want := range map[*Reading]string{
 		Secular:   "review is not possible in status review_passed",
@@ -113,7 +113,7 @@ func TestARefusalNamesTheActionAsItsFamilyDoes(t *testing.T) {
 	}
 }
 
-// An event has its action's name, whichever of its transitions it was.
+// An event has its action's name, for every transition of the action.
 func TestAnEventHasItsActionsName(t *testing.T) {
 	named := func(x *deal, status Status, want string) {
 		t.Helper()
@@ -143,7 +143,7 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	}
 }
 
-// A reason goes beside metadata, but where the specification puts it there.
+// A reason is shown beside metadata, except where the specification puts it inside.
 func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 	places := map[string]schema.Place{
 		"certificate-issues default_reason": schema.Metadata, "partnerships rejection_reason": schema.Metadata,
@@ -176,7 +176,7 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 	}
 }
 
-// Rent begins with activation, and its last period ends on the expected end or before.
+// Rent begins with activation, and its last period ends on or before the expected end.
 func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 	x := strike(t, Partnership, Secular, but(shareBody(), "term_months", "3", "rental_amount", `"7"`))
 	x.do(Fund)
@@ -200,7 +200,7 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 	late.says("rental_paid_total", "0")
 }
 
-// The rent of a period is shown as it is by now.
+// The current rent of a period is shown.
 func TestThePresentRentIsShown(t *testing.T) {
 	x := strike(t, Partnership, Secular, but(shareBody(), "rental_amount", `"100"`))
 	x.says("current_rental_amount", "100")
@@ -214,7 +214,7 @@ func TestThePresentRentIsShown(t *testing.T) {
 	partners(t).says("current_rental_amount", "")
 }
 
-// A contract's number has the year of the clock's day, whatever it was booked at.
+// A contract's number has the year of the clock's day, whatever its booked time.
 func TestANumbersYearIsTheClocks(t *testing.T) {
 	w := newWorld(t, "2026-12-31")
 	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: w.now})

@@ -8,18 +8,18 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Outcome is what a rule, or a screening as a whole, comes to.
+// Outcome is the result of a rule or of a whole screening.
 type Outcome string
 
 // The outcomes.
 const (
 	Passed   Outcome = "pass"
 	Failed   Outcome = "fail"
-	Doubtful Outcome = "review" // something is missing: a person has to look
+	Doubtful Outcome = "review" // information is missing, so a person has to decide
 )
 
-// RulesetVersion is the version of the rules below. A screening keeps it: it says
-// what was found by them, and is never done again by others.
+// RulesetVersion is the version of the rules below. A screening stores it, because later rules
+// do not change an earlier screening.
 const RulesetVersion = 1
 
 // Rule codes.
@@ -30,20 +30,20 @@ const (
 	ruleComplete = "complete"
 )
 
-// excluded are the sectors in which nothing is financed, by the words, or words
-// behind each other, that name them.
+// excluded lists the sectors that are not financed. Each is named by a word, or by consecutive
+// words joined with an underscore.
 var excluded = []string{
 	"alcohol", "tobacco", "pork", "gambling", "conventional_finance", "conventional_insurance", "weapons", "adult_entertainment",
 }
 
-// The most, in whole percent, that a company's debt and its impure income may be.
+// Upper bounds in whole percent of a company's debt and of its impure income.
 const (
 	maxDebt   = 30
 	maxImpure = 5
 )
 
-// Screened is what is screened: an asset, or a transaction. A text that is blank says
-// nothing.
+// Screened is the subject of a screening: an asset or a transaction. A blank text counts as not
+// given.
 type Screened struct {
 	Subject     string // "asset" or "transaction"
 	Region      string
@@ -53,18 +53,18 @@ type Screened struct {
 	Amount      money.Amount
 	HasAmount   bool
 	Currency    string
-	Debt        string // whole or decimal percent, as it was sent; empty: not known
+	Debt        string // whole or decimal percent, as in the request; empty: not known
 	Impure      string
 }
 
-// Finding is what one rule found.
+// Finding is the result of one rule.
 type Finding struct {
 	Code    string
 	Outcome Outcome
 	Detail  string
 }
 
-// Screen applies the rules. It never takes the place of a board's approval.
+// Screen applies the rules. A screening never replaces a board's approval.
 func Screen(s *Screened) (decision Outcome, findings []Finding) {
 	findings = []Finding{s.sector(), ratio(ruleDebt, s.Debt, maxDebt), ratio(ruleImpure, s.Impure, maxImpure), s.complete()}
 	decision = Passed
@@ -79,9 +79,9 @@ func Screen(s *Screened) (decision Outcome, findings []Finding) {
 	return decision, findings
 }
 
-// sector looks for the excluded sectors' names as whole words, whatever the case and
-// whatever is between them: "non-alcoholic" names none, "alcohol-based" does. A
-// character that nobody sees may be within a word, or between two.
+// sector searches the texts for the names of excluded sectors as whole words. It ignores case
+// and the characters between words: "non-alcoholic" names no sector, "alcohol-based" does. An
+// invisible character may be within a word or between two words, so sector tries both.
 func (s *Screened) sector() Finding {
 	for _, said := range []string{s.AssetType, s.Activity, s.Description} {
 		joined, parted := wordsOf(said, -1), wordsOf(said, ' ')
@@ -94,16 +94,16 @@ func (s *Screened) sector() Finding {
 	return Finding{ruleSector, Passed, "no excluded sector is named"}
 }
 
-// The characters of full width that look like those of ASCII, and how far they are
-// from them.
+// Full-width characters that look like ASCII characters, and the distance of their code points
+// from ASCII.
 const (
 	fullWidthFirst = '\uFF01'
 	fullWidthLast  = '\uFF5E'
 	fullWidth      = fullWidthFirst - '!'
 )
 
-// wordsOf are the words of a text in lower case. What nobody sees is taken for
-// another character; -1: it is left out.
+// wordsOf returns the words of a text in lower case. It replaces invisible characters by unseen,
+// or removes them if unseen is -1.
 func wordsOf(said string, unseen rune) []string {
 	folded := strings.Map(func(r rune) rune {
 		switch {
@@ -117,7 +117,7 @@ func wordsOf(said string, unseen rune) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// holds tells whether the words have others in them, behind each other.
+// holds tells whether words contains the sought words consecutively.
 func holds(words, sought []string) bool {
 	for i := 0; i+len(sought) <= len(words); i++ {
 		same := true
@@ -131,7 +131,7 @@ func holds(words, sought []string) bool {
 	return false
 }
 
-// ratio compares percent with a bound; what is not known passes.
+// ratio compares a percentage with a bound. An unknown percentage passes.
 func ratio(code, said string, most int64) Finding {
 	if said == "" {
 		return Finding{code, Passed, "not given"}
@@ -145,8 +145,8 @@ func ratio(code, said string, most int64) Finding {
 	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
 }
 
-// complete asks for the region and for what is screened: of an asset what it is, of a
-// transaction what it is for and how much.
+// complete checks that the request gives the region and, for an asset, what the asset is, or,
+// for a transaction, its purpose and amount.
 func (s *Screened) complete() Finding {
 	var missing []string
 	if schema.Blank(s.Region) {

@@ -6,10 +6,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// frequencies are how often something comes again, the shortest first.
+// frequencies lists how often a period repeats, the shortest period first.
 var frequencies = []string{"monthly", "quarterly", "semi_annually", "annually"}
 
-// periodMonths is how many months, of 30 days each, a frequency's period has.
+// periodMonths returns the length of a frequency's period in months of 30 days.
 func periodMonths(frequency string) int64 {
 	switch frequency {
 	case "quarterly":
@@ -22,11 +22,11 @@ func periodMonths(frequency string) int64 {
 	return 1
 }
 
-// after is the day so many months of 30 days behind another.
+// after returns the day that is so many months of 30 days later.
 func after(on ledger.Date, months int64) ledger.Date { return on + ledger.Date(months*days) }
 
-// grow adds to a total, and refuses the field that it came from where it would be
-// out of range.
+// grow adds an amount to a total. If the sum is out of range, grow refuses the field that the
+// amount came from and returns false.
 func (c *Case) grow(total schema.Cell[money.Amount], by money.Amount, field string) bool {
 	sum, err := total.Of(c.values()).Add(by)
 	if err != nil || ledger.MaxAmount.Less(sum) {
@@ -37,13 +37,12 @@ func (c *Case) grow(total schema.Cell[money.Amount], by money.Amount, field stri
 	return true
 }
 
-// maxRows bounds a list of reports that a contract keeps, such as its distributions,
-// where its column names no bound: two such lists of the largest amounts fit into a
-// record.
+// maxRows is the most rows that a list of reports, such as distributions, may have if its column
+// sets no bound. Two such lists of the largest amounts fit into a record.
 const maxRows = 3_000
 
-// keep adds a row to a list of reports, and refuses the field that it came from
-// where the list is full.
+// keep adds a row to a list of reports. If the list is full, keep refuses the field that the row
+// came from and returns false.
 func (c *Case) keep(list schema.Cell[[]schema.Row], row schema.Row, field string) bool {
 	before, most := list.Of(c.values()), list.MaxLength
 	if most == 0 {
@@ -58,16 +57,16 @@ func (c *Case) keep(list schema.Cell[[]schema.Row], row schema.Row, field string
 	return true
 }
 
-// MaxStored is how many bytes a record may have, in its stored form, behind a decision
-// that adds a row to a list and does not end the contract. A record of the writer takes
-// a third more, so that room is left for whatever else may follow: texts and objects
-// that are kept once, what time counts, and the end.
+// MaxStored is the most bytes that a record's stored form may have after a decision that adds a
+// row to a list and does not end the contract. The writer accepts a third more than that. The
+// rest is room for texts and objects that are stored once, for columns that timers change, and
+// for the end of the contract.
 const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
 
-// fewRows are so few that no list of them fills a record, whatever is in them.
+// fewRows is a number of rows that always fits into a record, whatever the rows contain.
 const fewRows = 32
 
-// full refuses a row for which the record has no room.
+// full returns an error if the record has no room for the row that the decision adds.
 func (c *Case) full() error {
 	if c.extendedColumn == nil {
 		return nil
@@ -80,19 +79,20 @@ func (c *Case) full() error {
 	return c.faults.Err()
 }
 
-// advance takes a date a period on, unless that would leave the calendar.
+// advance moves a date one period forward, unless the result is after schema.MaxYear.
 func (c *Case) advance(next schema.Cell[ledger.Date], months int64) {
 	if on := after(next.Of(c.values()), months); on.Time().Year() <= schema.MaxYear {
 		next.Set(c.values(), on)
 	}
 }
 
-// added is a list of rows with one more: the list before is shared.
+// added returns the list with one more row. It does not change the old list, which other records
+// share.
 func added(before []schema.Row, row schema.Row) []schema.Row {
 	return append(before[:len(before):len(before)], row)
 }
 
-// concat puts lists of steps behind each other.
+// concat joins lists of steps.
 func concat(lists ...[]Step) (all []Step) {
 	for _, l := range lists {
 		all = append(all, l...)
@@ -100,8 +100,8 @@ func concat(lists ...[]Step) (all []Step) {
 	return all
 }
 
-// orToday is the day that was given, or else today. What was given is noted: it may
-// be in a month that is closed.
+// orToday returns the date in the request, or else today. It records a date from the request in
+// Case.dated, because the date's month may be closed.
 func orToday(c *Case, given schema.Cell[ledger.Date]) ledger.Date {
 	if !given.Has(c.input) {
 		return c.Today
@@ -111,9 +111,9 @@ func orToday(c *Case, given schema.Cell[ledger.Date]) ledger.Date {
 	return on
 }
 
-// periodEnd is the day on which a period ends whose result is reported: the one that was
-// given, or else today. It is not before the money was put in, and not to come; false: it
-// is refused.
+// periodEnd returns the day on which the reported period ends: the date in the request, or else
+// today. It refuses a day before the money was put in and a day in the future, and then returns
+// false.
 func periodEnd(c *Case, given schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
 	on = orToday(c, given)
 	switch from := putIn.Of(c.values()); {
@@ -127,12 +127,13 @@ func periodEnd(c *Case, given schema.Cell[ledger.Date], putIn schema.Cell[ledger
 	return 0, false
 }
 
-// wholePercent is floor(part × 100 ÷ whole); false: it is more than every reader of
-// JSON takes for what it is.
+// wholePercent returns floor(part × 100 ÷ whole). exact is false if the result exceeds maxExact,
+// so that a reader of JSON might round it.
 func wholePercent(part, whole money.Amount) (percent int64, exact bool) {
 	n, small := must(part.MulDivFloor(count(100), whole)).Uint64()
 	return int64(n), small && n <= maxExact
 }
 
-// maxExact is the largest integer up to which a double has every one (RFC 8259, 6).
+// maxExact is the largest integer up to which a double represents every integer (RFC 8259,
+// section 6).
 const maxExact = 1<<53 - 1

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Invariant 4: what time books is not refused, so room for the most that it may be is
-// reserved by what starts it, and by nothing else.
+// Invariant 4: a timer's entry is never refused, so the action that starts the timer, and no
+// other action, reserves room for its maximum.
 func TestWhatTimeMayBookIsReservedByWhatStartsIt(t *testing.T) {
 	reserved := func(x *deal, want string) {
 		t.Helper()

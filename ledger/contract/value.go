@@ -5,7 +5,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Ratio is a division of profit in whole percent, which add up to 100.
+// Ratio divides profit between bank and customer, in whole percent that add up to 100.
 type Ratio struct{ Bank, Customer int64 }
 
 // split divides a profit: the bank's part is floored and the customer gets the rest.
@@ -14,14 +14,14 @@ func (r Ratio) split(gross money.Amount) (bank, customer money.Amount) {
 	return bank, minus(gross, bank)
 }
 
-// Approval is the conclusion of a review: the texts that were sent, in the order of the
-// review's columns. The service never fills one in.
+// Approval is the conclusion of a review: the texts of the request, in the order of the review's
+// columns. The service never fills in a missing text.
 type Approval []ApprovalText
 
 // ApprovalText is one field of an Approval.
 type ApprovalText struct{ Name, Text string }
 
-// Concluded reports whether there was a review.
+// Concluded tells whether there was a review.
 func (a Approval) Concluded() bool { return len(a) > 0 }
 
 // Texts calls fn with each text.
@@ -31,7 +31,7 @@ func (a Approval) Texts(fn func(name, text string)) {
 	}
 }
 
-// approvalOf is the conclusion in a row of a review's table.
+// approvalOf returns the conclusion that a row of a review's table holds.
 func approvalOf(t *schema.Table, r schema.Row) (a Approval) {
 	for _, c := range t.Columns {
 		if text, ok := c.Stored(r).(string); ok {
@@ -41,13 +41,14 @@ func approvalOf(t *schema.Table, r schema.Row) (a Approval) {
 	return a
 }
 
-// Arithmetic on amounts that are bounded by invariant 4 of the package: it does not fail.
+// The amounts of the following arithmetic are bounded by invariant 4 of the package, so it does
+// not fail.
 
 func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
 
 func minus(a, b money.Amount) money.Amount { return must(a.Sub(b)) }
 
-// less is a − b, and zero where b is more.
+// less returns a − b, or zero if b is larger.
 func less(a, b money.Amount) money.Amount {
 	if a.Less(b) {
 		return money.Amount{}
@@ -55,18 +56,18 @@ func less(a, b money.Amount) money.Amount {
 	return minus(a, b)
 }
 
-// part is floor(a × num ÷ den).
+// part returns floor(a × num ÷ den).
 func part(a money.Amount, num, den int64) money.Amount {
 	return must(a.MulDivFloor(count(num), count(den)))
 }
 
-// share is floor(a × percent ÷ 100).
+// share returns floor(a × percent ÷ 100).
 func share(a money.Amount, percent int64) money.Amount { return part(a, percent, 100) }
 
 func times(a money.Amount, n int64) money.Amount { return must(a.Mul(count(n))) }
 
-// count converts a number that is not negative.
+// count converts a number that is not negative to an amount.
 func count(n int64) money.Amount { return money.FromUint64(uint64(n)) }
 
-// days is the length of a month in terms.
+// days is the length of a contract month in days.
 const days = 30

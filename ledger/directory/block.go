@@ -8,10 +8,10 @@ import (
 	"mizan/ledger"
 )
 
-// BlockKind is what an entry of the blocklist names. The zero value is invalid.
+// BlockKind is the kind of value that a blocklist entry names. The zero value is invalid.
 type BlockKind string
 
-// The kinds, in the order in which a payer is held against them.
+// The kinds, in the order in which a payer is checked.
 const (
 	BlockBIN     BlockKind = "bin"
 	BlockCard    BlockKind = "card"
@@ -21,13 +21,13 @@ const (
 	BlockCountry BlockKind = "country"
 )
 
-// BlockKinds are all kinds in their order.
+// BlockKinds lists all kinds in that order.
 var BlockKinds = [...]BlockKind{BlockBIN, BlockCard, BlockEmail, BlockPhone, BlockIP, BlockCountry}
 
 // Bounds of a blocklist.
 const (
-	MaxBlocks   = 1_000_000 // entries of one organization that are in force
-	MaxPrefixes = 1_000     // prefixes of addresses among them: each payment looks at all of them
+	MaxBlocks   = 1_000_000 // active entries of one organization
+	MaxPrefixes = 1_000     // active address prefixes among them: each payment checks all of them
 
 	MinBIN, MaxBIN     = 6, 8  // digits
 	MinPhone, MaxPhone = 5, 15 // digits; E.164 has at most 15
@@ -46,20 +46,20 @@ func (k BlockKind) Valid() bool {
 	return false
 }
 
-// Block is an entry of an organization's blocklist. A value has one record: it
-// is taken off and listed again.
+// Block is an entry of an organization's blocklist. A value has one record, which is switched
+// off when the value is removed and on when it is listed again.
 type Block struct {
 	ID      ledger.ID // BlockID of its organization, kind and value
 	Org     ledger.ID
 	Kind    BlockKind
-	Value   string // normalised; of a card the keyed fingerprint
-	Masked  string // of a card its first six and last four digits; else empty
-	Active  bool   // in force
+	Value   string // normalised; for a card the keyed fingerprint
+	Masked  string // for a card the first six and last four digits; else empty
+	Active  bool   // the value is blocked
 	Created ledger.Micros
-	Updated ledger.Micros // booked time of its last event: when it was listed or taken off
+	Updated ledger.Micros // booked time of the last event: the listing or the removal
 }
 
-// Shown is the value as it may be shown.
+// Shown returns the value in the form in which it may be shown.
 func (b *Block) Shown() string {
 	if b.Kind == BlockCard {
 		return b.Masked
@@ -67,8 +67,8 @@ func (b *Block) Shown() string {
 	return b.Value
 }
 
-// Prefix is the range of addresses of an entry of kind ip; of a single address
-// it has all bits. Not ok: the entry is of another kind.
+// Prefix returns the address range of an entry of kind ip; a single address has all bits. ok is
+// false for other kinds.
 func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	if b.Kind != BlockIP {
 		return prefix, false
@@ -80,23 +80,22 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 // LogValue implements slog.LogValuer.
 func (b *Block) LogValue() slog.Value { return slog.StringValue(b.ID.String()) }
 
-// BlockID is the id of the record of a normalised value: a value has one record in
-// an organization, without a claim on it.
+// BlockID returns the id of the record of a normalised value. The id follows from its arguments,
+// so a value has one record in an organization without needing a claim.
 func BlockID(org ledger.ID, kind BlockKind, value string) ledger.ID {
 	return ledger.DerivedID(org, "block|"+string(kind)+"|"+value)
 }
 
-// BlockDraft is what is to be listed. Value is as it was sent, but for a card,
-// whose number never comes here: it is the keyed fingerprint of one that is
-// valid, and Masked what may be shown of it.
+// BlockDraft is a request to list a value. Value is as in the request, except for a card: card
+// numbers never reach this package, so Value is the keyed fingerprint of a valid card number,
+// and Masked has the digits that may be shown.
 type BlockDraft struct {
 	Kind   BlockKind
 	Value  string
 	Masked string
 }
 
-// NewBlock decides that a value which never was on the list is put on it. The
-// error is a *ledger.Refusal.
+// NewBlock decides the first listing of a value. The error is a *ledger.Refusal.
 func NewBlock(org ledger.ID, d BlockDraft) (*Block, ledger.Event, error) {
 	const op = "directory.CreateBlock"
 	value, err := d.normal(op)
@@ -107,8 +106,7 @@ func NewBlock(org ledger.ID, d BlockDraft) (*Block, ledger.Event, error) {
 	return b, began(ledger.Block, b.ID, StateActive), nil
 }
 
-// Switch decides that the entry is in force, or not. What it is already changes
-// nothing.
+// Switch decides whether the entry is active. If it already is in that state, nothing changes.
 func (b *Block) Switch(on bool) (*Block, ledger.Event) {
 	if b.Active == on {
 		return b, ledger.Event{}
@@ -118,7 +116,7 @@ func (b *Block) Switch(on bool) (*Block, ledger.Event) {
 	return &next, moved(ledger.Block, b.ID, switching(b.Active, on), onOff(b.Active), onOff(on))
 }
 
-// normal is the one form of a value that is compared and kept.
+// normal returns the form of a value that is compared and stored.
 func (d *BlockDraft) normal(op string) (string, error) {
 	const field = "value"
 	bad := func(detail string) (string, error) { return "", ledger.RefuseField(op, field, "%s", detail) }
@@ -170,5 +168,5 @@ func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 func notHex(r rune) bool { return notDigit(r) && (r < 'a' || r > 'f') }
 
-// notOfPhone is everything that people don't write into a telephone number.
+// notOfPhone tells whether people do not write the character in telephone numbers.
 func notOfPhone(r rune) bool { return notDigit(r) && !strings.ContainsRune("+-.() /", r) }

@@ -13,12 +13,12 @@ const (
 	keyEmails   = "emails_to_notify"
 )
 
-// chat is what Telegram knows a chat by: a number that is not zero and of which no more
-// than 63 bits are used, or the name of a public one.
+// chat is the form of a Telegram chat id: a non-zero number of at most 18 digits, or the name of
+// a public chat.
 var chat = regexp.MustCompile(`^(-?[1-9][0-9]{0,17}|@[A-Za-z][A-Za-z0-9_]{0,31})$`)
 
-// checkChats refuses chats that there cannot be, unless they are stored already. It is
-// for what is asked for: what is stored is parsed without it (invariant 5).
+// checkChats refuses malformed chat ids, except those that are already stored. It is for
+// requests only; stored parameters are parsed without it (invariant 5).
 func (t *Terminal) checkChats(op string, stored []string) error {
 	for _, id := range t.Notification.Telegram {
 		if !chat.MatchString(id) && !slices.Contains(stored, id) {
@@ -28,8 +28,8 @@ func (t *Terminal) checkChats(op string, stored []string) error {
 	return nil
 }
 
-// distinct are the values, those that differ in the case of their letters only once: in
-// neither a chat's name nor, as far as anybody uses it, an address does it matter.
+// distinct returns the values without repetitions. It ignores case, because the case of letters
+// matters neither in chat names nor, in practice, in addresses.
 func distinct(values []string) (once []string) {
 	for _, value := range values {
 		if !slices.ContainsFunc(once, func(other string) bool { return strings.EqualFold(value, other) }) {

@@ -2,7 +2,7 @@ package directory
 
 import "strings"
 
-// countryCodes are the 249 codes that are assigned (ISO 3166-1 alpha-2).
+// countryCodes lists the 249 assigned codes (ISO 3166-1 alpha-2).
 const countryCodes = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ " +
 	"BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ " +
 	"CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET " +

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger"
 )
 
-// APIKey lets requests act as a partner. The value is shown once and kept
-// nowhere; Hash is its SHA-256.
+// APIKey lets requests act as a partner. The key's value is shown once and not stored; Hash is
+// its SHA-256.
 type APIKey struct {
 	ID      ledger.ID
 	Org     ledger.ID
@@ -17,22 +17,22 @@ type APIKey struct {
 	Hash    [32]byte
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
-	Revoked ledger.Micros // 0: not
-	Used    ledger.Micros // the last use that was noted; 0: none
+	Revoked ledger.Micros // 0: not revoked
+	Used    ledger.Micros // the last recorded use; 0: none
 }
 
-// Valid tells whether the key is taken at the instant.
+// Valid tells whether the key is accepted at the instant.
 func (k *APIKey) Valid(now ledger.Micros) bool {
 	return k.Revoked == 0 && (k.Expires == 0 || now < k.Expires)
 }
 
-// String names the record and shows nothing of it: it holds what must not be printed.
+// String returns the record's identity. It shows no field, because fields are secret.
 func (k *APIKey) String() string { return "key " + k.ID.String() }
 
 // LogValue implements slog.LogValuer.
 func (k *APIKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// APIKeyDraft is what a new key was asked to be.
+// APIKeyDraft is a request for a new key.
 type APIKeyDraft struct {
 	Partner int64
 	Name    string
@@ -48,7 +48,7 @@ func (d *APIKeyDraft) Check(now ledger.Micros) error {
 	)
 }
 
-// NewAPIKey decides a creation. The error is Join's.
+// NewAPIKey decides the creation of a key. The error is Join's.
 func NewAPIKey(id ledger.ID, owner *Partner, prefix string, hash [32]byte, d APIKeyDraft, now ledger.Micros) (*APIKey, ledger.Event, error) {
 	if err := d.Check(now); err != nil {
 		return nil, ledger.Event{}, err
@@ -57,7 +57,7 @@ func NewAPIKey(id ledger.ID, owner *Partner, prefix string, hash [32]byte, d API
 	return k, began(ledger.APIKey, id, StateActive), nil
 }
 
-// Revoke decides that the key is taken no more. A revoked key stays as it is.
+// Revoke decides that the key is no longer accepted. A revoked key does not change.
 func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	if k.Revoked != 0 {
 		return k, ledger.Event{}
@@ -67,8 +67,8 @@ func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	return &next, moved(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
 }
 
-// Note decides that a use of the key is written down. One that is older than
-// what is written, or of a key that was revoked meanwhile, is not.
+// Note decides to record a use of the key. It changes nothing if a later use is already recorded
+// or the key is revoked.
 func (k *APIKey) Note(used ledger.Micros) (*APIKey, ledger.Event) {
 	if k.Revoked != 0 || used <= k.Used {
 		return k, ledger.Event{}

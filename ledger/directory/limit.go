@@ -7,21 +7,21 @@ import (
 	"mizan/ledger/money"
 )
 
-// LimitKind is what a limit bounds. The zero value is invalid.
+// LimitKind is the quantity that a limit bounds. The zero value is invalid.
 type LimitKind string
 
-// The kinds of limits (specification, "Partner limits").
+// Kinds of limits (specification, "Partner limits").
 const (
 	PerTransaction LimitKind = "per_transaction" // the amount of one transaction
 	DailyVolume    LimitKind = "daily_volume"    // the amounts of a UTC day
 	MonthlyVolume  LimitKind = "monthly_volume"  // the amounts of a UTC calendar month
-	Velocity       LimitKind = "velocity"        // how many are tried in a sliding window
+	Velocity       LimitKind = "velocity"        // the number of attempts in a sliding window
 )
 
 // Volume tells whether the limit bounds a sum of amounts.
 func (k LimitKind) Volume() bool { return k == DailyVolume || k == MonthlyVolume }
 
-// Scope is whose transactions a limit takes together. The zero value is invalid.
+// Scope selects the transactions that a limit counts together. The zero value is invalid.
 type Scope string
 
 // The scopes.
@@ -32,8 +32,8 @@ const (
 	ScopeIP      Scope = "ip"      // those of one payer's address
 )
 
-// Limit bounds what a partner moves, or how often. Only MaxAmount or MaxCount
-// and Active ever change: another bound on something else is another limit.
+// Limit bounds how much a partner moves, or how often. Only MaxAmount or MaxCount and Active may
+// change; any other change needs another limit.
 type Limit struct {
 	ID        ledger.ID
 	Org       ledger.ID
@@ -41,7 +41,7 @@ type Limit struct {
 	Terminal  ledger.ID // zero: all of the partner's
 	Kind      LimitKind
 	Type      TerminalType  // PaymentTerminal or PayoutTerminal; empty: both
-	Asset     money.Asset   // for Velocity its currency may be empty: all of the environment
+	Asset     money.Asset   // for Velocity the currency may be empty: all assets of the environment
 	MaxAmount money.Amount  // inclusive, in minor units; for every kind but Velocity
 	MaxCount  int64         // inclusive; for Velocity
 	Window    time.Duration // for Velocity: a minute or an hour
@@ -50,18 +50,18 @@ type Limit struct {
 	Created   ledger.Micros
 }
 
-// Attempt is what limits judge: a transaction that is about to be routed.
+// Attempt is a transaction that is about to be routed, as limits see it.
 type Attempt struct {
 	Type     TerminalType // PaymentTerminal or PayoutTerminal
 	Asset    money.Asset
-	Terminal ledger.ID // zero: none was found
+	Terminal ledger.ID // zero: no terminal was found
 	Payer    Payer
-	Again    bool // it was judged at another terminal: only the velocity limits of this one count it
+	Again    bool // screened before at another terminal: only velocity limits of this terminal count it again
 }
 
-// Bounds tells whether the limit bounds the attempt, and as whose. The subject
-// is empty for the partner's own scope; an attempt of which nothing is known in
-// the limit's scope is not bounded by it.
+// Bounds tells whether the limit applies to the attempt, and returns the subject whose use it
+// counts. The subject is empty in the partner scope. The limit does not apply if the payer's
+// value in its scope is unknown.
 func (l *Limit) Bounds(a *Attempt) (subject string, bounds bool) {
 	switch {
 	case !l.Active, l.Asset.Env != a.Asset.Env, l.Type != "" && l.Type != a.Type:
@@ -76,10 +76,9 @@ func (l *Limit) Bounds(a *Attempt) (subject string, bounds bool) {
 	return a.Payer.Subject(l.Scope)
 }
 
-// takes tells whether the limit is on the asset's currency and network. Of an
-// amount whose scale nobody knows it can't be said how much it is, so every limit
-// on its currency bounds it: nobody gets round one by naming no network, or one
-// that the currency does not have.
+// takes tells whether the limit is on the asset's currency and network. If the asset's scale is
+// unknown, its amount cannot be compared, so every limit on the currency applies. Otherwise a
+// request could evade a limit by naming no network, or one that the currency does not have.
 func (l *Limit) takes(a money.Asset) bool {
 	if l.Asset.Currency != a.Currency {
 		return false
@@ -88,8 +87,8 @@ func (l *Limit) takes(a money.Asset) bool {
 	return l.Asset.Network == a.Network || !known
 }
 
-// CounterWindow names the window of a volume limit's counters on the day that
-// ledger.DayWindow names.
+// CounterWindow returns the name of the window of a volume limit's counters. day is a name from
+// ledger.DayWindow.
 func (l *Limit) CounterWindow(day string) string {
 	if l.Kind == MonthlyVolume {
 		return ledger.MonthWindow(day)

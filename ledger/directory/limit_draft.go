@@ -10,11 +10,11 @@ import (
 
 // Bounds of limits.
 const (
-	MaxLimits = 100       // active ones of one partner: each create looks at all of them
+	MaxLimits = 100       // active limits of one partner: each creation of a transaction checks all of them
 	MaxCount  = 1_000_000 // of a velocity limit
 )
 
-// The windows of velocity limits by their names.
+// windows has the windows of velocity limits by name.
 var windows = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
 // Valid tells whether k is one of the kinds.
@@ -29,7 +29,7 @@ func (s Scope) Valid() bool {
 	return false
 }
 
-// WindowName is "minute" or "hour" for a velocity limit, empty for another one.
+// WindowName returns "minute" or "hour" for a velocity limit, and an empty text for other kinds.
 func (l *Limit) WindowName() string {
 	for name, window := range windows {
 		if window == l.Window {
@@ -42,9 +42,9 @@ func (l *Limit) WindowName() string {
 // LogValue implements slog.LogValuer.
 func (l *Limit) LogValue() slog.Value { return slog.StringValue(l.ID.String()) }
 
-// LimitDraft is what a new limit was asked to be, as it was sent. An empty Env
-// is prod and an empty Scope the partner's. Nil is what was not sent: an empty
-// network says that the limit is for transactions whose network is unresolved.
+// LimitDraft is a request for a new limit, as sent. An empty Env means prod, an empty Scope the
+// partner's. Nil means absent; an empty network means that the limit is for transactions whose
+// network is unresolved.
 type LimitDraft struct {
 	Partner   int64
 	Terminal  *ledger.ID
@@ -60,8 +60,8 @@ type LimitDraft struct {
 	Inactive  bool
 }
 
-// NewLimit decides a creation. The terminal is the one that the draft names, nil
-// if it names none or one that the organization doesn't have. The error is Join's.
+// NewLimit decides the creation of a limit. terminal is the one that the draft names; nil if the
+// draft names none, or one that the organization doesn't have. The error is Join's.
 func NewLimit(id ledger.ID, owner *Partner, terminal *Terminal, d LimitDraft) (*Limit, ledger.Event, error) {
 	const op = "directory.CreateLimit"
 	l := &Limit{ID: id, Org: owner.Org, Partner: owner.Number, Kind: d.Kind, Type: d.Type, Scope: d.Scope, Active: !d.Inactive}
@@ -83,14 +83,14 @@ func (l *Limit) checkWords(op string) error {
 	)
 }
 
-// anyType tells whether the type is one of a limit's, or left open.
+// anyType tells whether the type is payment, payout or empty.
 func (l *Limit) anyType() bool {
 	return l.Type == "" || l.Type == PaymentTerminal || l.Type == PayoutTerminal
 }
 
-// fillAsset says what is bounded. What exists on several networks is as many
-// assets, and no sum goes across them. Whether a currency is needed is for the
-// kind to say, so that nothing is where the kind is none.
+// fillAsset sets the asset that the limit bounds. A currency on several networks is several
+// assets, and no sum is across them. Whether the currency is required depends on the kind, so an
+// invalid kind requires none.
 func (l *Limit) fillAsset(op string, d *LimitDraft) error {
 	if d.Env == "" {
 		d.Env = money.Prod.String()
@@ -134,7 +134,7 @@ func (l *Limit) fillNetwork(op string, named *string) error {
 	return nil
 }
 
-// fillBound wants what the kind bounds, and nothing else.
+// fillBound requires the bound of the kind, and refuses the others.
 func (l *Limit) fillBound(op string, d *LimitDraft) error {
 	if !l.Kind.Valid() {
 		return nil
@@ -150,8 +150,8 @@ func (l *Limit) fillBound(op string, d *LimitDraft) error {
 	return Join(check(d.MaxCount != nil, op, "max_count", "is required"), wrong, check(known, op, "window", "must be minute or hour"))
 }
 
-// checkBound checks an amount and a count that may have been sent. Zero of what
-// the kind does not bound is what a patch makes of null, which it is.
+// checkBound checks the amount and the count, if sent. Zero is accepted for the bound that the
+// kind does not have, because a patch with null arrives as zero.
 func (l *Limit) checkBound(op string, amount *money.Amount, count *int64) error {
 	var wrong error
 	switch velocity := l.Kind == Velocity; {
@@ -171,8 +171,8 @@ func (l *Limit) checkBound(op string, amount *money.Amount, count *int64) error 
 	return wrong
 }
 
-// fillTerminal narrows the limit to a terminal, if one was named. What is refused
-// for itself is not held against the terminal.
+// fillTerminal restricts the limit to a terminal, if the request names one. Fields that have a
+// refusal of their own are not compared with the terminal.
 func (l *Limit) fillTerminal(op string, named *ledger.ID, t *Terminal) error {
 	const field = "terminal_id"
 	switch {
@@ -189,8 +189,8 @@ func (l *Limit) fillTerminal(op string, named *ledger.ID, t *Terminal) error {
 	return nil
 }
 
-// LimitPatch is what a limit was asked to become; nil leaves a field as it is.
-// Only MaxAmount, MaxCount and Active change: the rest may be sent as it is.
+// LimitPatch is a request to change a limit. Nil leaves a field unchanged. Only MaxAmount,
+// MaxCount and Active may change; the other fields may be sent unchanged.
 type LimitPatch struct {
 	MaxAmount *money.Amount
 	MaxCount  *int64
@@ -241,5 +241,5 @@ func (l *Limit) Patch(p LimitPatch) (*Limit, ledger.Event, error) {
 	return &next, moved(ledger.Limit, l.ID, action, onOff(l.Active), onOff(next.Active)), nil
 }
 
-// said tells whether a field that may not change was sent as it is, or not sent.
+// said tells whether a field that may not change is absent or unchanged.
 func said[T comparable](sent *T, is T) bool { return sent == nil || *sent == is }

@@ -18,7 +18,7 @@ func ref[T any](value T) *T { return &value }
 
 func amountOf(digits string) *money.Amount { return ref(money.MustParse(digits)) }
 
-// aVolume and aVelocity are drafts that are taken.
+// aVolume and aVelocity are valid drafts.
 func aVolume(change func(*LimitDraft)) LimitDraft {
 	d := LimitDraft{Partner: 7, Kind: DailyVolume, Currency: "USD", MaxAmount: amountOf("1000")}
 	if change != nil {
@@ -119,8 +119,8 @@ func TestALimitIsWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// A ticker on one network gets it; one on several stands for no network only
-// where that was said.
+// A currency on one network gets that network. A currency on several networks has none only if
+// the request says so.
 func TestTheNetworkOfALimitIsResolved(t *testing.T) {
 	for _, c := range []struct {
 		currency string

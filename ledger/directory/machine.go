@@ -5,11 +5,11 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// State is a record's state in the journal; an organization's are its OrgStatus.
+// State is a record's state in the journal. An organization's states are its OrgStatus.
 type State string
 
-// The states of partners, terminals, keys, sessions, limits, entries of the
-// blocklist, settlements, answers and the platform.
+// States of partners, terminals, keys, sessions, limits, entries of the blocklist, settlements,
+// answers and the platform.
 const (
 	StateActive   State = "active"
 	StateInactive State = "inactive"
@@ -19,7 +19,7 @@ const (
 	StateGiven    State = "given"
 )
 
-// Action is what happens to a record: its event's name in the journal.
+// Action is the name of a record's event in the journal.
 type Action string
 
 // The actions. Create, Settle and Give begin a record.
@@ -32,8 +32,8 @@ const (
 	Suspend    Action = "suspend"
 	Archive    Action = "archive"
 	Revoke     Action = "revoke"
-	Use        Action = "use"    // a use is noted, now and then
-	Rotate     Action = "rotate" // an administration token takes the place of others
+	Use        Action = "use"    // uses are recorded only from time to time
+	Rotate     Action = "rotate" // an administration token replaced others
 	Settle     Action = "settle"
 	Give       Action = "give"
 )
@@ -62,7 +62,7 @@ const (
 	archived     = State(Archived)
 )
 
-// Steps that several rows have.
+// Steps that several rows share.
 var (
 	amend     = Step{StateActive, "its fields changed"}
 	takeBack  = Step{provisioning, "it is being set up again: nobody gets in"}
@@ -110,8 +110,8 @@ var settlementMachine = fsm.MustCompile(
 	[]Action{Settle},
 	table{StateSettled: {Settle: {StateSettled, "the money of another environment"}}})
 
-// life says how records of a kind begin and where they can go. A kind without a
-// machine stays as it began.
+// life describes the first action, the first states and the machine of a kind's records. A
+// record of a kind without a machine never changes.
 type life struct {
 	begins  Action
 	in      []State
@@ -134,9 +134,8 @@ var lives = map[ledger.Kind]life{
 	ledger.Rate:         {begins: Create}, // its states are values: legalRate
 }
 
-// Legal tells whether an event of that name may take a record of the kind from
-// one state to another; from is empty where the record begins. It is what a
-// checker replays a journal against.
+// Legal tells whether an event of that name may take a record of the kind from one state to
+// another; from is empty for the record's first event. A checker uses it to replay a journal.
 func Legal(kind ledger.Kind, event, from, to string) bool {
 	l, known := lives[kind]
 	if !known {
@@ -160,7 +159,7 @@ func Legal(kind ledger.Kind, event, from, to string) bool {
 	return ok && string(step.To) == to
 }
 
-// toward is the action that makes an organization what it was asked to be.
+// toward returns the action that takes an organization to the requested status.
 func toward(from, to OrgStatus) Action {
 	if from == to {
 		return Update
@@ -168,8 +167,8 @@ func toward(from, to OrgStatus) Action {
 	return map[OrgStatus]Action{Provisioning: Withdraw, Active: Activate, Maintenance: Suspend, Archived: Archive}[to]
 }
 
-// switching is the action that the switch of a partner, a terminal, a limit or an
-// entry of the blocklist takes.
+// switching returns the action for a change of the switch of a partner, a terminal, a limit or
+// an entry of the blocklist.
 func switching(from, to bool) Action {
 	switch {
 	case from == to:
@@ -187,7 +186,7 @@ func onOff(on bool) State {
 	return StateInactive
 }
 
-// began and moved draft a record's events.
+// began and moved return a record's events.
 func began(kind ledger.Kind, id ledger.ID, state State) ledger.Event {
 	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lives[kind].begins), To: string(state)}
 }

@@ -8,28 +8,27 @@ import (
 	"strings"
 )
 
-// Mask is shown instead of what must not be read in a terminal's parameters, or of a
-// partner's secret. A change that sends it back keeps what is stored.
+// Mask replaces secrets when a terminal's parameters or a partner's secret are shown. A change
+// that sends it back keeps the stored secret.
 const Mask = "•••"
 
 var quotedMask = json.RawMessage(`"` + Mask + `"`)
 
-// The keys of merchant_params that sign notifications.
+// Keys of merchant_params that sign notifications.
 const (
 	keySecret         = "secret"
 	keySecretPrevious = "secret_previous"
 )
 
-// secretWords are what a key's name holds whose value is written and never read, at any
-// depth and in any case. Which keys a provider of its own knows, nobody here does, so a
-// name is enough.
+// secretWords are parts of the names of keys whose values are secret, at any depth and in any
+// case. This platform does not know all keys of all providers, so a key is recognised by its
+// name.
 var secretWords = [...]string{"secret", "token", "password", "key"}
 
-// keyPublishable names a key that is made to be shown to payers' browsers.
+// keyPublishable is a key that payers' browsers may see.
 const keyPublishable = "publishable_key"
 
-// SecretParam tells whether the value of a key of a terminal's parameters is shown as
-// Mask.
+// SecretParam tells whether the value of a key of a terminal's parameters is shown as Mask.
 func SecretParam(key string) bool {
 	if key == keyPublishable {
 		return false
@@ -38,8 +37,8 @@ func SecretParam(key string) bool {
 	return slices.ContainsFunc(secretWords[:], func(word string) bool { return strings.Contains(key, word) })
 }
 
-// Masked is an object of a terminal's parameters with Mask in the place of each secret.
-// Null and an empty text are no secrets.
+// Masked returns an object of a terminal's parameters with Mask in place of each secret. Null
+// and an empty text are not secrets.
 func Masked(params []byte) []byte { return masked(params) }
 
 func masked(value json.RawMessage) json.RawMessage {
@@ -54,8 +53,8 @@ func masked(value json.RawMessage) json.RawMessage {
 	})
 }
 
-// unmasked is the object that was sent, with what is stored in the place of each mask
-// that stands for a secret. Where nothing is stored the mask stays, and is refused.
+// unmasked returns the sent object with stored secrets in place of their masks. If no secret is
+// stored the mask stays, and checkMasks refuses it.
 func unmasked(sent, stored json.RawMessage) json.RawMessage {
 	var kept struct {
 		members  map[string]json.RawMessage
@@ -84,8 +83,8 @@ func isMask(value json.RawMessage) bool {
 	return json.Unmarshal(value, &text) == nil && text == Mask
 }
 
-// checkMasks refuses an object of parameters in which a mask stands for a secret that
-// is not stored, but for the keys at the top that are checked by themselves.
+// checkMasks refuses an object of parameters with a mask in place of a secret that is not
+// stored. It skips the top-level keys in checked, which have their own check.
 func checkMasks(op, at string, value json.RawMessage, checked ...string) (wrong error) {
 	rewrite(value, func(name string, i int, value json.RawMessage) json.RawMessage {
 		field := at + "." + name
@@ -101,12 +100,12 @@ func checkMasks(op, at string, value json.RawMessage, checked ...string) (wrong 
 	return wrong
 }
 
-// unknownSecret is said of a mask in whose place nothing is stored.
+// unknownSecret is the message for a mask without a stored secret.
 const unknownSecret = "is not known here: send the secret itself"
 
-// rewrite is an object or a list with other values, in the order and by the names that
-// it has: with is called for each, with the name, which of a list's elements is empty,
-// and its place. What is neither is left as it is, and so is one whose values all stay.
+// rewrite returns an object or a list with its values replaced, and keeps names and order. It
+// calls with for each value, with the value's name (empty for an element of a list) and its
+// index. It returns text unchanged if it is neither object nor list, or if no value changes.
 func rewrite(text json.RawMessage, with func(name string, i int, value json.RawMessage) json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(text))
 	opening, err := d.Token()
@@ -126,7 +125,7 @@ func rewrite(text json.RawMessage, with func(name string, i int, value json.RawM
 				return text
 			}
 			name, _ = key.(string)
-			quoted, _ := json.Marshal(name) // a text has a form
+			quoted, _ := json.Marshal(name) // a string always marshals
 			out = append(append(out, quoted...), ':')
 		}
 		var value json.RawMessage
@@ -146,13 +145,13 @@ func rewrite(text json.RawMessage, with func(name string, i int, value json.RawM
 	return append(out, ']')
 }
 
-// checkUnmasked refuses the mask as a secret: everybody knows it.
+// checkUnmasked refuses the mask as a secret, because the mask is public.
 func checkUnmasked(op, field, secret string) error {
 	return check(secret != Mask, op, field, "%s", unknownSecret)
 }
 
-// checkEmptied refuses an address or a secret that is asked for and empty: whoever
-// sends that may have meant another one, and would be told nothing, or nothing signed.
+// checkEmptied refuses an empty address or secret in a request. The sender may have meant
+// another value, and would get no notifications, or unsigned ones.
 func (t *Terminal) checkEmptied(op string) error {
 	asked := readParams(op, merchantParams, t.MerchantParams)
 	emptied := func(key string) bool { return string(asked.raw(key)) == `""` }
@@ -163,14 +162,14 @@ func (t *Terminal) checkEmptied(op string) error {
 	)
 }
 
-// What is said of an address or a secret that is sent empty, by all who take one.
+// Messages for an empty address or secret, used wherever one is accepted.
 const (
 	EmptyNotifyURL = "must be an http or https address, or null"
 	EmptySecret    = "must not be empty; null takes it away"
 )
 
-// forgetMasks leaves out secrets in whose place a mask is stored, as they did not
-// open: what everybody knows signs nothing.
+// forgetMasks removes secrets whose stored value is a mask (they could not be decrypted),
+// because the mask is public and must not sign anything.
 func (n *Notification) forgetMasks() {
 	for _, secret := range []*string{&n.Secret, &n.SecretPrevious} {
 		if *secret == Mask {
@@ -179,7 +178,7 @@ func (n *Notification) forgetMasks() {
 	}
 }
 
-// ShownSecret is Mask in the place of the partner's secret, empty where it has none.
+// ShownSecret returns Mask if the partner has a secret, else an empty text.
 func (p *Partner) ShownSecret() string {
 	if p.Secret == "" {
 		return ""

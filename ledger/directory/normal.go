@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// What a payer brings and what the blocklist and the limits know are brought to
-// the same form by these functions, or they would not meet.
+// These functions bring payers' data, the blocklist and the limits to one form, because
+// otherwise equal values would not compare as equal.
 
-// NormalEmail is an e-mail address in lower case, without white space around it.
+// NormalEmail returns an e-mail address in lower case, without white space around it.
 func NormalEmail(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
 
-// NormalPhone is a telephone number's digits, without the 00 that is dialled for
-// a plus sign. Whatever else was written is dropped.
+// NormalPhone returns the digits of a telephone number, without a leading 00 that stands for the
+// plus sign. It drops all other characters.
 func NormalPhone(text string) string {
 	digits := strings.Map(func(r rune) rune {
 		if notDigit(r) {
@@ -23,9 +23,8 @@ func NormalPhone(text string) string {
 	return strings.TrimPrefix(digits, "00")
 }
 
-// NormalCountry is a country's code in upper case, without white space around it.
+// NormalCountry returns a country's code in upper case, without white space around it.
 func NormalCountry(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
-// NormalAddress is an address without zone; an IPv4 address in IPv6 form is
-// taken as IPv4.
+// NormalAddress returns an address without its zone, and an IPv4 address in IPv6 form as IPv4.
 func NormalAddress(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }

@@ -12,16 +12,16 @@ import (
 
 const keyNotifyURL = "notify_url"
 
-// Bounds of a host's name (RFC 1035, 2.3.4).
+// Bounds of a host name (RFC 1035, section 2.3.4).
 const (
 	maxHost  = 253
 	maxLabel = 63
 )
 
-// checkNotifyURL refuses an address that no notification could go to, or should.
-// Unless private is set, that is also one that names this machine, its neighbours,
-// or anything else that is not on the internet. A name is only seen through when
-// it is looked up: who delivers checks what it stands for then.
+// checkNotifyURL refuses an address to which notifications cannot or must not go. Unless private
+// is set, it also refuses this machine, its local networks, and any other address that is not on
+// the internet. It does not resolve names: the sender checks the resolved address at each
+// delivery.
 func checkNotifyURL(op, field, address string, private bool) error {
 	if address == "" {
 		return nil
@@ -50,8 +50,8 @@ func checkNotifyURL(op, field, address string, private bool) error {
 	return checkHost(op, field, u, private)
 }
 
-// checkHost looks at who the address names. Numbers have to be in the plain form:
-// resolvers take 127.1, 0177.0.0.1 and 2130706433 for what they like.
+// checkHost checks the host. An IP address must be in plain form, because resolvers interpret
+// 127.1, 0177.0.0.1 and 2130706433 in different ways.
 func checkHost(op, field string, u *url.URL, private bool) error {
 	host := u.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Zone() == "" {
@@ -70,24 +70,24 @@ func notLabel(label string) bool {
 	return label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(c rune) bool { return notAlphanumeric(c) && c != '-' && c != '_' })
 }
 
-// numeric tells whether a label is a number, of which no name is the last one: as
-// digits, or as 0x and hexadecimal ones.
+// numeric tells whether a label is a number, in decimal or as 0x with hexadecimal digits. The
+// last label of a name is never a number.
 func numeric(label string) bool {
 	digits, hexadecimal := strings.CutPrefix(label, "0x")
 	return !strings.ContainsFunc(digits, func(c rune) bool { return (c < '0' || c > '9') && (!hexadecimal || c < 'a' || c > 'f') })
 }
 
-// The internet's addresses: all of IPv4, and what is given out of IPv6, less what
-// the registries of special purposes hold (IANA, RFC 6890).
+// Addresses on the internet: all of IPv4 and the allocated part of IPv6, except the entries of
+// the special-purpose address registries (IANA, RFC 6890).
 var (
 	unicast6 = netip.MustParsePrefix("2000::/3")
 	special  = []netip.Prefix{
-		netip.MustParsePrefix("0.0.0.0/8"),        // this network, and every address of this machine
+		netip.MustParsePrefix("0.0.0.0/8"),        // this network, and all addresses of this machine
 		netip.MustParsePrefix("10.0.0.0/8"),       // private
 		netip.MustParsePrefix("100.64.0.0/10"),    // shared by customers of one provider
 		netip.MustParsePrefix("127.0.0.0/8"),      // loopback
-		netip.MustParsePrefix("168.63.129.16/32"), // what a large host tells its machines; in no registry
-		netip.MustParsePrefix("169.254.0.0/16"),   // link-local, where most hosts tell theirs
+		netip.MustParsePrefix("168.63.129.16/32"), // metadata service of a large hosting provider; in no registry
+		netip.MustParsePrefix("169.254.0.0/16"),   // link-local, metadata service of most hosting providers
 		netip.MustParsePrefix("172.16.0.0/12"),    // private
 		netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments
 		netip.MustParsePrefix("192.0.2.0/24"),     // documentation
@@ -109,8 +109,8 @@ var (
 	}
 )
 
-// onInternet tells whether an address is one that anybody could have. IPv4 in a
-// form of IPv6 (mapped, NAT64) is not: the one who means it can say it plainly.
+// onInternet tells whether an address is on the internet. It refuses IPv4 addresses in a form of
+// IPv6 (mapped, NAT64), because they can be written in plain form.
 func onInternet(ip netip.Addr) bool {
 	if ip.Is6() && !unicast6.Contains(ip) {
 		return false
@@ -118,8 +118,8 @@ func onInternet(ip netip.Addr) bool {
 	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// checkNotifyURL does that for a terminal's parameters that are asked for
-// (invariant 5). What is stored may be sent back, whatever it was taken under.
+// checkNotifyURL checks the notify_url in a request's parameters (invariant 5). An unchanged
+// stored address is accepted, whatever rule applied when it was stored.
 func (t *Terminal) checkNotifyURL(op, stored string, private bool) error {
 	n := readParams(op, merchantParams, t.MerchantParams)
 	address := n.text(keyNotifyURL, MaxURL)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Addresses that are refused wherever they are set.
+// Addresses that are always refused.
 var notAddresses = []string{
 	"x", "/hook", "//shop.example/", "mailto:a@shop.example", "ftp://shop.example/", "file:///x", "javascript:x", "http:shop.example", "https:/shop.example/", "HTTP",
 	"http://", "https://", "https:///x", "https://?x", "https://:443/", "https://.", "https://./", "https://..", "https://a..example/", "https://.example/", "https://shop.example../",
@@ -19,8 +19,7 @@ var notAddresses = []string{
 	"https://" + strings.Repeat("a", maxLabel+1) + ".example/", "https://" + strings.Repeat("a.", 127) + "aa/", "https://shop.example/" + strings.Repeat("a", MaxURL-20),
 }
 
-// Numbers that are no addresses in the plain form: what they mean is for each
-// resolver to say.
+// Numbers that are not addresses in plain form: resolvers interpret them differently.
 var unplainNumbers = []string{
 	"127.1", "127.0.1", "127.0.0.01", "0127.0.0.1", "0177.0.0.1", "0177.1", "0x7f.1", "0x7f.0.0.1", "0X7F.0.0.1", "0x7f000001", "0x7F000001", "2130706433", "017700000001", "127.0.0.1.", "127.1.",
 	"0", "00", "0x", "0x0", "1", "10.1", "167772161", "0xa000001", "0xa9fea9fe", "2852039166", "169.254.43518", "192.168.257", "256.256.256.256", "1.2.3.4.5", "4294967296", "08.8.8.8", "134744072", "8.8", "shop.example.1", "a.0x1f",
@@ -36,7 +35,7 @@ var privateHosts = []string{
 	"192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1", "198.19.255.255", "192.88.99.1", "[2001:db8::1]", "[3fff::1]", "[100::1]", "[4000::1]", "[5f00::1]",
 }
 
-// Addresses that may be set everywhere.
+// Addresses that are always accepted.
 var publicHosts = []string{
 	"shop.example", "Shop.Example", "shop.example.", "a", "xn--shp-sna.example", "a_b.example", "-a.example", "1a.example", "1.example", "127.0.0.1.example", "0x7f.example", "localhost.example", "notlocalhost", "a.0x1g",
 	"8.8.8.8", "1.1.1.1", "9.255.255.255", "11.0.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1",
@@ -120,8 +119,8 @@ func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 	}
 }
 
-// Invariant 5: a terminal that was stored where private addresses were allowed, or
-// before there was a rule, is parsed at every start.
+// Invariant 5: a terminal is parsed at every start, even if it was stored where private
+// addresses were allowed, or before the rule existed.
 func TestAStoredNotificationAddressIsTakenForEver(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"http://10.0.0.1/", "https://shop.example/#top", "https://shop.example/é", "http://127.1/", "http://localhost:1/"} {
@@ -138,7 +137,7 @@ func TestAStoredNotificationAddressIsTakenForEver(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once, the address with the rest.
+// All errors are reported at once, including that of the address.
 func TestANotificationAddressIsRefusedBesideOtherFields(t *testing.T) {
 	t.Parallel()
 	_, _, err := NewTerminal(testID(1), owner, TerminalDraft{Provider: Simulator, Type: PaymentTerminal, MerchantParams: []byte(`{"notify_url":"http://10.0.0.1/","secret":5}`)})

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-// OrgType says what an organization is. The zero value is invalid.
+// OrgType is the kind of an organization. The zero value is invalid.
 type OrgType string
 
 // The types of organizations.
@@ -23,7 +23,7 @@ func (t OrgType) Valid() bool { return t == Bank || t == Merchant }
 // OrgStatus is an organization's state. The zero value is invalid.
 type OrgStatus string
 
-// The states of organizations. Only an active one's keys and sessions are taken.
+// The states of organizations. Keys and sessions are accepted only while it is active.
 const (
 	Provisioning OrgStatus = "provisioning"
 	Active       OrgStatus = "active"
@@ -40,7 +40,7 @@ func (s OrgStatus) Valid() bool {
 	return false
 }
 
-// The modules that can be switched on for an organization.
+// Modules that can be switched on for an organization.
 const (
 	ParticipatoryFinance = "participatory_finance"
 	IslamicFinance       = "islamic_finance"
@@ -51,8 +51,8 @@ var modules = []string{ParticipatoryFinance, IslamicFinance}
 // MaxRegions bounds an organization's allowed regions.
 const MaxRegions = 100
 
-// Organization is the unit of isolation: every other record but the platform's
-// own belongs to exactly one.
+// Organization is the unit of isolation: every record belongs to exactly one, except the
+// platform's own.
 type Organization struct {
 	ID      ledger.ID
 	Name    string
@@ -63,7 +63,7 @@ type Organization struct {
 	Created ledger.Micros
 }
 
-// Active tells whether the organization's keys and sessions are taken.
+// Active tells whether the organization's keys and sessions are accepted.
 func (o *Organization) Active() bool { return o.Status == Active }
 
 // Has tells whether the module is on.
@@ -77,8 +77,8 @@ func (o *Organization) Allows(region string) bool {
 // LogValue implements slog.LogValuer.
 func (o *Organization) LogValue() slog.Value { return slog.StringValue(o.ID.String()) }
 
-// OrganizationDraft is what a new organization was asked to be. An empty type
-// is Merchant, an empty status Active.
+// OrganizationDraft is a request for a new organization. An empty type means Merchant, an empty
+// status Active.
 type OrganizationDraft struct {
 	Name    string
 	Type    OrgType
@@ -87,7 +87,7 @@ type OrganizationDraft struct {
 	Regions []string
 }
 
-// NewOrganization decides a creation. The error is Join's.
+// NewOrganization decides the creation of an organization. The error is Join's.
 func NewOrganization(id ledger.ID, d OrganizationDraft) (*Organization, ledger.Event, error) {
 	if d.Type == "" {
 		d.Type = Merchant
@@ -102,8 +102,8 @@ func NewOrganization(id ledger.ID, d OrganizationDraft) (*Organization, ledger.E
 	return o, began(ledger.Organization, id, State(o.Status)), nil
 }
 
-// OrganizationPatch is what an organization was asked to become; nil leaves a
-// field as it is, a list is replaced as a whole.
+// OrganizationPatch is a request to change an organization. Nil leaves a field unchanged; a list
+// is replaced as a whole.
 type OrganizationPatch struct {
 	Name    *string
 	Type    *OrgType
@@ -112,8 +112,8 @@ type OrganizationPatch struct {
 	Regions *[]string
 }
 
-// Patch decides a change. The error is Join's, IllegalTransition
-// where the organization can't go to the status asked for.
+// Patch decides a change. The error is Join's, or an IllegalTransition if the organization can't
+// go to the requested status.
 func (o *Organization) Patch(p OrganizationPatch) (*Organization, ledger.Event, error) {
 	const op = "directory.PatchOrganization"
 	next := *o

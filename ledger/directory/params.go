@@ -11,14 +11,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// params reads the known keys of an object of parameters, by their exact names.
-// A bad value is refused and read as nothing.
+// params reads the known keys of an object of parameters, by their exact names. It refuses an
+// invalid value and reads it as absent.
 type params struct {
 	op      string
 	name    string
 	keys    map[string]json.RawMessage
-	refused error // as Join makes it of the refusals of the keys; nil: none
-	broken  bool  // it is no object: that is all there is to say
+	refused error // the joined refusals of the keys; nil: none
+	broken  bool  // the text is not an object; no further refusals are added
 	read    map[string]bool
 }
 
@@ -46,13 +46,13 @@ func (r *params) keep(err error) {
 	}
 }
 
-// raw is the key's value; null and no value are nil.
+// raw returns the key's value; nil if the key is absent or null.
 func (r *params) raw(key string) []byte {
 	r.read[key] = true
 	return object(r.keys[key])
 }
 
-// unread are the keys that nothing has looked for, in their order.
+// unread returns the sorted keys that no method has read.
 func (r *params) unread() []string {
 	return slices.Sorted(func(yield func(string) bool) {
 		for key := range r.keys {
@@ -83,7 +83,7 @@ func (r *params) integer(key string, low, high, absent int64) int64 {
 	return value
 }
 
-// text is a string of at most limit characters.
+// text reads a string of at most limit characters.
 func (r *params) text(key string, limit int) (value string) {
 	raw := r.raw(key)
 	if raw == nil {
@@ -96,7 +96,7 @@ func (r *params) text(key string, limit int) (value string) {
 	return value
 }
 
-// choice is one of the words, or empty.
+// choice reads one of the words, or an empty string.
 func (r *params) choice(key string, words ...string) string {
 	value := r.text(key, MaxText)
 	if value != "" && !slices.Contains(words, value) {
@@ -106,7 +106,7 @@ func (r *params) choice(key string, words ...string) string {
 	return value
 }
 
-// amount is a string of minor units up to ledger.MaxAmount; nil: none.
+// amount reads a string of minor units up to ledger.MaxAmount; nil if there is none.
 func (r *params) amount(key string) *money.Amount {
 	raw := r.raw(key)
 	if raw == nil {
@@ -144,7 +144,7 @@ func (r *params) currency(key string) money.Currency {
 	return currency
 }
 
-// network is a network's name, or empty.
+// network reads a network's name, or an empty string.
 func (r *params) network(key string) money.Network {
 	name := r.text(key, MaxText)
 	if name == "" {
@@ -157,7 +157,7 @@ func (r *params) network(key string) money.Network {
 	return network
 }
 
-// list is the elements of an array, at most MaxListed.
+// list reads the elements of an array, at most MaxListed.
 func (r *params) list(key string) (elements []json.RawMessage) {
 	raw := r.raw(key)
 	if raw == nil {
@@ -170,10 +170,10 @@ func (r *params) list(key string) (elements []json.RawMessage) {
 	return elements
 }
 
-// strings is a list of strings, nil when empty.
+// strings reads a list of strings, nil when empty.
 func (r *params) strings(key string) (values []string) {
 	for _, element := range r.list(key) {
-		var value *string // a null among the strings is not one
+		var value *string // a pointer, to refuse null
 		if json.Unmarshal(element, &value) != nil || value == nil || utf8.RuneCountInString(*value) > MaxText {
 			r.refuse(key, "must be a list of strings of at most %d characters", MaxText)
 			return nil
@@ -207,8 +207,8 @@ func (r *params) networks(key string) (values []money.Network) {
 	return values
 }
 
-// methods is a list of money_storage types. Only their shape is checked: the
-// vocabulary is the transaction's.
+// methods reads a list of money_storage types. It checks only their form; the valid words belong
+// to transactions.
 func (r *params) methods(key string) []string {
 	values := r.strings(key)
 	for _, method := range values {
@@ -220,7 +220,7 @@ func (r *params) methods(key string) []string {
 	return values
 }
 
-// identifiers is a list of integers or strings: chat ids come as either.
+// identifiers reads a list of integers or strings: chat ids come in both forms.
 func (r *params) identifiers(key string) (values []string) {
 	for _, element := range r.list(key) {
 		var value *string

@@ -22,20 +22,20 @@ const (
 type Partner struct {
 	ID        ledger.ID
 	Org       ledger.ID
-	Number    int64 // the protocol's id: one sequence of the platform
+	Number    int64 // the protocol's id, from one sequence of the platform
 	Name      string
 	Login     string
 	PassHash  string // PHC string; empty: the partner can't log in
 	Email     string
-	Lang      string // of status descriptions; empty: English
-	NotifyURL string // used where a terminal has none
-	Secret    string // signs what goes to NotifyURL
+	Lang      string // language of status descriptions; empty: English
+	NotifyURL string // used if a terminal has none
+	Secret    string // signs notifications to NotifyURL
 	Active    bool
 	Sources   []netip.Prefix // empty: requests may come from anywhere
 	Overdraft []Overdraft
 	Created   ledger.Micros
 
-	// Epoch is raised by a change of the password: that ends the partner's sessions.
+	// Epoch increases with each change of the password, which ends the partner's sessions.
 	Epoch uint32
 }
 
@@ -45,7 +45,7 @@ type Overdraft struct {
 	Amount money.Amount
 }
 
-// OverdraftOf is the partner's limit in the asset, zero where none is set.
+// OverdraftOf returns the partner's overdraft in the asset; zero if none is set.
 func (p *Partner) OverdraftOf(asset money.Asset) money.Amount {
 	for i := range p.Overdraft {
 		if p.Overdraft[i].Asset == asset {
@@ -69,14 +69,14 @@ func (p *Partner) Admits(address netip.Addr) bool {
 	return false
 }
 
-// String names the record and shows nothing of it: it holds what must not be printed.
+// String returns the record's identity. It shows no field, because fields are secret.
 func (p *Partner) String() string { return "partner " + strconv.FormatInt(p.Number, 10) }
 
 // LogValue implements slog.LogValuer.
 func (p *Partner) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
-// PartnerDraft is what a new partner was asked to be. Fields are as they were
-// sent; PassHash is made of a password that CheckPass let through.
+// PartnerDraft is a request for a new partner. Fields are as in the request; PassHash is the
+// hash of a password that CheckPass accepted.
 type PartnerDraft struct {
 	Name      string
 	Login     string
@@ -92,8 +92,8 @@ type PartnerDraft struct {
 	PrivateHooks bool // NotifyURL may name an address that is not on the internet
 }
 
-// Check reports what is wrong with the draft before a number and a hash are
-// spent on it. The error is Join's.
+// Check reports what is wrong with the draft before the caller takes a number and computes a
+// hash for it. The error is Join's.
 func (d *PartnerDraft) Check() error {
 	_, _, err := NewPartner(ledger.ID{}, ledger.ID{}, 1, *d)
 	return err
@@ -111,8 +111,8 @@ func CheckPass(pass []byte) error {
 	return nil
 }
 
-// NewPartner decides a creation. That the login is free is for its claim to
-// say. The error is Join's.
+// NewPartner decides the creation of a partner. The claim on the login decides whether the login
+// is free. The error is Join's.
 func NewPartner(id, org ledger.ID, number int64, d PartnerDraft) (*Partner, ledger.Event, error) {
 	const op = "directory.CreatePartner"
 	p := &Partner{
@@ -132,12 +132,12 @@ func NewPartner(id, org ledger.ID, number int64, d PartnerDraft) (*Partner, ledg
 	return p, began(ledger.Partner, id, onOff(p.Active)), nil
 }
 
-// PartnerPatch is what a partner was asked to become; nil leaves a field as it
-// is, a list is replaced as a whole, and Mask as the secret leaves the one that there
-// is. Number and login never change.
+// PartnerPatch is a request to change a partner. Nil leaves a field unchanged, a list is
+// replaced as a whole, and Mask as the secret keeps the stored one. Number and login never
+// change.
 type PartnerPatch struct {
 	Name      *string
-	PassHash  *string // of a password that CheckPass let through
+	PassHash  *string // of a password that CheckPass accepted
 	Email     *string
 	Lang      *string
 	NotifyURL *string
@@ -146,12 +146,12 @@ type PartnerPatch struct {
 	Sources   *[]string
 	Overdraft *[]Overdraft
 
-	PrivateHooks bool // as PartnerDraft has it; what is stored may stay
+	PrivateHooks bool // as in PartnerDraft; a stored address may stay
 }
 
-// Patch decides a change. Language, overdraft and where notifications go are only
-// checked where they are asked for: a stored one must not keep a partner from being
-// switched off. The error is Join's.
+// Patch decides a change. It checks language, overdraft and notification address only if the
+// request has them, because an outdated stored value must not prevent switching the partner off.
+// The error is Join's.
 func (p *Partner) Patch(patch PartnerPatch) (*Partner, ledger.Event, error) {
 	const op = "directory.PatchPartner"
 	next := *p
@@ -191,7 +191,7 @@ func (p *Partner) Patch(patch PartnerPatch) (*Partner, ledger.Event, error) {
 	return became, event, nil
 }
 
-// WithPass decides that another password holds from now on.
+// WithPass decides a change of the password.
 func (p *Partner) WithPass(hash string) (*Partner, ledger.Event) {
 	next := *p
 	next.PassHash = hash
@@ -207,8 +207,7 @@ func (p *Partner) became(next *Partner) (*Partner, ledger.Event) {
 	return next, moved(ledger.Partner, p.ID, action, onOff(p.Active), onOff(next.Active))
 }
 
-// fill checks every field but those of which a stored one is as it is, and parses
-// what was sent as text.
+// fill checks the fields whose stored values must be valid too, and parses the source addresses.
 func (p *Partner) fill(op string, sources []string) error {
 	parsed, err := parseSources(op, sources)
 	p.Sources = parsed
@@ -221,8 +220,8 @@ func (p *Partner) fill(op string, sources []string) error {
 	)
 }
 
-// checkOverdraft wants each asset once, and only such as there are: one that is on
-// several networks may be on none, which is the money whose network was never known.
+// checkOverdraft requires that each asset exists and appears once. A currency that is on several
+// networks may have none, for money whose network was never known.
 func checkOverdraft(op string, limits []Overdraft) ([]Overdraft, error) {
 	const field = "overdraft_limit"
 	if len(limits) > MaxOverdraft {
@@ -269,10 +268,10 @@ func parseSources(op string, texts []string) ([]netip.Prefix, error) {
 
 var errNoSource = errors.New("no address or prefix of one meaning")
 
-// ParseSource reads a CIDR prefix, or an address, which stands for itself. The
-// host bits of a prefix are cleared; IPv4 in IPv6 form is taken as IPv4. Addresses
-// of a zone mean something on one machine only, and a shorter prefix of IPv4 in
-// IPv6 form would hold more than IPv4: neither is taken.
+// ParseSource parses a CIDR prefix or an address, which becomes a prefix with all bits. It
+// clears the host bits of a prefix and converts IPv4 in IPv6 form to IPv4. It refuses addresses
+// with a zone, which have a meaning on one machine only, and shorter prefixes of IPv4 in IPv6
+// form, which would contain more than IPv4.
 func ParseSource(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		if address.Zone() != "" {

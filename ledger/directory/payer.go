@@ -6,10 +6,9 @@ import (
 	"net/netip"
 )
 
-// Payer is what is known of who pays or is paid, in normalised form. Empty
-// fields are not known.
+// Payer is the known data of a payer or payee, in normalised form. Empty fields are unknown.
 type Payer struct {
-	BIN     []byte     // the first eight digits of the card number: a part of the card itself, which is wiped with it
+	BIN     []byte     // the first eight digits of the card number: they are part of the card and are wiped with it
 	Card    string     // keyed fingerprint of the card number
 	Email   string     // lower case
 	Phone   string     // digits only
@@ -17,8 +16,8 @@ type Payer struct {
 	IP      netip.Addr // unmapped, without zone
 }
 
-// Subject is the payer as a limit's scope sees it; false where nothing is known
-// of it. E-mail and address are hashed: counters' keys are kept for ever.
+// Subject returns the payer's value in a limit's scope; false if it is unknown. E-mail and
+// address are hashed, because the keys of counters are kept forever.
 func (p *Payer) Subject(s Scope) (string, bool) {
 	switch s {
 	case ScopePartner:
@@ -33,7 +32,7 @@ func (p *Payer) Subject(s Scope) (string, bool) {
 	return "", false
 }
 
-// hashed is half of the text's SHA-256, in hex.
+// hashed returns the first half of the text's SHA-256, in hex.
 func hashed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])

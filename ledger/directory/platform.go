@@ -7,26 +7,27 @@ import (
 	"mizan/ledger"
 )
 
-// PlatformOrg is the organization that the platform's own record is kept in: no
-// one's, so that no organization can be named in its place.
+// PlatformOrg is the organization of the platform's own record. It is the zero id, which no
+// organization can have.
 var PlatformOrg = ledger.ID{}
 
 // PlatformID is the id of the one Platform record.
-var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID version 8: made, not drawn
+var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID of version 8: chosen, not random
 
-// Bounds of administration tokens: in force, and remembered as retired. Of more
-// retired ones the oldest are forgotten, 32 bytes each otherwise for ever.
+// Bounds of administration tokens: accepted ones, and retired ones that are remembered. Above
+// the bound the oldest retired tokens are forgotten, because otherwise 32 bytes each would be
+// kept forever.
 const (
 	MaxAdminTokens   = 64
 	MaxRetiredTokens = 1024
 )
 
-// Platform is what all organizations share.
+// Platform is the state that all organizations share.
 type Platform struct {
-	NextPartner int64      // the number that the next partner gets
+	NextPartner int64      // the number of the next partner
 	AdminTokens [][32]byte // SHA-256, oldest first
-	Retired     [][32]byte // those that were in force, oldest first: never admitted again
-	Sandbox     []Demo     // what the sandbox was given at its first start
+	Retired     [][32]byte // once accepted, oldest first: never accepted again
+	Sandbox     []Demo     // what the first start of the sandbox created
 }
 
 // Demo names an organization of the sandbox and its partner.
@@ -35,7 +36,7 @@ type Demo struct {
 	Partner int64
 }
 
-// NewPlatform is the platform before anything happened to it.
+// NewPlatform returns the platform before its first change.
 func NewPlatform() *Platform { return &Platform{NextPartner: 1} }
 
 // LogValue implements slog.LogValuer.
@@ -48,8 +49,8 @@ func (p *Platform) Reserve() (next *Platform, number int64) {
 	return next, p.NextPartner
 }
 
-// Admit takes another administration token. One that is in force already
-// changes nothing, a retired one is a Conflict. The error is a *ledger.Refusal.
+// Admit accepts a further administration token. A token that is already accepted changes
+// nothing, a retired one is a Conflict. The error is a *ledger.Refusal.
 func (p *Platform) Admit(hash [32]byte) (*Platform, error) {
 	if slices.Contains(p.AdminTokens, hash) {
 		return p, nil
@@ -65,8 +66,8 @@ func (p *Platform) Admit(hash [32]byte) (*Platform, error) {
 	return next, nil
 }
 
-// Rotate retires an administration token and takes another in its place. The
-// error is a *ledger.Refusal: Unauthorized if the first is not in force.
+// Rotate replaces an administration token by another and retires it. The error is a
+// *ledger.Refusal: Unauthorized if the old token is not accepted.
 func (p *Platform) Rotate(hash, successor [32]byte) (*Platform, error) {
 	at := slices.Index(p.AdminTokens, hash)
 	if at < 0 {
@@ -78,7 +79,7 @@ func (p *Platform) Rotate(hash, successor [32]byte) (*Platform, error) {
 	return next, nil
 }
 
-// RotateAll retires all administration tokens and takes another.
+// RotateAll retires all administration tokens and accepts only the new one.
 func (p *Platform) RotateAll(successor [32]byte) *Platform {
 	next := p.clone()
 	next.AdminTokens = [][32]byte{successor}
@@ -91,7 +92,7 @@ func (p *Platform) retire(hashes ...[32]byte) {
 	p.Retired = slices.Delete(p.Retired, 0, max(0, len(p.Retired)-MaxRetiredTokens))
 }
 
-// Event is the event that explains the platform's change, its first or a later one.
+// Event returns the event that explains the platform's change, its first or a later one.
 func (p *Platform) Event(first bool) ledger.Event {
 	if first {
 		return began(ledger.Platform, PlatformID, StateOpen)
@@ -99,7 +100,7 @@ func (p *Platform) Event(first bool) ledger.Event {
 	return moved(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
 }
 
-// Rotated is the event that explains a rotation.
+// Rotated returns the event that explains a rotation.
 func (p *Platform) Rotated() ledger.Event {
 	return moved(ledger.Platform, PlatformID, Rotate, StateOpen, StateOpen)
 }

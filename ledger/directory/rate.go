@@ -7,11 +7,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// Rate is what one major unit of From is worth in major units of To, in one
-// organization. A pair is ordered: the way back has a rate of its own, or none.
+// Rate is the value of one major unit of From in major units of To, in one organization. A pair
+// is ordered: the opposite direction has its own rate, or none.
 //
-// A rate's state in the journal is its value, so that the events keep every
-// value that ever held, and from when: the record itself has only the last one.
+// A rate's state in the journal is its value, so the events keep every past value and its time;
+// the record has only the current one.
 type Rate struct {
 	ID      ledger.ID // RateID of its organization and pair
 	Org     ledger.ID
@@ -19,19 +19,19 @@ type Rate struct {
 	To      money.Currency
 	Value   money.Rate
 	Created ledger.Micros
-	Updated ledger.Micros // booked time of its last event; like Created from the envelope
+	Updated ledger.Micros // booked time of the last event; like Created from the envelope
 }
 
 // LogValue implements slog.LogValuer.
 func (r *Rate) LogValue() slog.Value { return slog.StringValue(r.ID.String()) }
 
-// RateID is the id of the pair's record: a pair has one record in an organization,
-// without a claim on it.
+// RateID returns the id of the pair's record. The id follows from organization and pair, so a
+// pair has only one record without needing a claim.
 func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 	return ledger.DerivedID(org, "rate|"+string(from)+"|"+string(to))
 }
 
-// RateDraft is what a pair's rate was asked to be.
+// RateDraft is a request to set the rate of a pair.
 type RateDraft struct {
 	From  money.Currency
 	To    money.Currency
@@ -49,8 +49,7 @@ func (d *RateDraft) check(op string) error {
 	)
 }
 
-// NewRate decides that a pair without a rate gets one. The error is
-// Join's.
+// NewRate decides the first rate of a pair. The error is Join's.
 func NewRate(org ledger.ID, d RateDraft) (*Rate, ledger.Event, error) {
 	if err := d.check("directory.PutRate"); err != nil {
 		return nil, ledger.Event{}, err
@@ -59,8 +58,8 @@ func NewRate(org ledger.ID, d RateDraft) (*Rate, ledger.Event, error) {
 	return r, began(ledger.Rate, r.ID, r.state()), nil
 }
 
-// Revalue decides that another value holds for the pair from now on. The value
-// that it has already changes nothing. The error is Join's.
+// Revalue decides a new value of the pair's rate. The current value changes nothing. The error
+// is Join's.
 func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 	d := RateDraft{From: r.From, To: r.To, Value: value}
 	if err := d.check("directory.PutRate"); err != nil {
@@ -76,8 +75,8 @@ func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 
 func (r *Rate) state() State { return State(r.Value.String()) }
 
-// legalRate is Legal for rates. Their states are all values that a rate can
-// have, which no table lists: a rate begins with one and goes to any other.
+// legalRate is Legal for rates. Their states are values, too many for a table: a rate begins
+// with any value and may change to any other.
 func legalRate(event, from, to string) bool {
 	switch Action(event) {
 	case Create:
@@ -88,7 +87,7 @@ func legalRate(event, from, to string) bool {
 	return false
 }
 
-// isRate tells whether the text is a value in the one form that it is kept in.
+// isRate tells whether the text is a value in its stored form.
 func isRate(text string) bool {
 	value, err := money.ParseRate(text)
 	return err == nil && value.String() == text

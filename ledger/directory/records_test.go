@@ -23,7 +23,7 @@ func refusal(t *testing.T, err error) *ledger.Refusal {
 	return r
 }
 
-// wantField checks that the error is about the field; empty: that there is none.
+// wantField checks that the error is about the field; an empty field: that there is no error.
 func wantField(t *testing.T, what string, err error, field string) {
 	t.Helper()
 	if field == "" {

@@ -8,14 +8,14 @@ import (
 	"mizan/ledger"
 )
 
-// Refusals are all fields of one request that are wrong, at least two, each once.
-// Who looks for one *ledger.Refusal in it finds the first.
+// Refusals lists the wrong fields of one request, at least two, each once. errors.As with a
+// *ledger.Refusal finds the first.
 type Refusals []*ledger.Refusal
 
 // Error implements error.
 func (r Refusals) Error() string { return r[0].Error() + " (of " + strconv.Itoa(len(r)) + ")" }
 
-// Unwrap lets errors.As and errors.Is look at each of them.
+// Unwrap returns the refusals, so that errors.As and errors.Is examine each of them.
 func (r Refusals) Unwrap() []error {
 	all := make([]error, len(r))
 	for i, refusal := range r {
@@ -24,10 +24,10 @@ func (r Refusals) Unwrap() []error {
 	return all
 }
 
-// Join makes one error of what several checks have said: nil if none of them
-// refused, the refusal itself if there is one, else Refusals in the order of the
-// checks. Of a field only the first refusal is kept. What is not about a field
-// stands alone, for then the fields are not what is wrong.
+// Join makes one error of the results of several checks: nil if none refused, the refusal itself
+// if there is only one, else Refusals in the order of the checks. It keeps only the first
+// refusal of each field. It returns an error that is not about a field alone, because then the
+// fields are not the problem.
 func Join(errs ...error) error {
 	var all Refusals
 	for _, err := range errs {
@@ -58,12 +58,12 @@ func Join(errs ...error) error {
 	return kept
 }
 
-// about tells whether a field is among those that are wrong.
+// about tells whether there is already a refusal of the field.
 func (r Refusals) about(field string) bool {
 	return slices.ContainsFunc(r, func(refusal *ledger.Refusal) bool { return refusal.Field == field })
 }
 
-// check is one condition of a field: refused unless it holds.
+// check refuses a field unless the condition holds.
 func check(holds bool, op, field, format string, args ...any) error {
 	if holds {
 		return nil

@@ -14,7 +14,7 @@ const (
 	Admin       Role = "admin"
 	Client      Role = "client"
 	Auditor     Role = "auditor" // reads the ledger, writes nothing
-	PartnerRole Role = "partner" // reads what is one partner's
+	PartnerRole Role = "partner" // reads the data of one partner
 )
 
 // Valid tells whether r is one of the roles.
@@ -26,10 +26,10 @@ func (r Role) Valid() bool {
 	return false
 }
 
-// Roles is a set of roles: in the order of their names, none twice.
+// Roles is a set of roles, ordered by name and without repetitions.
 type Roles []Role
 
-// Valid tells whether it is a set of roles, and not the empty one.
+// Valid tells whether it is a non-empty set of valid roles.
 func (s Roles) Valid() bool {
 	for i, r := range s {
 		if !r.Valid() || i > 0 && s[i-1] >= r {
@@ -49,7 +49,7 @@ func (s Roles) Has(any ...Role) bool {
 	return false
 }
 
-// Strings are the roles' names.
+// Strings returns the names of the roles.
 func (s Roles) Strings() []string {
 	names := make([]string, len(s))
 	for i, r := range s {
@@ -58,7 +58,7 @@ func (s Roles) Strings() []string {
 	return names
 }
 
-// parseRoles reads a set of roles in any order.
+// parseRoles parses a set of roles in any order.
 func parseRoles(op string, names []string) (Roles, error) {
 	const field = "roles"
 	if len(names) == 0 {

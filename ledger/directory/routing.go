@@ -8,16 +8,15 @@ import (
 	"mizan/ledger/money"
 )
 
-// Serves tells whether the terminal takes a transaction of the type, asset,
-// method (a money_storage type) and amount. A method that isn't known yet is empty
-// and excludes nothing; a network that isn't excludes a terminal that takes none
-// on which the currency is.
+// Serves tells whether the terminal accepts a transaction of the type, asset, method (a
+// money_storage type) and amount. An empty method is not known yet and excludes no terminal. An
+// empty network excludes a terminal that accepts none of the currency's networks.
 func (t *Terminal) Serves(kind TerminalType, asset money.Asset, method string, amount money.Amount) bool {
 	return t.Unfit(kind, asset, method, amount) == ""
 }
 
-// Unfit is why the terminal does not serve such a transaction, for the operator;
-// empty: it does.
+// Unfit returns why the terminal does not serve such a transaction, as a text for the operator;
+// empty if it does.
 func (t *Terminal) Unfit(kind TerminalType, asset money.Asset, method string, amount money.Amount) string {
 	s := &t.Settings
 	switch {
@@ -41,9 +40,9 @@ func (t *Terminal) Unfit(kind TerminalType, asset money.Asset, method string, am
 	return ""
 }
 
-// takesNetwork tells whether the asset is on one of the networks that the terminal
-// is for. While its network is unresolved it may turn out to be any that the
-// currency is on; a currency that is one thing everywhere is on all of them.
+// takesNetwork tells whether the terminal accepts the asset's network. An unresolved network may
+// still become any network of the currency. A currency without networks, such as a national one,
+// is accepted on all of them.
 func (s *Settings) takesNetwork(asset money.Asset) bool {
 	if asset.Network != "" {
 		return slices.Contains(s.Networks, asset.Network)
@@ -57,9 +56,9 @@ func (s *Settings) takesNetwork(asset money.Asset) bool {
 	})
 }
 
-// Resolve fills an asset's empty network where the currency exists on one
-// network only, or on one only of those that the terminal takes (specification,
-// "Currencies and network": "resolved from the credentials or terminal").
+// Resolve sets an empty network of an asset if the currency has only one network, or if the
+// terminal accepts only one of the currency's networks (specification, "Currencies and network":
+// "resolved from the credentials or terminal").
 func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 	asset.Network = money.ResolveNetwork(asset.Currency, asset.Network)
 	if _, known := asset.Scale(); known || asset.Network != "" {
@@ -79,10 +78,10 @@ func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 	return found
 }
 
-// SettlementAsset is what the terminal settles a transaction of the source asset
-// in, and true, where that is another currency: money is converted. Otherwise it
-// is the source itself. The asset has the source's environment. It has a scale
-// unless the terminal's settings were stored without the check of new ones.
+// SettlementAsset returns the asset in which the terminal settles a transaction of the source
+// asset, and true if its currency differs, so that the amount is converted. Otherwise it returns
+// the source. The asset has the source's environment. It has a scale unless the settings were
+// stored before checkSettlement existed.
 func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	s := &t.Settings
 	if s.SettlementCurrency == "" || s.SettlementCurrency == source.Currency {
@@ -92,8 +91,8 @@ func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	return money.Asset{Currency: s.SettlementCurrency, Network: network, Env: source.Env}, true
 }
 
-// Candidates are the terminals that serve the transaction in the order in which
-// they are tried: by priority, lower first, then by id.
+// Candidates returns the terminals that serve the transaction, in the order in which they are
+// tried: by priority, lower first, then by id.
 func Candidates(terminals []*Terminal, kind TerminalType, asset money.Asset, method string, amount money.Amount) []*Terminal {
 	var candidates []*Terminal
 	for _, t := range terminals {

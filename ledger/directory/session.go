@@ -7,50 +7,47 @@ import (
 	"mizan/ledger"
 )
 
-// Lifetimes of a session that somebody logged in to.
+// Lifetimes of a session that began with a login.
 const (
 	SessionLife = 12 * time.Hour
 	SessionIdle = 30 * time.Minute // between two uses
 )
 
-// Session lets requests act in roles inside one organization. Hash is the
-// SHA-256 of its token.
+// Session lets requests act in roles inside one organization. Hash is the SHA-256 of its token.
 type Session struct {
 	ID      ledger.ID
 	Org     ledger.ID
 	Hash    [32]byte
 	Roles   Roles
-	User    ledger.ID // who logged in; zero: a partner, or the sandbox's own
-	Partner int64     // whom PartnerRole acts as; else 0
-	Epoch   uint32    // of the user or partner who logged in; 0: nobody did
+	User    ledger.ID // who logged in; zero: a partner, or a session of the sandbox
+	Partner int64     // the partner that PartnerRole acts as; else 0
+	Epoch   uint32    // of the user or partner who logged in; 0: no login
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
-	Idle    time.Duration // how long it may rest between two uses; 0: for ever
-	Revoked ledger.Micros // 0: not
-	Used    ledger.Micros // the last use that was noted; logging in is one
+	Idle    time.Duration // the longest time between two uses; 0: unlimited
+	Revoked ledger.Micros // 0: not revoked
+	Used    ledger.Micros // the last recorded use; the login is one
 }
 
-// Valid tells whether the session is taken at the instant, as far as its own
-// record can say: how long it rested is known to whoever sees its uses, and that
-// its owner is as it was to whoever knows the owner.
+// Valid tells whether the record allows the session at the instant. The record does not know
+// later uses or the owner's state: the caller checks them with Rested and Begun.
 func (s *Session) Valid(now ledger.Micros) bool {
 	return s.Revoked == 0 && (s.Expires == 0 || now < s.Expires)
 }
 
-// Rested tells whether the session, last used at the instant given, has rested
-// for so long that it is over. What was noted is a use too.
+// Rested tells whether the session, last used at the given instant, has been idle for too long.
+// A recorded use counts too.
 func (s *Session) Rested(used, now ledger.Micros) bool {
 	return s.Idle > 0 && now-max(used, s.Used) >= ledger.Micros(s.Idle.Microseconds())
 }
 
-// String names the record and shows nothing of it: it holds what must not be printed.
+// String returns the record's identity. It shows no field, because fields are secret.
 func (s *Session) String() string { return "session " + s.ID.String() }
 
 // LogValue implements slog.LogValuer.
 func (s *Session) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// NewSession decides the creation of a session that is nobody's and never ends
-// by itself, as the sandbox has them.
+// NewSession decides the creation of a session without owner and expiry, for the sandbox.
 func NewSession(id, org ledger.ID, hash [32]byte, roles ...Role) (*Session, ledger.Event) {
 	s := &Session{ID: id, Org: org, Hash: hash, Roles: roles}
 	return s, began(ledger.Session, id, StateActive)
@@ -68,14 +65,14 @@ func (p *Partner) Begin(id ledger.ID, hash [32]byte, now ledger.Micros) (*Sessio
 	return s.begin(now)
 }
 
-// epoch is the partner's, above zero also where its password was never changed.
+// epoch returns the partner's epoch. It is above zero even if the password was never changed.
 func (p *Partner) epoch() uint32 { return p.Epoch + 1 }
 
-// Begun tells whether the session was begun by the user as the user is.
+// Begun tells whether the session belongs to the user's current epoch and the user is active.
 func (u *User) Begun(s *Session) bool { return u.Active && u.ID == s.User && u.Epoch == s.Epoch }
 
-// Begun tells whether the session was begun by the partner with the password
-// that it has. Whether the partner is switched off is for the caller to see.
+// Begun tells whether the session belongs to the partner's current epoch, that is, its current
+// password. The caller checks whether the partner is active.
 func (p *Partner) Begun(s *Session) bool {
 	return s.User == (ledger.ID{}) && p.Number == s.Partner && p.epoch() == s.Epoch
 }
@@ -86,7 +83,7 @@ func (s *Session) begin(now ledger.Micros) (*Session, ledger.Event) {
 	return s, began(ledger.Session, s.ID, StateActive)
 }
 
-// Revoke decides that the session is taken no more. A revoked one stays as it is.
+// Revoke decides that the session is no longer accepted. A revoked session does not change.
 func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
 	if s.Revoked != 0 {
 		return s, ledger.Event{}
@@ -96,8 +93,8 @@ func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
 	return &next, moved(ledger.Session, s.ID, Revoke, StateActive, StateRevoked)
 }
 
-// Note decides that a use of the session is written down. One that is older than
-// what is written, or of a session that was revoked meanwhile, is not.
+// Note decides to record a use of the session. It changes nothing if a later use is already
+// recorded or the session is revoked.
 func (s *Session) Note(used ledger.Micros) (*Session, ledger.Event) {
 	if s.Revoked != 0 || used <= s.Used {
 		return s, ledger.Event{}

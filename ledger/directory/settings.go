@@ -17,21 +17,21 @@ const (
 	MaxListed      = 100 // entries of currencies, networks and methods
 	MaxHoldTTL     = 366 * 24 * time.Hour
 	MaxFeeBps      = 1_000_000 // a hundred times the amount
-	MaxDescription = 2000      // characters, as a transaction's
+	MaxDescription = 2000      // characters, as in a transaction
 
-	// DefaultHoldTTL is the time after which a hold is given up: 7 days.
+	// DefaultHoldTTL is the time after which a hold expires: 7 days.
 	DefaultHoldTTL = 604800 * time.Second
 )
 
-// The values of Settings.Fail.
+// Values of Settings.Fail.
 const (
 	FailRejected = "rejected"
 	FailFailed   = "failed"
 	FailTimeout  = "timeout"
 )
 
-// Settings is what a terminal's provider_params say to this platform. Keys that
-// are not here belong to the provider.
+// Settings holds the keys of a terminal's provider_params that this platform reads. Other keys
+// belong to the provider.
 type Settings struct {
 	Priority   int  // lower first
 	TwoPhase   bool // money is held until commit or cancel
@@ -45,28 +45,28 @@ type Settings struct {
 
 	FeeBps        money.BasisPoints
 	FeeFixed      money.Amount
-	FeeOnTop      bool // the payer pays it; else what the merchant receives is less
+	FeeOnTop      bool // the payer pays the fee; else it is deducted from what the merchant receives
 	FeeRefundable bool
 
 	SettlementCurrency money.Currency // empty: the transaction's own
 	SettlementNetwork  money.Network  // of SettlementCurrency; empty: its only one
-	Description        string         // replaces what the payer is shown; empty: does not
+	Description        string         // replaces the description that the payer sees; empty: does not
 	Fail               string         // simulator: forces an outcome; empty: does not
 }
 
-// ParseSettings reads provider_params, a JSON object that was strictly parsed
-// before; nothing and null are the defaults. Bad values are refused
-// as Join does it, each under a field like "provider_params.fee_bps".
+// ParseSettings reads provider_params, a JSON object that was strictly parsed before. Empty
+// input and null give the defaults. The error is Join's; each wrong value has a field like
+// "provider_params.fee_bps".
 func ParseSettings(object []byte) (Settings, error) {
 	return readParams("directory.ParseSettings", providerParams, object).settings()
 }
 
-// Unknown are the keys of the terminal's provider_params that neither this platform nor
-// the provider's adapter reads, in their order: mistakes in writing, or a provider's
-// own. They are kept.
+// Unknown returns the sorted keys of the terminal's provider_params that neither this platform
+// nor the provider's adapter reads. They may be typing errors or keys of the provider, so they
+// are kept.
 func (t *Terminal) Unknown() []string {
 	r := readParams("directory.Unknown", providerParams, t.ProviderParams)
-	_, _ = r.settings() // what it refuses is refused elsewhere
+	_, _ = r.settings() // errors are reported where the parameters are checked
 	if t.Provider == UTP {
 		r.connection()
 	}
@@ -103,20 +103,20 @@ func (r *params) settings() (Settings, error) {
 	return s, nil
 }
 
-// Notification is what a terminal's merchant_params say.
+// Notification holds the keys of a terminal's merchant_params.
 type Notification struct {
-	NotifyURL      string        // empty: nobody is told
+	NotifyURL      string        // empty: no notifications
 	Secret         string        // empty: notifications are not signed
-	SecretPrevious string        // signs a second time while secrets rotate
+	SecretPrevious string        // previous secret, for a second signature during a rotation
 	Telegram       []string      // chats, each once: numbers, or names that begin with '@'
 	Emails         []string      // addresses, each once
-	Large          *money.Amount // a transaction of that amount or more is told to the operators
+	Large          *money.Amount // operators are notified of transactions of this amount or more; nil: of none
 
-	Statuses    []string // of which the merchant is notified; nil: of the service's own choice
-	AllStatuses bool     // of all of them
+	Statuses    []string // statuses of which the merchant is notified; nil: the service's default
+	AllStatuses bool     // notify of all statuses
 }
 
-// ParseNotification reads merchant_params as ParseSettings does provider_params.
+// ParseNotification reads merchant_params in the way ParseSettings reads provider_params.
 func ParseNotification(object []byte) (Notification, error) {
 	r := readParams("directory.ParseNotification", merchantParams, object)
 	n := Notification{

@@ -7,9 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// checkSettings refuses settings that could be parsed and would never serve
-// anything. It is for settings that are asked for: what is stored is parsed
-// without it (invariant 5).
+// checkSettings refuses settings that are well-formed but could never serve a transaction. It is
+// for requests only; stored settings are parsed without it (invariant 5).
 func (t *Terminal) checkSettings(op string) error {
 	r := readParams(op, providerParams, t.ProviderParams)
 	if slices.ContainsFunc(r.networks("networks"), unknownNetwork) {
@@ -22,8 +21,8 @@ func (t *Terminal) checkSettings(op string) error {
 	return r.refused
 }
 
-// checkSettlement refuses settlement settings that don't name exactly one asset:
-// without its scale nothing could be converted to it.
+// checkSettlement refuses settlement settings that don't name exactly one asset: without the
+// asset's scale no amount could be converted to it.
 func (t *Terminal) checkSettlement(op string) error {
 	const key = "settlement_network"
 	r := readParams(op, providerParams, t.ProviderParams)
@@ -45,8 +44,7 @@ func (t *Terminal) checkSettlement(op string) error {
 	return ledger.RefuseField(op, r.field(key), "is required: %s is on several networks", asset.Currency)
 }
 
-// unknownNetwork tells whether none of the assets that transactions can name is on
-// the network.
+// unknownNetwork tells whether the network has none of the assets that transactions can name.
 func unknownNetwork(n money.Network) bool {
 	return !slices.ContainsFunc(money.AcceptedAssets(money.Prod), func(a money.Asset) bool { return a.Network == n })
 }

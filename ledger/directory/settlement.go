@@ -10,22 +10,22 @@ import (
 	"mizan/ledger/money"
 )
 
-// Settlement is money that moved between the institution's bank account and a
-// partner's bank, or a terminal's provider, outside of any transaction.
+// Settlement is money that moved between the institution's bank account and a partner's bank, or
+// a terminal's provider, outside of any transaction.
 type Settlement struct {
 	ID        ledger.ID
 	Org       ledger.ID
-	Partner   int64     // who was settled with, or whose Terminal is
-	Terminal  ledger.ID // with whose provider it was; the zero value: with the partner's bank
-	Reference string    // of the bank; unique for the partner, or for the terminal
-	Out       bool      // to the partner's bank; else from it, or from the provider
+	Partner   int64     // the settled partner, or the owner of Terminal
+	Terminal  ledger.ID // the terminal whose provider settled; zero: the settlement is with the partner's bank
+	Reference string    // the bank's reference; unique per partner, or per terminal
+	Out       bool      // to the partner's bank; else from that bank, or from the provider
 	Lines     []SettlementLine
-	Fee       money.Amount // what the provider kept of its one line's amount
+	Fee       money.Amount // kept by the provider, out of the one line's amount
 	Created   ledger.Micros
-	Seq       uint64 // of its first entry; like Created from the envelope
+	Seq       uint64 // of the first entry; like Created from the envelope
 }
 
-// SettlementLine is what moved in one asset; with a provider, the gross amount.
+// SettlementLine is the amount moved in one asset; with a provider, the gross amount.
 type SettlementLine struct {
 	Asset  money.Asset
 	Amount money.Amount
@@ -34,17 +34,17 @@ type SettlementLine struct {
 // LogValue implements slog.LogValuer.
 func (s *Settlement) LogValue() slog.Value { return slog.StringValue(s.ID.String()) }
 
-// WithProvider tells whether it was with a provider rather than a partner's bank.
+// WithProvider tells whether the settlement is with a provider rather than a partner's bank.
 func (s *Settlement) WithProvider() bool { return s.Terminal != ledger.ID{} }
 
-// Same tells whether the other one moved the same money for the same reference:
-// then it was asked for twice.
+// Same tells whether the other settlement moved the same money for the same reference. Then it
+// is a repeated request.
 func (s *Settlement) Same(o *Settlement) bool {
 	return s.Org == o.Org && s.Partner == o.Partner && s.Terminal == o.Terminal && s.Reference == o.Reference &&
 		s.Out == o.Out && s.Fee == o.Fee && slices.Equal(s.Lines, o.Lines)
 }
 
-// Key is the claim that the settlement takes on its reference.
+// Key returns the claim that the settlement takes on its reference.
 func (s *Settlement) Key() string {
 	if s.WithProvider() {
 		return "terminal/" + s.Terminal.String() + "/" + s.Reference
@@ -52,25 +52,25 @@ func (s *Settlement) Key() string {
 	return SettlementKey(s.Partner, s.Reference)
 }
 
-// SettlementKey is the claim that a partner's settlement takes on its reference.
+// SettlementKey returns the claim that a partner's settlement takes on its reference.
 func SettlementKey(partner int64, reference string) string {
 	return "partner/" + strconv.FormatInt(partner, 10) + "/" + reference
 }
 
-// SettlementDraft is what a settlement was asked to be.
+// SettlementDraft is a request for a settlement.
 type SettlementDraft struct {
 	Currency money.Currency
 
-	// Network is nil where none was sent, which only a currency that is on several
-	// does not take; empty is that of money whose network was never known.
+	// Network is nil if the request has none; a currency with several networks requires one. An
+	// empty network stands for money whose network was never known.
 	Network *money.Network
 
 	Env       money.Env
-	Amount    money.Amount // in minor units; with a provider, gross
+	Amount    money.Amount // in minor units; gross for a provider
 	Reference string       // 1 to MaxText characters
 }
 
-// check finds the asset. An amount that is refused is named as its field is.
+// check checks the draft and returns its asset. amount is the name of the field with the amount.
 func (d *SettlementDraft) check(op, amount string) (money.Asset, error) {
 	asset, err := d.asset(op)
 	return asset, Join(
@@ -81,8 +81,8 @@ func (d *SettlementDraft) check(op, amount string) (money.Asset, error) {
 	)
 }
 
-// asset is what the amount is an amount of, found as for a transaction: money
-// that is one thing wherever it is has no network.
+// asset returns the asset of the amount, found as for a transaction. A currency with the same
+// scale everywhere has no network.
 func (d *SettlementDraft) asset(op string) (money.Asset, error) {
 	asset := money.Asset{Currency: d.Currency, Env: d.Env}
 	_, taken := money.Accepted(string(d.Currency))
@@ -112,10 +112,9 @@ func (d *SettlementDraft) asset(op string) (money.Asset, error) {
 	return asset, nil
 }
 
-// NewSettlement decides that money moved between the institution's bank account
-// and the partner's bank: out, or in. What comes in first pays off what the
-// partner owes. That the reference is free is for its claim to say, and that
-// enough is available for Funds. The error is Join's.
+// NewSettlement decides a payment between the institution's bank account and the partner's bank,
+// out or in. Incoming money first pays the partner's debt. The claim decides whether the
+// reference is free, and Funds guards that enough money is available. The error is Join's.
 func NewSettlement(id ledger.ID, owner *Partner, out bool, d SettlementDraft) (*Settlement, ledger.Event, error) {
 	asset, err := d.check("directory.SettlePartner", "amount")
 	if err != nil {
@@ -136,9 +135,9 @@ func NewSettlement(id ledger.ID, owner *Partner, out bool, d SettlementDraft) (*
 	return s, s.settled(bank, available), nil
 }
 
-// NewProviderSettlement decides that a terminal's provider has paid what it owed,
-// less the fee that it kept. That the reference is free is for its claim to say.
-// The error is Join's, or a Conflict for a terminal that has no provider.
+// NewProviderSettlement decides that a terminal's provider has paid its debt less a fee. The
+// claim decides whether the reference is free. The error is Join's, or a Conflict for a terminal
+// of type merchant.
 func NewProviderSettlement(id ledger.ID, at *Terminal, fee money.Amount, d SettlementDraft) (*Settlement, ledger.Event, error) {
 	const op = "directory.SettleProvider"
 	asset, err := d.check(op, "gross")
@@ -165,7 +164,7 @@ func NewProviderSettlement(id ledger.ID, at *Terminal, fee money.Amount, d Settl
 	), nil
 }
 
-// settled is the event that books the postings; those of zero are left out.
+// settled returns the event that books the postings, without those of zero.
 func (s *Settlement) settled(postings ...ledger.Posting) ledger.Event {
 	event := began(ledger.Settlement, s.ID, StateSettled)
 	nothing := func(p ledger.Posting) bool { return p.Amount.IsZero() }
@@ -174,8 +173,8 @@ func (s *Settlement) settled(postings ...ledger.Posting) ledger.Event {
 	return event
 }
 
-// Funds refuses what the partner doesn't have, its overdraft included, as for a
-// payout.
+// Funds returns guards against paying out more than the partner has, including its overdraft, as
+// for a payout.
 func (s *Settlement) Funds(owner *Partner) (guards []ledger.FundsGuard) {
 	if !s.Out {
 		return nil
@@ -190,7 +189,7 @@ func (s *Settlement) Funds(owner *Partner) (guards []ledger.FundsGuard) {
 	return guards
 }
 
-// Counters count what moves towards what the totals of its assets can hold.
+// Counters returns guards that keep the totals of the settlement's assets in range.
 func (s *Settlement) Counters() (guards []ledger.CounterGuard) {
 	for _, line := range s.Lines {
 		guards = append(guards, ledger.Headroom(s.Org, line.Asset, line.Amount))
@@ -198,7 +197,7 @@ func (s *Settlement) Counters() (guards []ledger.CounterGuard) {
 	return guards
 }
 
-// Claim takes the reference.
+// Claim returns the claim on the reference.
 func (s *Settlement) Claim() ledger.Claim {
 	return ledger.Claim{Org: s.Org, Kind: ledger.ClaimSettlement, Key: s.Key(), Owner: s.ID[:]}
 }

@@ -5,15 +5,15 @@ import (
 	"mizan/ledger/money"
 )
 
-// OpeningReference is the reference of what the sandbox's partners start with.
+// OpeningReference is the reference of the opening balances of the sandbox's partners.
 const OpeningReference = "sandbox-opening-balance"
 
-// openingMajor is what they start with in each asset, in major units.
+// openingMajor is the opening balance in each asset, in major units.
 var openingMajor = money.FromUint64(1_000_000)
 
-// NewOpening decides the settlement that gives the partner 1,000,000 major units
-// in every asset that a transaction can name and that has a scale. Each
-// environment is an event of its own, because nothing crosses between them.
+// NewOpening decides the settlement that gives a sandbox partner 1,000,000 major units of every
+// asset that a transaction can name and that has a scale. Each environment has an event of its
+// own, because no entry may mix environments.
 func NewOpening(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, error) {
 	s := &Settlement{ID: id, Org: owner.Org, Partner: owner.Number, Reference: OpeningReference}
 	var events []ledger.Event

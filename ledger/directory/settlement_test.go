@@ -10,7 +10,7 @@ import (
 
 func named(network money.Network) *money.Network { return &network }
 
-// wellDrafted is 25.00 USD in env test.
+// wellDrafted is a settlement of 25.00 USD in env test.
 func wellDrafted() SettlementDraft {
 	return SettlementDraft{Currency: "USD", Env: money.Test, Amount: money.FromUint64(2500), Reference: "wire 7"}
 }
@@ -60,7 +60,7 @@ func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
 		sent     *money.Network
 		want     money.Network
 	}{
-		{"USD", nil, ""}, {"USD", named(""), ""}, {"USD", named("tron"), ""}, // money of a country has none
+		{"USD", nil, ""}, {"USD", named(""), ""}, {"USD", named("tron"), ""}, // a national currency has none
 		{"ETH", nil, "ethereum"}, {"ETH", named(""), "ethereum"}, {"TON", nil, "ton"},
 		{"USDT", named(""), ""}, {"USDT", named("bsc"), "bsc"}, {"USDC", named("solana"), "solana"},
 	} {
@@ -73,7 +73,7 @@ func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
 	}
 }
 
-// wantLines checks an event's postings, as side, account, what it spills to.
+// wantLines checks an event's postings: side, account, spill account.
 func wantLines(t *testing.T, event ledger.Event, want ...string) {
 	t.Helper()
 	var got []string

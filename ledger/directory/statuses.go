@@ -5,21 +5,22 @@ import (
 	"slices"
 )
 
-// keyStatuses is the key of merchant_params that says of which statuses the merchant is
-// notified: a list of them, or allStatuses.
+// keyStatuses is the key of merchant_params that selects the statuses of which the merchant is
+// notified: a list of statuses, or allStatuses.
 const (
 	keyStatuses = "notify_statuses"
 	allStatuses = "all"
 )
 
-// StatusesRule says what notify_statuses has to be.
+// StatusesRule is the message for an invalid notify_statuses.
 const StatusesRule = `must be "all" or a list of transaction statuses`
 
-// StatusesField is what a refusal of notify_statuses names.
+// StatusesField is the field that a refusal of notify_statuses names.
 const StatusesField = merchantParams + "." + keyStatuses
 
-// statuses is a list of statuses, or all of them. Nil: neither was said. The
-// vocabulary is the transaction's and is checked where terminals are changed.
+// statuses reads a list of statuses, or "all". A nil list without all means that the key is
+// absent. The list's words are checked where terminals are changed, because they belong to
+// transactions.
 func (r *params) statuses(key string) (list []string, all bool) {
 	raw := r.raw(key)
 	if raw == nil {
@@ -35,8 +36,8 @@ func (r *params) statuses(key string) (list []string, all bool) {
 	return append([]string{}, r.strings(key)...), false
 }
 
-// Notifies tells whether the merchant is notified of a status. byDefault is whether one
-// is that does not say.
+// Notifies tells whether the merchant is notified of a status. byDefault is the result if the
+// parameters do not select statuses.
 func (n *Notification) Notifies(status string, byDefault bool) bool {
 	if n.AllStatuses || n.Statuses != nil {
 		return n.AllStatuses || slices.Contains(n.Statuses, status)

@@ -10,14 +10,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// TerminalType is what a terminal serves. The zero value is invalid.
+// TerminalType is the kind of transactions that a terminal serves. The zero value is invalid.
 type TerminalType string
 
 // The types of terminals.
 const (
 	PaymentTerminal  TerminalType = "payment"
 	PayoutTerminal   TerminalType = "payout"
-	MerchantTerminal TerminalType = "merchant" // notification only: never routed to
+	MerchantTerminal TerminalType = "merchant" // sends notifications only; never routed to
 )
 
 // Valid tells whether t is one of the types.
@@ -28,18 +28,18 @@ func (t TerminalType) Valid() bool {
 // Simulator is the provider of the sandbox.
 const Simulator = "simulator"
 
-// providers are the adapters that this build has (actors/provider).
+// providers lists the adapters of this build (actors/provider).
 var providers = []string{Simulator, UTP}
 
 // Bounds of terminals.
 const (
 	MaxParams    = 16 << 10 // bytes of provider_params and of merchant_params
-	MaxTerminals = 1000     // of one partner: routing looks at each
+	MaxTerminals = 1000     // of one partner: routing checks each
 )
 
-// Terminal is a partner's configured connection to one provider, in one
-// environment. Settings and Notification are what the two objects of parameters
-// say; the objects are kept as they were sent.
+// Terminal is a partner's configured connection to one provider, in one environment. Settings
+// and Notification are parsed from the two objects of parameters; the objects are stored as
+// sent.
 type Terminal struct {
 	ID              ledger.ID
 	Org             ledger.ID
@@ -58,15 +58,14 @@ type Terminal struct {
 	Created         ledger.Micros
 }
 
-// String names the record and shows nothing of it: it holds what must not be printed.
+// String returns the record's identity. It shows no field, because fields are secret.
 func (t *Terminal) String() string { return "terminal " + t.ID.String() }
 
 // LogValue implements slog.LogValuer.
 func (t *Terminal) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// TerminalDraft is what a new terminal was asked to be. An empty Env is prod,
-// as it is for transactions. The two objects are JSON that was strictly parsed
-// and aliases no network buffer.
+// TerminalDraft is a request for a new terminal. An empty Env means prod, as for transactions.
+// The two objects are strictly parsed JSON that does not alias a network buffer.
 type TerminalDraft struct {
 	Partner         int64
 	Name            string
@@ -80,7 +79,7 @@ type TerminalDraft struct {
 	PrivateHooks    bool // notify_url may name an address that is not on the internet
 }
 
-// NewTerminal decides a creation. The error is Join's.
+// NewTerminal decides the creation of a terminal. The error is Join's.
 func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledger.Event, error) {
 	const op = "directory.CreateTerminal"
 	if d.Env == "" {
@@ -99,17 +98,16 @@ func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledg
 	return t, began(ledger.Terminal, id, onOff(t.Active)), nil
 }
 
-// TerminalPatch is what a terminal was asked to become; nil leaves a field as
-// it is, an object of parameters is replaced as a whole, but for secrets in whose
-// place is Mask. Partner, provider, type and environment never change: charges
-// under way are known by them.
+// TerminalPatch is a request to change a terminal. Nil leaves a field unchanged; an object of
+// parameters is replaced as a whole, except that a Mask keeps the stored secret. Partner,
+// provider, type and environment never change, because pending charges refer to them.
 type TerminalPatch struct {
 	Name            *string
 	Active          *bool
 	ProviderParams  *[]byte
 	MerchantParams  *[]byte
 	MerchantAdapter *string
-	PrivateHooks    bool // as TerminalDraft has it; what is stored may stay
+	PrivateHooks    bool // as in TerminalDraft; a stored address may stay
 }
 
 // Patch decides a change. The error is Join's.
@@ -142,7 +140,7 @@ func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 	return &next, moved(ledger.Terminal, t.ID, action, onOff(t.Active), onOff(next.Active)), nil
 }
 
-// checkWords checks all but the parameters.
+// checkWords checks all fields except the parameters.
 func (t *Terminal) checkWords(op string) error {
 	known := slices.Contains(providers, t.Provider) || t.Type == MerchantTerminal && t.Provider == ""
 	var adapter error
@@ -158,8 +156,8 @@ func (t *Terminal) checkWords(op string) error {
 	)
 }
 
-// fill parses the parameters. Of those that are asked for more is wanted than of
-// what is stored (invariant 5).
+// fill parses the parameters. Parameters in the request are checked more strictly than stored
+// ones (invariant 5).
 func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
 	wrong := Join(
 		check(len(t.ProviderParams) <= MaxParams, op, providerParams, "is larger than %d bytes", MaxParams),
@@ -178,8 +176,8 @@ func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
 	return wrong
 }
 
-// Reparse fills Settings, Notification and Connection from the stored objects. The error
-// is Join's.
+// Reparse fills Settings, Notification and Connection from the stored objects. The error is
+// Join's.
 func (t *Terminal) Reparse() error {
 	var unset, unheard error
 	t.Settings, unset = ParseSettings(t.ProviderParams)
@@ -189,8 +187,8 @@ func (t *Terminal) Reparse() error {
 	return Join(unset, unheard)
 }
 
-// parameters is an object of parameters as it is kept: one that says nothing is nil,
-// as if none had been sent.
+// parameters returns an object of parameters in its stored form: an empty object becomes nil, as
+// if none had been sent.
 func parameters(text []byte) []byte {
 	if text = object(text); string(text) == "{}" {
 		return nil
@@ -198,7 +196,7 @@ func parameters(text []byte) []byte {
 	return text
 }
 
-// object is the JSON without white space around it; null is nothing.
+// object returns the JSON without white space around it; nil for null.
 func object(text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {

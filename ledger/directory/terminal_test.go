@@ -41,7 +41,7 @@ func TestTerminalFields(t *testing.T) {
 	}
 }
 
-// large is an object of n bytes.
+// large returns an object of n bytes.
 func large(n int) []byte {
 	return []byte(`{"x":"` + strings.Repeat("y", n-len(`{"x":""}`)) + `"}`)
 }
@@ -152,7 +152,7 @@ func TestNotification(t *testing.T) {
 	}
 }
 
-// What is asked for has to be a chat's number or name; what is stored is read as it is.
+// A request must have a chat's number or name; stored chats are read unchecked.
 func TestChatsHaveToBeSuchAsThereCanBe(t *testing.T) {
 	const field = "merchant_params.tg_ids_to_notify"
 	for list, want := range map[string]string{

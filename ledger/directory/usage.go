@@ -5,17 +5,17 @@ import (
 	"mizan/ledger/money"
 )
 
-// Usage is how much of a limit was used in its window, by the partner or by one
-// subject of its scope.
+// Usage is the use of a limit in its window, by the partner or by one subject of the limit's
+// scope.
 type Usage struct {
 	Used     money.Amount // settled in the window, in minor units
-	Reserved money.Amount // under way or held, which counts as well
+	Reserved money.Amount // pending or held in the window, in minor units; counts as well
 	Count    int64        // of a velocity limit: attempts in the window
 	Resets   ledger.Micros
 }
 
-// Remaining is what the limit still lets through: minor units, attempts of a
-// velocity limit. It is zero where more was used than the limit is by now.
+// Remaining returns what the limit still allows: minor units, or attempts for a velocity limit.
+// It is zero if the use exceeds the limit, which may have been lowered.
 func (u *Usage) Remaining(l *Limit) money.Amount {
 	if l.Kind == Velocity {
 		return money.FromUint64(uint64(max(0, l.MaxCount-u.Count)))

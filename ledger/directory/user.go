@@ -8,8 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// User is a person who logs in to an organization. A partner logs in by a login
-// of its own and is none.
+// User is a person who logs in to an organization. A partner has its own login and is not a
+// User.
 type User struct {
 	ID       ledger.ID
 	Org      ledger.ID
@@ -18,23 +18,23 @@ type User struct {
 	Email    string
 	Name     string
 	Roles    Roles
-	Partner  int64 // whom a user with PartnerRole acts as; else 0
+	Partner  int64 // the partner that a user with PartnerRole acts as; else 0
 	Active   bool
 	Created  ledger.Micros
 
-	// Epoch is raised by whatever ends all of the user's sessions: a session is
-	// of the epoch in which it was begun.
+	// Epoch increases with every change that ends all of the user's sessions. A session has the
+	// epoch in which it began.
 	Epoch uint32
 }
 
-// String names the record and shows nothing of it: it holds what must not be printed.
+// String returns the record's identity. It shows no field, because fields are secret.
 func (u *User) String() string { return "user " + u.ID.String() }
 
 // LogValue implements slog.LogValuer.
 func (u *User) LogValue() slog.Value { return slog.StringValue(u.String()) }
 
-// UserDraft is what a new user was asked to be. Fields are as they were sent;
-// PassHash is made of a password that CheckPass let through.
+// UserDraft is a request for a new user. Fields are as in the request; PassHash is the hash of a
+// password that CheckPass accepted.
 type UserDraft struct {
 	Login    string
 	PassHash string
@@ -45,16 +45,15 @@ type UserDraft struct {
 	Inactive bool
 }
 
-// Check reports what is wrong with the draft before a hash is spent on it. The
-// error is Join's.
+// Check reports what is wrong with the draft before the caller computes a hash for it. The error
+// is Join's.
 func (d *UserDraft) Check() error {
 	_, _, err := NewUser(ledger.ID{}, ledger.ID{}, *d)
 	return err
 }
 
-// NewUser decides a creation. That the login is free is for its claim to say,
-// and that the partner is there for who knows the partners. The error is
-// Join's.
+// NewUser decides the creation of a user. The claim on the login decides whether the login is
+// free, and the caller checks that the partner exists. The error is Join's.
 func NewUser(id, org ledger.ID, d UserDraft) (*User, ledger.Event, error) {
 	const op = "directory.CreateUser"
 	u := &User{
@@ -67,10 +66,10 @@ func NewUser(id, org ledger.ID, d UserDraft) (*User, ledger.Event, error) {
 	return u, began(ledger.User, id, onOff(u.Active)), nil
 }
 
-// UserPatch is what a user was asked to become; nil leaves a field as it is, a
-// list is replaced as a whole. The login never changes.
+// UserPatch is a request to change a user. Nil leaves a field unchanged; a list is replaced as a
+// whole. The login never changes.
 type UserPatch struct {
-	PassHash *string // of a password that CheckPass let through
+	PassHash *string // of a password that CheckPass accepted
 	Email    *string
 	Name     *string
 	Roles    *[]string
@@ -78,9 +77,9 @@ type UserPatch struct {
 	Active   *bool
 }
 
-// Patch decides a change. Whoever loses PartnerRole has no partner any more. A
-// change of the password, the roles or the partner and being switched off end
-// the user's sessions. The error is Join's.
+// Patch decides a change. A user who loses PartnerRole loses the partner too. A change of the
+// password, the roles or the partner, and switching off, end the user's sessions. The error is
+// Join's.
 func (u *User) Patch(patch UserPatch) (*User, ledger.Event, error) {
 	next := *u
 	assign(&next.PassHash, patch.PassHash)
@@ -105,7 +104,7 @@ func (u *User) Patch(patch UserPatch) (*User, ledger.Event, error) {
 	return &next, moved(ledger.User, u.ID, switching(u.Active, next.Active), onOff(u.Active), onOff(next.Active)), nil
 }
 
-// fill checks every field but the login and reads the roles.
+// fill checks every field except the login, and parses the roles.
 func (u *User) fill(op string, roles []string) error {
 	parsed, err := parseRoles(op, roles)
 	if u.Roles = parsed; err == nil {
@@ -114,7 +113,7 @@ func (u *User) fill(op string, roles []string) error {
 	return Join(checkText(op, "name", u.Name), checkEmail(op, "email", u.Email), err)
 }
 
-// checkPartner wants a partner where the roles do, and only there.
+// checkPartner requires a partner for PartnerRole, and refuses one otherwise.
 func (u *User) checkPartner(op string) error {
 	switch acts := u.Roles.Has(PartnerRole); {
 	case acts && u.Partner <= 0:

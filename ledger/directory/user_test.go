@@ -56,8 +56,8 @@ func TestFieldsOfAUser(t *testing.T) {
 	}
 }
 
-// What ends a user's sessions, by hand: being switched off, and another password,
-// role or partner. The rest leaves them.
+// Changes that end a user's sessions, by hand: switching off, and another password, role or
+// partner. Other changes do not.
 func TestWhatEndsAUsersSessions(t *testing.T) {
 	anna, _, err := aUser(t, func(d *UserDraft) { d.Roles, d.Partner = []string{"partner"}, 7 })
 	if err != nil {
@@ -133,7 +133,7 @@ func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
 	}
 }
 
-// 12 hours absolute, 30 minutes idle; a sandbox's session has neither end.
+// 12 hours in total, 30 minutes idle; a sandbox's session has no limits.
 func TestLivesOfASession(t *testing.T) {
 	const second = 1_000_000
 	anna, _, err := aUser(t, nil)

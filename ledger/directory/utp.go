@@ -17,11 +17,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// UTP is the provider that is another platform, which speaks the protocol that
-// this one speaks.
+// UTP is the provider for another platform that speaks this platform's protocol.
 const UTP = "utp"
 
-// The keys of provider_params for UTP.
+// Keys of provider_params for UTP.
 const (
 	keyBaseURL       = "base_url"
 	keyOrganization  = "organization_id"
@@ -31,29 +30,29 @@ const (
 	keyEnv           = "env"
 )
 
-// Connection is what the provider_params of a terminal of UTP say: where the other
-// platform is, and who we are there.
+// Connection is the content of provider_params of a UTP terminal: the address of the other
+// platform and our credentials there.
 type Connection struct {
 	BaseURL       string    // scheme, host and an optional prefix, without a slash at the end
-	Organization  string    // of the key, a UUID
+	Organization  string    // organization of the key, a UUID
 	APIKey        string    // printable ASCII
-	CA            string    // PEM certificates that are trusted for BaseURL, and no others; empty: the system's
-	WebhookSecret string    // signs the notifications of that platform; empty: none is taken in
-	Env           money.Env // of the transactions there; 0: the terminal's own
+	CA            string    // PEM certificates, the only ones trusted for BaseURL; empty: the system's
+	WebhookSecret string    // verifies the notifications of that platform; empty: none is accepted
+	Env           money.Env // environment of the transactions there; 0: the terminal's own
 }
 
-// Format implements fmt.Formatter, so that no verb shows the credentials.
+// Format implements fmt.Formatter. No verb shows the credentials.
 func (c Connection) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("connection")) }
 
 // LogValue implements slog.LogValuer.
 func (c Connection) LogValue() slog.Value { return slog.StringValue("connection") }
 
-// Plain tells whether the platform is reached without TLS: a loopback address,
-// which only a sandbox may use.
+// Plain tells whether the platform is reached without TLS: at a loopback address, which only a
+// sandbox may use.
 func (c *Connection) Plain() bool { return strings.HasPrefix(c.BaseURL, "http:") }
 
-// ParseUTP reads and checks the provider_params of a terminal of UTP. Bad values
-// are refused as Join does it, each under a field like "provider_params.base_url".
+// ParseUTP reads and checks the provider_params of a UTP terminal. The error is Join's; each
+// wrong value has a field like "provider_params.base_url".
 func ParseUTP(object []byte) (Connection, error) {
 	r := readParams("directory.ParseUTP", providerParams, object)
 	c := r.connection()
@@ -74,7 +73,7 @@ func ParseUTP(object []byte) (Connection, error) {
 	return c, nil
 }
 
-// connection reads the keys and checks no more than that they are texts.
+// connection reads the keys and checks only their JSON types.
 func (r *params) connection() Connection {
 	env, _ := money.ParseEnv(r.choice(keyEnv, money.Prod.String(), money.Test.String()))
 	return Connection{
@@ -84,7 +83,7 @@ func (r *params) connection() Connection {
 	}
 }
 
-// checkBaseURL refuses what is no address to which /api/v1 could be appended.
+// checkBaseURL refuses a text that is not an address to which /api/v1 can be appended.
 func (r *params) checkBaseURL(address string) {
 	const protocol = "/api/v1"
 	u, err := url.Parse(address)
@@ -102,9 +101,9 @@ func (r *params) checkBaseURL(address string) {
 	}
 }
 
-// checkMoved refuses a mask for the key where base_url names another server than the
-// stored one: whoever may write parameters and never read a secret could have it sent
-// to a server of their own. A path is still the same server's.
+// checkMoved refuses a mask for the API key if base_url names another server than the stored
+// one. Otherwise a user who may write parameters but not read secrets could have the key sent to
+// a foreign server. A different path is on the same server.
 func (t *Terminal) checkMoved(op string, asked []byte) error {
 	if t.Provider != UTP {
 		return nil
@@ -114,8 +113,8 @@ func (t *Terminal) checkMoved(op string, asked []byte) error {
 	return check(!moved || !isMask(r.raw(keyAPIKey)), op, r.field(keyAPIKey), "must be sent again, as base_url names another server than the stored key is for")
 }
 
-// originOf is the server of an address: scheme, host and port (RFC 6454, section 4).
-// Empty: it is no address, and equal to none that was stored.
+// originOf returns the server of an address: scheme, host and port (RFC 6454, section 4). It is
+// empty for a text that is not an address, and then differs from every stored one.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -133,7 +132,7 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// certificates tells whether a text is one certificate or more in PEM form.
+// certificates tells whether a text consists of one or more certificates in PEM form.
 func certificates(text string) bool {
 	rest, found := bytes.TrimSpace([]byte(text)), false
 	for len(rest) > 0 {
@@ -149,23 +148,23 @@ func certificates(text string) bool {
 	return found
 }
 
-// connect fills Connection from the stored object, whatever it holds: it was
-// checked when it was asked for (invariant 5).
+// connect fills Connection from the stored object without checking it: it was checked in the
+// request (invariant 5).
 func (t *Terminal) connect() {
 	t.Connection = nil
 	if t.Provider == UTP {
 		c := readParams("directory.connect", providerParams, t.ProviderParams).connection()
 		for _, secret := range []*string{&c.APIKey, &c.WebhookSecret} {
 			if *secret == Mask {
-				*secret = "" // what everybody knows lets nobody in
+				*secret = "" // the mask is public, so it must not serve as a credential
 			}
 		}
 		t.Connection = &c
 	}
 }
 
-// checkConnection refuses parameters that are asked for and don't say where the
-// other platform is, or who we are there.
+// checkConnection refuses parameters in a request that lack the other platform's address or our
+// credentials there.
 func (t *Terminal) checkConnection() error {
 	if t.Provider != UTP {
 		return nil
@@ -174,7 +173,7 @@ func (t *Terminal) checkConnection() error {
 	return err
 }
 
-// checkedSecrets are the keys of provider_params whose masks checkConnection refuses.
+// checkedSecrets returns the keys of provider_params whose masks checkConnection refuses.
 func (t *Terminal) checkedSecrets() []string {
 	if t.Provider != UTP {
 		return nil

@@ -18,8 +18,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// connecting is a good object of parameters with some of them changed; null takes
-// one away.
+// connecting returns a valid object of parameters with some members changed; null removes one.
 func connecting(t *testing.T, changes map[string]any) []byte {
 	t.Helper()
 	params := map[string]any{
@@ -103,7 +102,7 @@ func TestAConnectionSaysWhereAndWho(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, masked := c.change["api_key"]; masked && c.change["api_key"] == Mask {
-			want = "" // the one that is stored
+			want = "" // the stored one
 		}
 		_, _, err = old.Patch(TerminalPatch{ProviderParams: &draft.ProviderParams})
 		wantField(t, name+", patched", err, want)
@@ -134,7 +133,7 @@ func TestAConnectionIsReadFromWhatIsStored(t *testing.T) {
 	}
 }
 
-// What was stored once never keeps a store from opening (invariant 5).
+// Stored parameters never prevent the store from opening (invariant 5).
 func TestAConnectionThatWouldBeRefusedIsStillRead(t *testing.T) {
 	terminal := &Terminal{Provider: UTP, ProviderParams: []byte(`{"base_url":7,"api_key":"k","ca_pem":"none"}`)}
 	if err := terminal.Reparse(); err != nil || terminal.Connection == nil || terminal.Connection.APIKey != "k" {
@@ -174,8 +173,8 @@ func TestOnlyMasksAreFilledWithWhatIsStored(t *testing.T) {
 	}
 }
 
-// Whatever a provider calls its secrets, and however deep: none is shown, each is put
-// back where its mask is sent, and a mask that stands for nothing is refused.
+// Secrets of any name and at any depth are never shown. Each is put back for its mask, and a
+// mask without a stored secret is refused.
 func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	const stored = `{"api_secret":"a","API_TOKEN":["b"],"db":{"Password":{"c":1},"user":"u"},"list":[{"private_key":7},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
 	const shown = `{"api_secret":"•••","API_TOKEN":"•••","db":{"Password":"•••","user":"u"},"list":[{"private_key":"•••"},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
@@ -207,7 +206,7 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	}
 }
 
-// Known keys are those that something reads; nobody lists them a second time.
+// Known keys are those that some method reads; there is no second list of them.
 func TestUnknownParametersAreThoseThatNobodyReads(t *testing.T) {
 	params := []byte(`{"priority":1,"Priority":2,"fee_bps":"1","settlement_network":"x","colour":1,"base_url":"https://a.example","api_key":"k"}`)
 	for provider, want := range map[string][]string{Simulator: {"Priority", "api_key", "base_url", "colour"}, UTP: {"Priority", "colour"}} {

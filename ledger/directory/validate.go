@@ -11,7 +11,7 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of texts: runes for what people read, bytes for the rest.
+// Bounds of texts: characters for texts that people read, bytes for the others.
 const (
 	MaxText   = 255
 	MaxEmail  = 254 // RFC 5321 4.5.3.1.3, less the brackets
@@ -25,7 +25,7 @@ func assign[T any](field *T, value *T) {
 	}
 }
 
-// sorted is a sorted copy without repetitions, nil when empty.
+// sorted returns a sorted copy without repetitions, nil when empty.
 func sorted(list []string) []string {
 	if len(list) == 0 {
 		return nil
@@ -47,8 +47,8 @@ func checkText(op, field, text string) error {
 	return nil
 }
 
-// checkLogin takes any text without white space: a login is typed by people and
-// compared exactly.
+// checkLogin accepts any text without white space: people type logins, and logins are compared
+// exactly.
 func checkLogin(op, login string) error {
 	if err := checkText(op, "login", login); err != nil {
 		return err

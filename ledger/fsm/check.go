@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checker gathers the mistakes of a table, in the order of the lists, so that
-// the same table gives the same error.
+// checker collects the mistakes of a table, in the order of the lists, so that the same table
+// always gives the same error.
 type checker[S comparable, E comparable, P Transition[S]] struct {
 	states   []S
 	events   []E
@@ -22,7 +22,7 @@ func check[S comparable, E comparable, P Transition[S]](initial S, states []S, e
 	names(c, "state", states)
 	names(c, "event", events)
 	if len(c.mistakes) > 0 {
-		return errors.Join(c.mistakes...) // without names nothing else can be said
+		return errors.Join(c.mistakes...) // without valid names the other checks can't report
 	}
 	c.rows()
 	c.steps()
@@ -35,7 +35,7 @@ func (c *checker[S, E, P]) mistake(format string, args ...any) {
 	c.mistakes = append(c.mistakes, fmt.Errorf("fsm: "+format, args...))
 }
 
-// names checks that each item of a list can be shown and is shown unlike the others.
+// names checks that each item of a list has a printable name of its own.
 func names[S, E comparable, P Transition[S], N comparable](c *checker[S, E, P], kind string, list []N) {
 	seen := make(map[string]bool, len(list))
 	for i, item := range list {
@@ -52,7 +52,7 @@ func names[S, E comparable, P Transition[S], N comparable](c *checker[S, E, P], 
 	}
 }
 
-// rows checks that the rows are those of the states.
+// rows checks that every state has a row and every row a state.
 func (c *checker[S, E, P]) rows() {
 	for _, state := range c.states {
 		if _, ok := c.table[state]; !ok {
@@ -98,7 +98,7 @@ func (c *checker[S, E, P]) eventsUsed() {
 	}
 }
 
-// reachable walks the table from the initial state.
+// reachable checks that all states can be reached from the initial one.
 func (c *checker[S, E, P]) reachable(initial S) {
 	if !slices.Contains(c.states, initial) {
 		c.mistake("initial state %s is not listed", show(initial))
@@ -122,8 +122,8 @@ func (c *checker[S, E, P]) reachable(initial S) {
 	}
 }
 
-// strangers are the names of a map's keys that are not in the list, sorted
-// because a map has no order of its own.
+// strangers returns the names of a map's keys that are not in the list. They are sorted, because
+// a map has no order.
 func strangers[K comparable, V any](m map[K]V, list []K) []string {
 	var found []string
 	for key := range m {
@@ -135,12 +135,12 @@ func strangers[K comparable, V any](m map[K]V, list []K) []string {
 	return found
 }
 
-// oneLine tells whether the text shows something and keeps a report's columns.
+// oneLine tells whether the text is not blank and does not break a report's columns.
 func oneLine(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsAny(text, "\n\r\t")
 }
 
-// nameOf is how a state or an event is shown.
+// nameOf returns the printed name of a state or an event.
 func nameOf(v any) (string, bool) {
 	if s, ok := v.(fmt.Stringer); ok {
 		return s.String(), true
@@ -151,7 +151,7 @@ func nameOf(v any) (string, bool) {
 	return "", false
 }
 
-// show is the name for a message: quoted where there is none or it is unfit.
+// show returns the name for a message, quoted if it is missing or unprintable.
 func show(v any) string {
 	name, ok := nameOf(v)
 	if !ok {

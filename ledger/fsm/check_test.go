@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// table is a sound machine of three states and two events, new for each case.
+// table returns a valid machine of three states and two events, new for each case.
 func table() fsm.Table[State, Event, Step] {
 	return fsm.Table[State, Event, Step]{
 		Charging: {
@@ -155,7 +155,7 @@ func TestCompileNeedsNames(t *testing.T) {
 	}
 }
 
-// same is a Stringer whose values can't be told apart in a report.
+// same is a Stringer whose values all have the same name.
 type same int
 
 func (same) String() string { return "same" }
@@ -172,8 +172,8 @@ func TestCompileNeedsDistinctNames(t *testing.T) {
 	}
 }
 
-// A random machine is compared with the naive meaning of its table: reachability
-// by transitive closure, Next by looking it up.
+// A random machine is compared with the naive meaning of its table: reachability by transitive
+// closure, Next by lookup.
 func TestCompileAgreesWithTheNaiveMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "states")

@@ -6,8 +6,8 @@ import (
 	"mizan/internal/assert"
 )
 
-// Transition is what a table's cell has to tell. Its owner's type adds whatever
-// else it wants, for example the function that computes the new record.
+// Transition is the type of a table's cell. The owner's type may have more fields, for example
+// the function that computes the new record.
 type Transition[S comparable] interface {
 	Target() S      // the state after the step
 	Reason() string // why the step exists, in one line
@@ -16,9 +16,9 @@ type Transition[S comparable] interface {
 // Row holds the steps out of one state.
 type Row[E comparable, P any] map[E]P
 
-// Table is a machine as it is written down: state → event → step. S and E are
-// strings or fmt.Stringers. P is a struct with value receivers, so that a row
-// reads {Settle: {To: Charged, Why: "provider confirmed"}}.
+// Table is the source form of a machine: state → event → step. S and E are strings or
+// fmt.Stringers. P is a struct with value receivers, so that a row reads {Settle: {To: Charged,
+// Why: "provider confirmed"}}.
 type Table[S comparable, E comparable, P Transition[S]] map[S]Row[E, P]
 
 // Machine is a checked table. Build it with Compile.
@@ -27,7 +27,7 @@ type Machine[S comparable, E comparable, P Transition[S]] struct {
 	states  []S
 	events  []E
 	steps   map[cell[S, E]]P
-	final   map[S]bool // an entry for each state
+	final   map[S]bool // has an entry for each state
 }
 
 type cell[S comparable, E comparable] struct {
@@ -35,8 +35,8 @@ type cell[S comparable, E comparable] struct {
 	event E
 }
 
-// Compile checks the table against the lists of its states and events, and
-// returns an error that names every mistake, a line each.
+// Compile checks the table against the lists of its states and events. The error names every
+// mistake, one per line.
 func Compile[S comparable, E comparable, P Transition[S]](initial S, states []S, events []E, table Table[S, E, P]) (*Machine[S, E, P], error) {
 	if err := check(initial, states, events, table); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func Compile[S comparable, E comparable, P Transition[S]](initial S, states []S,
 	return m, nil
 }
 
-// MustCompile is Compile for package variables: the first state is the initial
-// one, and a mistake panics.
+// MustCompile is Compile for package variables. The first state is the initial one, and a
+// mistake panics.
 func MustCompile[S comparable, E comparable, P Transition[S]](states []S, events []E, table Table[S, E, P]) *Machine[S, E, P] {
 	assert.That(len(states) > 0, "fsm: no states")
 	m, err := Compile(states[0], states, events, table)
@@ -66,29 +66,29 @@ func MustCompile[S comparable, E comparable, P Transition[S]](states []S, events
 	return m
 }
 
-// Next is the step that the event takes in the state. Not ok means refused:
-// also for a state or an event that the machine doesn't know.
+// Next returns the step for an event in a state. ok is false if the machine refuses the event,
+// and for an unknown state or event.
 func (m *Machine[S, E, P]) Next(state S, event E) (step P, ok bool) {
 	step, ok = m.steps[cell[S, E]{state, event}]
 	return step, ok
 }
 
-// Final tells whether nothing leads out of the state, which is stricter than a
-// specification's "final" where settled money can still be returned. A state
-// that the machine doesn't know is not final.
+// Final tells whether no step leads out of the state. That is stricter than a specification's
+// "final", which may allow returning settled money. An unknown state is not final.
 func (m *Machine[S, E, P]) Final(state S) bool { return m.final[state] }
 
-// Has tells whether the machine knows the state: the check after reading one.
+// Has tells whether the machine knows the state; a caller checks that after reading a stored
+// state.
 func (m *Machine[S, E, P]) Has(state S) bool {
 	_, ok := m.final[state]
 	return ok
 }
 
-// Initial is the state in which everything starts.
+// Initial returns the initial state.
 func (m *Machine[S, E, P]) Initial() S { return m.initial }
 
-// States are all states, in the order of the list.
+// States returns all states, in the order of the list.
 func (m *Machine[S, E, P]) States() []S { return slices.Clone(m.states) }
 
-// Events are all events, in the order of the list.
+// Events returns all events, in the order of the list.
 func (m *Machine[S, E, P]) Events() []E { return slices.Clone(m.events) }

@@ -11,9 +11,9 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// update rewrites the committed report: go test ./ledger/fsm -update. A package
-// with a machine keeps its report this way, so that a change to the table shows
-// as a difference to review.
+// update rewrites the committed report: go test ./ledger/fsm -update. Each package with a
+// machine commits its report in this way, so that a change to the table shows as a difference to
+// review.
 var update = flag.Bool("update", false, "rewrite the reports in testdata")
 
 type State string
@@ -28,7 +28,7 @@ const (
 	Reversed    State = "reversed"
 )
 
-// Event is a Stringer, State a string: both kinds of names are in use.
+// Event is a Stringer, State a string: both kinds of names occur.
 type Event uint8
 
 const (
@@ -47,7 +47,7 @@ func (e Event) String() string {
 
 type Step struct {
 	To  State
-	Do  func(minor int) int // what the owner adds
+	Do  func(minor int) int // a field of the owner
 	Why string
 }
 
@@ -79,7 +79,7 @@ var machine = fsm.MustCompile(states, events, fsm.Table[State, Event, Step]{
 	Rejected: {}, Failed: {}, Reversed: {}, // final states are rows too
 })
 
-// The grid is the machine written down a second time; a pair that is not here is refused.
+// The grid is an independent second copy of the machine; pairs that are not in it are refused.
 var grid = map[State]map[Event]State{
 	Authorizing: {Approve: Charging, Decline: Rejected},
 	Charging:    {Settle: Charged, Suspend: Held, Void: Failed},
@@ -211,8 +211,8 @@ func TestReportIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// The committed report could be rewritten without a look, so what it owes the
-// reader is stated here too.
+// The committed report could be rewritten without review, so this test also states what the
+// report must contain.
 func TestReportShowsWhatIsHandledAndWhatIsMissing(t *testing.T) {
 	handled, missing, ok := strings.Cut(machine.Report(), "REFUSED EVENTS")
 	if !ok {
@@ -254,8 +254,8 @@ func TestReportOfAMachineThatRefusesNothing(t *testing.T) {
 }
 
 func TestReportBreaksLongLists(t *testing.T) {
-	// 40 events of 3 characters: 19 fill a line to its last column, so the comma
-	// behind them would not fit.
+	// 40 events of 3 characters: 19 fill a line to its last column, so the comma after them
+	// would not fit.
 	type name string
 	var all []name
 	table := fsm.Table[State, name, Step]{"étape": {}, "autre": {}}

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// reportWidth is where a report's lists of refused events are broken.
+// reportWidth is the width at which a report's lists of refused events wrap.
 const reportWidth = 100
 
-// Report is the machine as a text for people: the steps out of each state with
-// their reasons, then every pair that is refused. Its order is that of the
-// lists, so the same machine gives the same text.
+// Report returns the machine as a text for people: the steps out of each state with their
+// reasons, then every refused pair. The order follows the lists, so the same machine always
+// gives the same text.
 func (m *Machine[S, E, P]) Report() string {
 	var out strings.Builder
 	refused := len(m.states)*len(m.events) - len(m.steps)
@@ -39,7 +39,7 @@ func (m *Machine[S, E, P]) reportSteps(out *strings.Builder) {
 		for _, event := range m.events {
 			if step, ok := m.Next(state, event); ok {
 				line(name, show(event), show(step.Target()), step.Reason())
-				name = "" // once a state
+				name = "" // only once for each state
 			}
 		}
 	}
@@ -63,8 +63,8 @@ func (m *Machine[S, E, P]) reportRefused(out *strings.Builder) {
 	}
 }
 
-// refusedLines breaks the list of a state's refused events into lines of at most
-// width characters, unless a single name is longer.
+// refusedLines wraps the list of a state's refused events into lines of at most width
+// characters, unless a single name is longer.
 func refusedLines(missing []string, all, width int) []string {
 	switch len(missing) {
 	case 0:
@@ -85,7 +85,7 @@ func refusedLines(missing []string, all, width int) []string {
 	return lines
 }
 
-// widest is the width of a column of names under its heading, in characters.
+// widest returns the width of a column of names with its heading, in characters.
 func widest[N comparable](heading string, list []N) int {
 	width := len(heading)
 	for _, item := range list {

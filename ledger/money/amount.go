@@ -8,15 +8,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Amount is a number of minor units, 0 to 2^256 − 1. The zero value is 0, and
-// amounts are equal exactly if == says so. Which asset it counts is written
-// beside it, never inside.
+// Amount is a number of minor units, 0 to 2^256 − 1. The zero value is 0, and two amounts are
+// equal if and only if == is true. The asset is stored beside the amount, never inside.
 type Amount struct{ v uint256.Int }
 
 // Max is the largest Amount, 2^256 − 1.
 var Max = Amount{uint256.Int{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}}
 
-// The errors of this package's arithmetic and readers.
+// Errors of this package's arithmetic and parsers.
 var (
 	ErrSyntax   = errors.New("money: not a canonical decimal number")
 	ErrTooLong  = errors.New("money: too many digits")
@@ -27,25 +26,26 @@ var (
 	ErrEncoding = errors.New("money: malformed binary amount")
 )
 
-// FromUint64 is u minor units.
+// FromUint64 returns u minor units.
 func FromUint64(u uint64) Amount { return Amount{uint256.Int{u}} }
 
-// Uint64 is the amount as a uint64, if it fits.
+// Uint64 returns the amount as a uint64, if it fits.
 func (a Amount) Uint64() (uint64, bool) { return a.v[0], a.small() }
 
-// small tells whether the amount is below 2^64: the fast path of everything.
+// small tells whether the amount is below 2^64. All operations have a fast path for such
+// amounts.
 func (a *Amount) small() bool { return a.v[1]|a.v[2]|a.v[3] == 0 }
 
 // IsZero tells whether the amount is 0.
 func (a Amount) IsZero() bool { return a == Amount{} }
 
-// Cmp is -1, 0 or +1 as a is less than, equal to or greater than b.
+// Cmp returns -1, 0 or +1 if a is less than, equal to or greater than b.
 func (a Amount) Cmp(b Amount) int { return a.v.Cmp(&b.v) }
 
 // Less tells whether a is less than b.
 func (a Amount) Less(b Amount) bool { return a.v.Lt(&b.v) }
 
-// Min is the lesser of a and b.
+// Min returns the lesser of a and b.
 func (a Amount) Min(b Amount) Amount {
 	if b.Less(a) {
 		return b
@@ -53,7 +53,7 @@ func (a Amount) Min(b Amount) Amount {
 	return a
 }
 
-// Add is a + b, or ErrOverflow.
+// Add returns a + b. The error is ErrOverflow.
 func (a Amount) Add(b Amount) (Amount, error) {
 	if a.small() && b.small() {
 		sum, carry := bits.Add64(a.v[0], b.v[0], 0)
@@ -66,7 +66,7 @@ func (a Amount) Add(b Amount) (Amount, error) {
 	return sum, nil
 }
 
-// Sub is a − b, or ErrNegative if b is greater than a.
+// Sub returns a − b. The error is ErrNegative if b is greater than a.
 func (a Amount) Sub(b Amount) (Amount, error) {
 	var rest Amount
 	if _, overflow := rest.v.SubOverflow(&a.v, &b.v); overflow {
@@ -75,7 +75,7 @@ func (a Amount) Sub(b Amount) (Amount, error) {
 	return rest, nil
 }
 
-// Mul is a × b, or ErrOverflow.
+// Mul returns a × b. The error is ErrOverflow.
 func (a Amount) Mul(b Amount) (Amount, error) {
 	var product Amount
 	if _, overflow := product.v.MulOverflow(&a.v, &b.v); overflow {
@@ -84,7 +84,7 @@ func (a Amount) Mul(b Amount) (Amount, error) {
 	return product, nil
 }
 
-// DivFloor is floor(a ÷ b), or ErrDivision if b is zero.
+// DivFloor returns floor(a ÷ b). The error is ErrDivision if b is zero.
 func (a Amount) DivFloor(b Amount) (Amount, error) {
 	if b.IsZero() {
 		return Amount{}, ErrDivision
@@ -94,10 +94,10 @@ func (a Amount) DivFloor(b Amount) (Amount, error) {
 	return quotient, nil
 }
 
-// MulDivFloor is floor(a × num ÷ den). The product has 512 bits, so only the
-// result can be out of range: ErrOverflow. ErrDivision if den is zero.
+// MulDivFloor returns floor(a × num ÷ den). The product has 512 bits, so only the result can be
+// out of range: ErrOverflow. The error is ErrDivision if den is zero.
 func (a Amount) MulDivFloor(num, den Amount) (Amount, error) {
-	if den.IsZero() { // uint256 would answer 0 and no overflow
+	if den.IsZero() { // uint256 would return 0 and no overflow
 		return Amount{}, ErrDivision
 	}
 	if a.small() && num.small() && den.small() {

@@ -14,7 +14,7 @@ const (
 	max256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935"
 )
 
-// result shows an operation's answer in one string: the digits or the error.
+// result formats an operation's result as one string: the digits or the error.
 func result(a Amount, err error) string {
 	if err != nil {
 		return err.Error()
@@ -194,7 +194,7 @@ func TestArithmeticDoesNotAllocate(t *testing.T) {
 	noAllocation(t, "Portion", func() { sinkAmount, sinkErr = a.Portion(250) })
 }
 
-// The sinks keep the compiler from dropping what an allocation test measures.
+// The sinks prevent the compiler from removing what an allocation test measures.
 var (
 	sinkAmount Amount
 	sinkErr    error

@@ -11,11 +11,11 @@ import (
 // Currency is an alphabetic code in upper case: ISO 4217 or a ticker.
 type Currency string
 
-// Network is the chain or rail that a currency's unit lives on, in lower case;
-// empty where there is none or it is not known yet.
+// Network is the chain or rail of a currency's unit, in lower case. It is empty if the currency
+// has no network or the network is not known yet.
 type Network string
 
-// Env separates real money from play money. Nothing crosses from one to the other.
+// Env separates real money from test money. No entry, conversion or sum mixes environments.
 type Env uint8
 
 // The environments. The zero value is invalid.
@@ -24,14 +24,14 @@ const (
 	Test
 )
 
-// MaxName bounds a currency's and a network's length in bytes, so that both fit
-// the binary form and a key.
+// MaxName is the largest length of a currency's and of a network's name, in bytes, so that both
+// fit into the binary form and into a key.
 const MaxName = 32
 
-// ErrAsset is returned for bytes that are not an asset's binary form.
+// ErrAsset is the error for bytes that are not an asset's binary form.
 var ErrAsset = errors.New("money: malformed asset")
 
-// ParseEnv reads "prod" or "test", and nothing else.
+// ParseEnv parses "prod" or "test".
 func ParseEnv(s string) (Env, bool) {
 	switch s {
 	case "prod":
@@ -42,7 +42,7 @@ func ParseEnv(s string) (Env, bool) {
 	return 0, false
 }
 
-// String is "prod" or "test".
+// String returns "prod" or "test".
 func (e Env) String() string {
 	switch e {
 	case Prod:
@@ -56,8 +56,8 @@ func (e Env) String() string {
 // Valid tells whether e is one of the two environments.
 func (e Env) Valid() bool { return e == Prod || e == Test }
 
-// MarshalJSON writes "prod" or "test"; the zero value is an error, so that a
-// forgotten environment never reaches an answer.
+// MarshalJSON writes "prod" or "test". The zero value is an error, so that a forgotten
+// environment never reaches a reply.
 func (e Env) MarshalJSON() ([]byte, error) {
 	if !e.Valid() {
 		return nil, fmt.Errorf("money: environment %d", uint8(e))
@@ -79,8 +79,8 @@ func (e *Env) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseNetwork reads a network's name: 1 to MaxName lower-case letters, digits,
-// '-' and '_'. Whether a currency lives there is for Scale to say.
+// ParseNetwork parses a network's name: 1 to MaxName lower-case letters, digits, '-' and '_'.
+// Scale tells whether a currency exists on the network.
 func ParseNetwork(s string) (Network, bool) {
 	if s == "" || len(s) > MaxName {
 		return "", false
@@ -94,19 +94,19 @@ func ParseNetwork(s string) (Network, bool) {
 	return Network(strings.Clone(s)), true
 }
 
-// Asset is what an amount is an amount of. It is comparable and serves as a map key.
+// Asset is the unit of an amount. It is comparable and serves as a map key.
 type Asset struct {
 	Currency Currency
 	Network  Network
 	Env      Env
 }
 
-// escapeCurrency keeps Asset.String injective should a currency ever hold a
-// slash: the network comes last and may hold anything.
+// escapeCurrency keeps Asset.String injective even if a currency contains a slash. The network
+// comes last and needs no escaping.
 var escapeCurrency = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// String is env/currency/network, for example "prod/USDT/tron" or "prod/USD/".
-// Different assets have different strings, so it may be part of a key.
+// String returns env/currency/network, for example "prod/USDT/tron" or "prod/USD/". Different
+// assets have different strings, so the string may be part of a key.
 func (a Asset) String() string {
 	currency := string(a.Currency)
 	if strings.ContainsAny(currency, "/%") {
@@ -115,9 +115,9 @@ func (a Asset) String() string {
 	return a.Env.String() + "/" + currency + "/" + string(a.Network)
 }
 
-// AppendBinary appends the asset's stored form: a byte of env, then currency and
-// network, each as a byte of length and its bytes. An asset without env
-// or currency, or with an over-long name, is a mistake of the caller and panics.
+// AppendBinary appends the asset's stored form: a byte with the env, then currency and network,
+// each as a length byte and its bytes. An asset without env or currency, or with a too long
+// name, is a mistake of the caller and panics.
 func (a Asset) AppendBinary(dst []byte) []byte {
 	assert.That(a.Env.Valid(), "money: asset without an environment")
 	assert.That(a.Currency != "", "money: asset without a currency")
@@ -128,8 +128,8 @@ func (a Asset) AppendBinary(dst []byte) []byte {
 	return append(dst, a.Network...)
 }
 
-// ReadAsset reads what AppendBinary wrote and returns the bytes after it. The
-// asset keeps no reference to src. The error is ErrAsset.
+// ReadAsset parses the form of AppendBinary and returns the bytes after it. The asset keeps no
+// reference to src. The error is ErrAsset.
 func ReadAsset(src []byte) (Asset, []byte, error) {
 	if len(src) == 0 || !Env(src[0]).Valid() {
 		return Asset{}, nil, ErrAsset

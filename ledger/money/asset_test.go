@@ -75,7 +75,7 @@ func TestAssetString(t *testing.T) {
 	}
 }
 
-// assets draws names that are likely to collide if anything is ambiguous.
+// assets draws names that probably collide if the form is ambiguous.
 func assets() *rapid.Generator[Asset] {
 	return rapid.Custom(func(t *rapid.T) Asset {
 		return Asset{
@@ -95,7 +95,7 @@ func TestAssetStringIsInjective(t *testing.T) {
 		}
 		seen[a.String()] = a
 	})
-	// Without an escape these two would be one.
+	// Without escaping these two would have the same string.
 	if a, b := (Asset{"A/B", "C", Prod}), (Asset{"A", "B/C", Prod}); a.String() == b.String() {
 		t.Errorf("%+v and %+v are both %s", a, b, a)
 	}

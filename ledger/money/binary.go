@@ -8,8 +8,8 @@ import (
 // maxBytes is the length of the largest amount in bytes.
 const maxBytes = 32
 
-// AppendBinary appends the stored form: a byte of length, 0 to 32, and that many
-// big-endian bytes without a leading zero. 0 is the single byte 0.
+// AppendBinary appends the stored form: a byte with the length, 0 to 32, and that many
+// big-endian bytes without a leading zero. Zero is the single byte 0.
 func (a Amount) AppendBinary(dst []byte) []byte {
 	if a.small() {
 		var buf [8]byte
@@ -24,9 +24,8 @@ func (a Amount) AppendBinary(dst []byte) []byte {
 	return append(dst, full[maxBytes-n:]...)
 }
 
-// ReadAmount reads what AppendBinary wrote and returns the bytes after it. A
-// length above 32, missing bytes and a leading zero byte are ErrEncoding: an
-// amount has one form.
+// ReadAmount parses the form of AppendBinary and returns the bytes after it. A length above 32,
+// missing bytes and a leading zero byte are ErrEncoding, because an amount has only one form.
 func ReadAmount(src []byte) (Amount, []byte, error) {
 	if len(src) == 0 {
 		return Amount{}, nil, ErrEncoding
@@ -48,8 +47,8 @@ func ReadAmount(src []byte) (Amount, []byte, error) {
 	return a, rest, nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler with AppendBinary's form. It
-// has a value receiver, so that msgpack can write a struct passed by value.
+// MarshalBinary implements encoding.BinaryMarshaler with AppendBinary's form. It has a value
+// receiver, so that msgpack can encode a struct passed by value.
 func (a Amount) MarshalBinary() ([]byte, error) {
 	return a.AppendBinary(make([]byte, 0, 1+maxBytes)), nil
 }

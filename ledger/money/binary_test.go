@@ -70,7 +70,7 @@ func TestBinaryRoundTrip(t *testing.T) {
 	})
 }
 
-// Whatever bytes are read as an amount, writing it gives the same bytes.
+// Encoding an amount that was read gives the same bytes.
 func TestBinaryFormIsUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		src := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "bytes")
@@ -97,7 +97,7 @@ func TestBinaryDoesNotAllocate(t *testing.T) {
 	noAllocation(t, "ReadAmount of a large amount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(largeForm) })
 }
 
-// stored has every type of this package as a record would: by value.
+// stored has every type of this package by value, as a record has them.
 type stored struct {
 	Amount  Amount
 	List    []Amount

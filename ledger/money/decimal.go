@@ -9,20 +9,20 @@ import (
 	"mizan/internal/assert"
 )
 
-// MaxDigits is the number of digits of 2^256 − 1. Longer input is refused unread.
+// MaxDigits is the number of digits of 2^256 − 1. Longer input is refused without reading it.
 const MaxDigits = 78
 
-// chunkDigits is how many digits surely fit a uint64.
+// chunkDigits is how many digits always fit into a uint64.
 const chunkDigits = 19
 
-// Parse reads 1 to MaxDigits digits without sign, space or leading zero ("0"
-// itself apart). Errors: ErrTooLong, ErrSyntax, ErrOverflow, in this order.
+// Parse parses 1 to MaxDigits digits without sign, space or leading zero, except "0" itself.
+// Errors: ErrTooLong, ErrSyntax, ErrOverflow, in this order.
 func Parse(s string) (Amount, error) { return parse(s) }
 
-// ParseBytes is Parse for bytes; it doesn't keep or copy them.
+// ParseBytes is Parse for bytes. It neither keeps nor copies them.
 func ParseBytes(b []byte) (Amount, error) { return parse(b) }
 
-// MustParse is Parse for constants of the program; it panics on an error.
+// MustParse is Parse for constants in the program. It panics on an error.
 func MustParse(s string) Amount {
 	a, err := Parse(s)
 	assert.NoError(err)
@@ -46,9 +46,9 @@ func parse[T string | []byte](s T) (Amount, error) {
 	return parseLong(s)
 }
 
-// parseLong works from the most significant chunk to the least. Only the last
-// one can overflow, because MaxDigits − 1 nines are below 2^256; so a stray
-// character is always ErrSyntax, however large the rest.
+// parseLong parses from the most significant chunk to the least. Only the last chunk can
+// overflow, because MaxDigits − 1 nines are below 2^256. So an invalid character is always
+// ErrSyntax, however large the number is.
 func parseLong[T string | []byte](s T) (Amount, error) {
 	var a Amount
 	for len(s) > 0 {
@@ -65,7 +65,7 @@ func parseLong[T string | []byte](s T) (Amount, error) {
 	return a, nil
 }
 
-// parseChunk reads at most chunkDigits digits.
+// parseChunk parses at most chunkDigits digits.
 func parseChunk[T string | []byte](s T) (uint64, bool) {
 	var u uint64
 	for i := range len(s) {
@@ -78,7 +78,7 @@ func parseChunk[T string | []byte](s T) (uint64, bool) {
 	return u, true
 }
 
-// shift makes a into a × 10^chunkDigits + u and tells whether it still fits.
+// shift sets a to a × 10^chunkDigits + u and tells whether the result fits.
 func (a *Amount) shift(u uint64) bool {
 	const base = 10_000_000_000_000_000_000
 	carry := u
@@ -91,7 +91,7 @@ func (a *Amount) shift(u uint64) bool {
 	return carry == 0
 }
 
-// String is the amount in canonical digits: what Parse takes.
+// String returns the amount in canonical digits, the form that Parse accepts.
 func (a Amount) String() string {
 	if a.small() {
 		return strconv.FormatUint(a.v[0], 10)
@@ -116,8 +116,8 @@ func (a Amount) AppendDecimal(dst []byte) []byte {
 			rest[0] /= 10
 		}
 	}
-	// The division left a non-zero head: a small quotient of a value of at least
-	// 2^64 by 10^19 is at least 1.
+	// The division leaves a non-zero head: a value of at least 2^64 divided by 10^19 is at least
+	// 1.
 	dst = strconv.AppendUint(dst, a.v[0], 10)
 	return append(dst, digits[at:]...)
 }
@@ -128,7 +128,7 @@ func (a Amount) AppendText(dst []byte) ([]byte, error) { return a.AppendDecimal(
 // MarshalText implements encoding.TextMarshaler with the canonical digits.
 func (a Amount) MarshalText() ([]byte, error) { return a.AppendDecimal(nil), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler; it takes what ParseBytes takes.
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts what ParseBytes accepts.
 func (a *Amount) UnmarshalText(b []byte) error {
 	parsed, err := ParseBytes(b)
 	if err != nil {
@@ -157,8 +157,8 @@ func (a *Amount) UnmarshalJSON(b []byte) error {
 	return a.UnmarshalText(text)
 }
 
-// unquote takes the quotes off a JSON string. What is inside is not unescaped:
-// no text that this package reads needs an escape.
+// unquote removes the quotes of a JSON string. It does not unescape the content, because no text
+// that this package reads needs an escape.
 func unquote(b []byte) ([]byte, bool) {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
 		return nil, false

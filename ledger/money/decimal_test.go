@@ -170,7 +170,7 @@ func TestTextDoesNotAllocate(t *testing.T) {
 	noAllocation(t, "AppendDecimal of many digits", func() { sinkBytes = large.AppendDecimal(buf) })
 }
 
-// FuzzParse holds Parse against the rule in words and math/big.
+// FuzzParse compares Parse with the written rule and math/big.
 func FuzzParse(f *testing.F) {
 	for _, s := range append(edges, "", "05", "-1", "+1", "0x10", "1e3", " 1", strings.Repeat("9", 78), strings.Repeat("1", 79)) {
 		f.Add(s)
@@ -191,7 +191,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// oracle says which error Parse owes for s.
+// oracle returns the error that Parse must return for s.
 func oracle(s string) error {
 	if len(s) > MaxDigits {
 		return ErrTooLong

@@ -7,10 +7,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ceiling is 2^256, the first number that no Amount holds.
+// ceiling is 2^256, the first number above all Amounts.
 var ceiling = new(big.Int).Lsh(big.NewInt(1), 256)
 
-// edges are the amounts at which carries, limbs and digit counts change.
+// edges are amounts at which carries, limbs and digit counts change.
 var edges = []string{
 	"0", "1", "9", "10", "255", "256",
 	"9999999999999999999",  // the longest single chunk
@@ -26,8 +26,8 @@ var edges = []string{
 	"115792089237316195423570985008687907853269984665640564039457584007913129639935", // 2^256 − 1
 }
 
-// amounts draws every bit length alike, so that small and huge values, and pairs
-// on both sides of the fast paths, all come up; and the edges often.
+// amounts draws every bit length with the same probability, so that small and huge values, and
+// pairs on both sides of the fast paths, occur; edges are frequent.
 func amounts() *rapid.Generator[Amount] {
 	return rapid.Custom(func(t *rapid.T) Amount {
 		if rapid.IntRange(0, 4).Draw(t, "edge?") == 0 {
@@ -40,7 +40,7 @@ func amounts() *rapid.Generator[Amount] {
 	})
 }
 
-// fromBig and toBig go through bytes of their own, not through the code under test.
+// fromBig and toBig convert independently of the code under test.
 func fromBig(n *big.Int) Amount {
 	var a Amount
 	var buf [maxBytes]byte
@@ -60,8 +60,8 @@ func toBig(a Amount) *big.Int {
 	return n
 }
 
-// agrees checks an operation's answer against the exact one: equal if the exact
-// one is an Amount, and otherwise the error that its sign calls for.
+// agrees compares an operation's result with the exact one: they must be equal if the exact one
+// is an Amount, else the error must fit its sign.
 func agrees(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
 	t.Helper()
 	switch {

@@ -10,14 +10,14 @@ import (
 // BasisPoints is a share in hundredths of a percent: 250 is 2.5 percent.
 type BasisPoints uint64
 
-// MaxBasisPoints is a hundred times the whole, far above any fee.
+// MaxBasisPoints is a hundred times the whole, which is far above any fee.
 const MaxBasisPoints BasisPoints = 1_000_000
 
 // wholeBasisPoints is 100 percent.
 const wholeBasisPoints = 10_000
 
-// ParseBasisPoints reads canonical digits up to MaxBasisPoints ("250" is 2.5
-// percent; specification "Money rules" 3). Errors: ErrTooLong, ErrSyntax, ErrOverflow.
+// ParseBasisPoints parses canonical digits up to MaxBasisPoints ("250" is 2.5 percent;
+// specification "Money rules" 3). Errors: ErrTooLong, ErrSyntax, ErrOverflow.
 func ParseBasisPoints(s string) (BasisPoints, error) {
 	a, err := Parse(s)
 	if err != nil {
@@ -29,13 +29,13 @@ func ParseBasisPoints(s string) (BasisPoints, error) {
 	return BasisPoints(a.v[0]), nil
 }
 
-// String is the number of basis points in digits.
+// String returns the number of basis points in digits.
 func (b BasisPoints) String() string { return strconv.FormatUint(uint64(b), 10) }
 
 // MarshalJSON writes a JSON string of digits.
 func (b BasisPoints) MarshalJSON() ([]byte, error) { return []byte(`"` + b.String() + `"`), nil }
 
-// UnmarshalJSON reads a JSON string that ParseBasisPoints takes.
+// UnmarshalJSON reads a JSON string that ParseBasisPoints accepts.
 func (b *BasisPoints) UnmarshalJSON(text []byte) error {
 	digits, ok := unquote(text)
 	if !ok {
@@ -49,26 +49,25 @@ func (b *BasisPoints) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Portion is floor(a × bps ÷ 10000). Above 10000 basis points it can be ErrOverflow.
+// Portion returns floor(a × bps ÷ 10000). Above 10000 basis points the error can be ErrOverflow.
 func (a Amount) Portion(bps BasisPoints) (Amount, error) {
 	return a.MulDivFloor(FromUint64(uint64(bps)), FromUint64(wholeBasisPoints))
 }
 
-// MaxRateDigits bounds a rate as written, so that a rate times any power of ten
-// that Convert needs stays below 2^256.
+// MaxRateDigits is the most digits of a rate's text. With it, a rate times any power of ten that
+// Convert needs stays below 2^256.
 const MaxRateDigits = 38
 
-// Rate is a positive decimal number: how many major units of one currency one
-// major unit of another is worth. Equal rates are equal by ==; the zero value
-// means "no rate" and converts nothing.
+// Rate is a positive decimal number: the value of one major unit of a currency in major units of
+// another. Equal rates are equal by ==. The zero value means "no rate" and converts nothing.
 type Rate struct {
 	coefficient Amount // the rate is coefficient ÷ 10^places
 	places      int8   // the last decimal is never a 0
 }
 
-// ParseRate reads digits with at most one point between digits ("92.5"), without
-// sign, exponent or needless leading zero, at most MaxRateDigits digits, above
-// zero. Zeros at the end of the decimals are taken off. Errors: ErrTooLong, ErrSyntax.
+// ParseRate parses digits with at most one point between digits ("92.5"), without sign, exponent
+// or needless leading zero, at most MaxRateDigits digits, above zero. It removes trailing zeros
+// of the decimals. Errors: ErrTooLong, ErrSyntax.
 func ParseRate(s string) (Rate, error) {
 	if len(s) > MaxRateDigits+1 {
 		return Rate{}, ErrTooLong
@@ -81,7 +80,7 @@ func ParseRate(s string) (Rate, error) {
 		return Rate{}, ErrSyntax
 	}
 	kept := strings.TrimRight(decimals, "0")
-	// A rate of zero has no digit left here, and Parse refuses the empty string.
+	// A rate of zero has no digits left here, and Parse refuses the empty string.
 	coefficient, err := Parse(strings.TrimLeft(whole+kept, "0"))
 	if err != nil {
 		return Rate{}, ErrSyntax
@@ -92,8 +91,8 @@ func ParseRate(s string) (Rate, error) {
 // IsZero tells whether there is no rate.
 func (r Rate) IsZero() bool { return r == Rate{} }
 
-// String is the rate in the one form that ParseRate would give back; empty if
-// there is none.
+// String returns the rate in its canonical form, which ParseRate accepts; empty if there is
+// none.
 func (r Rate) String() string {
 	if r.IsZero() {
 		return ""
@@ -109,8 +108,8 @@ func (r Rate) String() string {
 	return digits[:len(digits)-places] + "." + digits[len(digits)-places:]
 }
 
-// MarshalJSON writes a JSON string; no rate is an error, because on the wire the
-// field is then absent (use omitzero).
+// MarshalJSON writes a JSON string. No rate is an error, because its field must be absent (use
+// omitzero).
 func (r Rate) MarshalJSON() ([]byte, error) {
 	if r.IsZero() {
 		return nil, ErrNoRate
@@ -118,7 +117,7 @@ func (r Rate) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + r.String() + `"`), nil
 }
 
-// UnmarshalJSON reads a JSON string that ParseRate takes.
+// UnmarshalJSON reads a JSON string that ParseRate accepts.
 func (r *Rate) UnmarshalJSON(b []byte) error {
 	text, ok := unquote(b)
 	if !ok {
@@ -132,12 +131,11 @@ func (r *Rate) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler with the rate's text; no
-// rate is no bytes.
+// MarshalBinary implements encoding.BinaryMarshaler with the rate's text; no rate has no bytes.
 func (r Rate) MarshalBinary() ([]byte, error) { return append([]byte{}, r.String()...), nil }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. It takes only what
-// MarshalBinary writes.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. It accepts only the form of
+// MarshalBinary.
 func (r *Rate) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		*r = Rate{}
@@ -154,7 +152,7 @@ func (r *Rate) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// powers holds 10^0 to 10^77, all powers of ten below 2^256.
+// powers lists 10^0 to 10^77, all powers of ten below 2^256.
 var powers = powersOfTen()
 
 func powersOfTen() (table [MaxDigits]Amount) {
@@ -167,10 +165,10 @@ func powersOfTen() (table [MaxDigits]Amount) {
 	return table
 }
 
-// Convert is floor(a × rate × 10^(toScale − fromScale)) minor units of the other
-// asset, exact up to that one floor. ErrOverflow if it leaves the range,
-// ErrNoRate without a rate. The scales come from Asset.Scale: one outside 0 to
-// MaxScale is a mistake of the caller and panics.
+// Convert returns floor(a × rate × 10^(toScale − fromScale)) minor units of the other asset. The
+// floor is the only rounding. Errors: ErrOverflow if the result is out of range, ErrNoRate
+// without a rate. The scales come from Asset.Scale: a scale outside 0 to MaxScale is a mistake
+// of the caller and panics.
 func (a Amount) Convert(r Rate, fromScale, toScale int) (Amount, error) {
 	assert.That(0 <= fromScale && fromScale <= MaxScale, "money: scale to convert from out of range")
 	assert.That(0 <= toScale && toScale <= MaxScale, "money: scale to convert to out of range")

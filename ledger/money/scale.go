@@ -2,8 +2,8 @@ package money
 
 import "slices"
 
-// scaleRow says how many decimals an asset has. A row with Env zero is for both
-// environments; a row that names one overrides it there.
+// scaleRow is the number of decimals of an asset. A row with Env zero applies to both
+// environments; a row with an Env overrides it there.
 type scaleRow struct {
 	currency Currency
 	network  Network
@@ -11,8 +11,8 @@ type scaleRow struct {
 	digits   int
 }
 
-// scaleTable is the one place that knows decimals (specification "Money rules"
-// 2: from the triple, not the ticker). Fiat digits are ISO 4217 minor units.
+// scaleTable is the only source of decimals (specification "Money rules" 2: from the triple, not
+// the ticker). Fiat currencies have ISO 4217 minor units.
 var scaleTable = []scaleRow{
 	// Transaction currencies, in the specification's order.
 	{"RUB", "", 0, 2},
@@ -41,7 +41,7 @@ var scaleTable = []scaleRow{
 	{"TON", "ton", 0, 9},
 	{"ZOLT", "", 0, 8},
 
-	// Contract currencies that transactions don't take.
+	// Contract currencies that transactions don't accept.
 	{"AED", "", 0, 2},
 	{"SAR", "", 0, 2},
 	{"BHD", "", 0, 3},
@@ -57,13 +57,14 @@ var scaleTable = []scaleRow{
 	{"KGS", "", 0, 2},
 }
 
-// accepted is the closed set of the specification, "Currencies and network".
+// accepted is the closed set of transaction currencies (specification, "Currencies and
+// network").
 var accepted = []Currency{
 	"RUB", "UAH", "AZN", "USD", "EUR", "GBP", "CHF", "TRY", "KZT", "CAD", "SGD", "IDR",
 	"RUBT", "USDT", "USDC", "EURT", "ETH", "TRX", "TON", "ZOLT",
 }
 
-// What follows is the tables above, indexed.
+// Indexes of the tables above.
 var (
 	scales       = indexScales(scaleTable)
 	onlyNetworks = indexOnlyNetworks(scaleTable)
@@ -72,11 +73,11 @@ var (
 	acceptedSet  = indexAccepted(accepted)
 )
 
-// MaxScale is more decimals than any row of the table has; Convert takes no more.
+// MaxScale is larger than any scale of the table. Convert accepts no larger scale.
 const MaxScale = 36
 
-// Scale is the number of decimals between the minor and the major unit. Not ok
-// means unresolved: the network is missing, or the triple is not in the table.
+// Scale returns the number of decimals between the minor and the major unit. ok is false for an
+// unresolved asset: the network is missing, or the triple is not in the table.
 func (a Asset) Scale() (digits int, ok bool) {
 	if !a.Env.Valid() {
 		return 0, false
@@ -88,18 +89,18 @@ func (a Asset) Scale() (digits int, ok bool) {
 	return digits, ok
 }
 
-// Accepted tells whether transactions take the code, which must be the exact
-// alphabetic upper-case one. The Currency returned doesn't alias code.
+// Accepted tells whether transactions accept the code, which must be in upper case. The returned
+// Currency doesn't alias code.
 func Accepted(code string) (Currency, bool) {
 	c, ok := acceptedSet[code]
 	return c, ok
 }
 
-// AcceptedCurrencies are the transaction currencies in the specification's order.
+// AcceptedCurrencies returns the transaction currencies in the specification's order.
 func AcceptedCurrencies() []Currency { return slices.Clone(accepted) }
 
-// AcceptedAssets are all assets of env that a transaction can name and that have
-// a scale, in the order of the table; none for an invalid env.
+// AcceptedAssets returns all assets of env that a transaction can name and that have a scale, in
+// the order of the table; none for an invalid env.
 func AcceptedAssets(env Env) []Asset {
 	if !env.Valid() {
 		return nil
@@ -116,8 +117,8 @@ func AcceptedAssets(env Env) []Asset {
 	return assets
 }
 
-// ResolveNetwork fills an empty network for a ticker that exists on exactly one
-// (ETH ethereum, TRX tron, TON ton). Otherwise n comes back as it is.
+// ResolveNetwork sets an empty network if the currency has exactly one (ETH ethereum, TRX tron,
+// TON ton). Otherwise it returns n.
 func ResolveNetwork(c Currency, n Network) Network {
 	if n == "" {
 		return onlyNetworks[c]
@@ -137,7 +138,7 @@ func indexOnlyNetworks(table []scaleRow) map[Currency]Network {
 	index := make(map[Currency]Network)
 	for _, row := range table {
 		if seen, ok := index[row.currency]; ok && seen != row.network {
-			index[row.currency] = "" // several: the caller has to say which
+			index[row.currency] = "" // several networks: the caller has to choose one
 			continue
 		}
 		index[row.currency] = row.network
@@ -169,8 +170,8 @@ func indexAccepted(codes []Currency) map[string]Currency {
 	return index
 }
 
-// internCurrency returns the table's own string for a known name, so that
-// reading a stored asset doesn't allocate.
+// internCurrency returns the table's string for a known name, so that parsing a stored asset
+// doesn't allocate.
 func internCurrency(name []byte) Currency {
 	if c, ok := currencies[string(name)]; ok {
 		return c
@@ -178,7 +179,7 @@ func internCurrency(name []byte) Currency {
 	return Currency(name)
 }
 
-// internNetwork does for networks what internCurrency does for currencies.
+// internNetwork does the same for networks.
 func internNetwork(name []byte) Network {
 	if n, ok := networks[string(name)]; ok {
 		return n

@@ -16,8 +16,8 @@ var transactionScales = map[string]int{
 	"ETH/ethereum": 18, "TRX/tron": 6, "TON/ton": 9,
 }
 
-// contractScales are the currencies of the contract regions, with the minor
-// units of ISO 4217's list one.
+// contractScales has the currencies of the contract regions, with the minor units of ISO 4217
+// list one.
 var contractScales = map[string]int{
 	"AED/": 2, "SAR/": 2, "BHD/": 3, "QAR/": 2, "KWD/": 3, "OMR/": 3, "MYR/": 2, "IDR/": 2, "PKR/": 2, "BDT/": 2,
 	"EGP/": 2, "JOD/": 3, "TRY/": 2, "KZT/": 2, "UZS/": 2, "AZN/": 2, "KGS/": 2, "RUB/": 2, "GBP/": 2, "USD/": 2, "EUR/": 2,
@@ -67,14 +67,14 @@ func TestTheTableHoldsNothingElse(t *testing.T) {
 func TestUnresolvedScales(t *testing.T) {
 	for _, a := range []Asset{
 		{},
-		{"USDT", "", Prod},      // several networks: which one is not known
+		{"USDT", "", Prod},      // several networks: unresolved
 		{"USDC", "", Test},      //
 		{"USDC", "tron", Prod},  // not issued there
 		{"ETH", "", Prod},       // before ResolveNetwork
 		{"USD", "tron", Prod},   // fiat lives on no chain
 		{"JPY", "", Prod},       // not in the table
 		{"usd", "", Prod},       // case matters
-		{"USD", "", 0},          // a row for both envs is not one for none
+		{"USD", "", 0},          // a row for both environments does not apply to none
 		{"USD", "", 3},          //
 		{"USDT", "TRON", Prod},  //
 		{"USDT ", "tron", Prod}, //
@@ -158,7 +158,7 @@ func TestResolveNetwork(t *testing.T) {
 		{"USD", "", ""},
 		{"ZOLT", "", ""},
 		{"JPY", "", ""},
-		{"ETH", "bsc", "bsc"}, // what was sent stays
+		{"ETH", "bsc", "bsc"}, // a network in the request stays
 		{"USDT", "tron", "tron"},
 	} {
 		if got := ResolveNetwork(c.currency, c.network); got != c.want {

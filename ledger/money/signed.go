@@ -1,14 +1,14 @@
 package money
 
-// Signed is a difference to show: a balance on its wrong side, a merchant's
-// share after a fee above the amount. Negative is never set on 0 by this
-// package, and where it is, the methods take it for plain 0.
+// Signed is a difference for display: a balance on its wrong side, or a merchant's share after a
+// fee above the amount. This package never sets Negative on 0, and its methods treat a negative
+// 0 as plain 0.
 type Signed struct {
 	Negative bool
 	Abs      Amount
 }
 
-// Difference is a − b.
+// Difference returns a − b.
 func Difference(a, b Amount) Signed {
 	if a.Less(b) {
 		a, b = b, a
@@ -17,14 +17,14 @@ func Difference(a, b Amount) Signed {
 	return Signed{Abs: gap(a, b)}
 }
 
-// gap is a − b where b is known not to be greater.
+// gap returns a − b; b must not be greater than a.
 func gap(a, b Amount) Amount {
 	a.v.Sub(&a.v, &b.v)
 	return a
 }
 
-// ParseSigned reads what Signed.String writes: canonical digits, with a minus
-// sign before them if negative; "-0" is ErrSyntax.
+// ParseSigned parses the form of Signed.String: canonical digits, preceded by a minus sign if
+// negative. "-0" is ErrSyntax.
 func ParseSigned(s string) (Signed, error) {
 	negative := len(s) > 0 && s[0] == '-'
 	if negative {
@@ -46,10 +46,10 @@ func (s Signed) below() bool { return s.Negative && !s.Abs.IsZero() }
 // IsZero tells whether s is 0.
 func (s Signed) IsZero() bool { return s.Abs.IsZero() }
 
-// Neg is −s.
+// Neg returns −s.
 func (s Signed) Neg() Signed { return Signed{Negative: !s.Negative && !s.Abs.IsZero(), Abs: s.Abs} }
 
-// Amount is s as an Amount, if it is not negative.
+// Amount returns s as an Amount, if it is not negative.
 func (s Signed) Amount() (Amount, bool) {
 	if s.below() {
 		return Amount{}, false
@@ -57,7 +57,7 @@ func (s Signed) Amount() (Amount, bool) {
 	return s.Abs, true
 }
 
-// Add is s + o, or ErrOverflow if the magnitude leaves an Amount's range.
+// Add returns s + o. The error is ErrOverflow if the magnitude is out of an Amount's range.
 func (s Signed) Add(o Signed) (Signed, error) {
 	if s.below() != o.below() {
 		if s.below() {
@@ -72,7 +72,7 @@ func (s Signed) Add(o Signed) (Signed, error) {
 	return Signed{Negative: s.below(), Abs: sum}, nil
 }
 
-// Cmp is -1, 0 or +1 as s is less than, equal to or greater than o.
+// Cmp returns -1, 0 or +1 if s is less than, equal to or greater than o.
 func (s Signed) Cmp(o Signed) int {
 	switch {
 	case s.below() && o.below():
@@ -88,7 +88,7 @@ func (s Signed) Cmp(o Signed) int {
 // Less tells whether s is less than o.
 func (s Signed) Less(o Signed) bool { return s.Cmp(o) < 0 }
 
-// String is the digits, with a minus sign before them if negative; never "-0".
+// String returns the digits, preceded by a minus sign if negative; never "-0".
 func (s Signed) String() string {
 	if s.below() {
 		return "-" + s.Abs.String()
@@ -99,7 +99,7 @@ func (s Signed) String() string {
 // MarshalJSON writes a JSON string.
 func (s Signed) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String() + `"`), nil }
 
-// UnmarshalJSON reads a JSON string that ParseSigned takes.
+// UnmarshalJSON reads a JSON string that ParseSigned accepts.
 func (s *Signed) UnmarshalJSON(b []byte) error {
 	text, ok := unquote(b)
 	if !ok {
@@ -113,8 +113,8 @@ func (s *Signed) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// AppendBinary appends the stored form: a byte, 1 if negative and else 0, and
-// the magnitude as an Amount.
+// AppendBinary appends the stored form: a byte, 1 if negative and else 0, and the magnitude as
+// an Amount.
 func (s Signed) AppendBinary(dst []byte) []byte {
 	sign := byte(0)
 	if s.below() {
@@ -123,8 +123,8 @@ func (s Signed) AppendBinary(dst []byte) []byte {
 	return s.Abs.AppendBinary(append(dst, sign))
 }
 
-// ReadSigned reads what AppendBinary wrote and returns the bytes after it. Any
-// other form, also that of "-0", is ErrEncoding.
+// ReadSigned parses the form of AppendBinary and returns the bytes after it. Any other form,
+// including one of "-0", is ErrEncoding.
 func ReadSigned(src []byte) (Signed, []byte, error) {
 	if len(src) == 0 || src[0] > 1 {
 		return Signed{}, nil, ErrEncoding

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// minusZero can only be built by hand; the methods take it for 0.
+// minusZero can only be built by hand; the methods treat it as 0.
 var minusZero = Signed{Negative: true}
 
 func signedBig(s Signed) *big.Int {

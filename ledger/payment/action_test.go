@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// charging → action_required: auth_params filled, the payer's time begins.
+// charging → action_required: auth_params are set, the payer's time begins.
 func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	d := l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
@@ -23,7 +23,7 @@ func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 	}
 }
 
-// The rail says when it wants to be asked, at the latest when the time is over.
+// The rail chooses when it is inquired, but not after the payer's time is over.
 func TestAnActionIsInquiredWhenItsRailWants(t *testing.T) {
 	for again, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
 		l := at(t, payment.Payment, payment.Charging)
@@ -31,7 +31,7 @@ func TestAnActionIsInquiredWhenItsRailWants(t *testing.T) {
 	}
 }
 
-// One poll that times out does not end the polling.
+// One inquiry that times out does not stop further ones.
 func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: 5 * time.Second})
@@ -44,7 +44,7 @@ func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
 	l.is(l.says(said["nothing"]), "await action_required", "due 3s")
 }
 
-// The payer comes back, or the material is submitted: the provider goes on.
+// The payer comes back, or submits the material: the provider continues.
 func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 	for _, material := range []bool{true, false} {
 		l := at(t, payment.Payment, payment.ActionRequired)
@@ -69,8 +69,8 @@ func TestARefusedActionIsRejected(t *testing.T) {
 	}
 }
 
-// A call to go on that got lost fails nothing: the rail says how the charge
-// stands, and that it waits for us is a call to be made again, under its name.
+// A lost call to continue fails nothing. The rail reports the charge's status; if it still waits
+// for the call, the call is repeated under the same name.
 func TestALostCompletionIsAskedForAgain(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.completes(false)
@@ -86,7 +86,8 @@ func TestALostCompletionIsAskedForAgain(t *testing.T) {
 	if !l.r.Answered() || l.r.Op != nil {
 		t.Errorf("%+v", l.r.Op)
 	}
-	// From now on it is as lost as the payer's return: the rail has to say it is ready.
+	// From now on the call is as lost as the payer's return: the rail has to report that it is
+	// ready.
 	l.completes(false)
 	l.says(said["still to act"])
 	if a := l.r.Action; l.r.Status != payment.ActionRequired || string(a.Material) != `{"otp":""}` || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) {
@@ -123,17 +124,18 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 			refused(t, err, ledger.Conflict)
 		}
 	}
-	// What the rail is at takes no material; a payer may come back to it.
+	// A charge that the rail is processing accepts no material; a payer may still come back to
+	// it.
 	l := at(t, payment.Payment, payment.Charging)
 	_, err := l.goesOn(true)
 	refused(t, err, ledger.Conflict)
 	l.is(l.completes(false), "submit charging", "due 10s, ask op")
 	_, err = l.goesOn(false)
-	refused(t, err, ledger.Conflict) // it is under way
+	refused(t, err, ledger.Conflict) // the operation is under way
 }
 
-// "Material submitted after expires_at is refused; request fresh material and
-// start again": at the instant itself it is not after it.
+// "Material submitted after expires_at is refused; request fresh material and start again": at
+// the deadline itself it is still accepted.
 func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
@@ -151,13 +153,13 @@ func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	}
 }
 
-// DECISIONS: material that lacks what the rail asked for leaves the payment as it is,
-// and the refusal names what is missing: the first of it, in the rail's order.
+// DECISIONS: material without a required member leaves the payment unchanged, and the refusal
+// names the first missing member in the rail's order.
 func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
 	for _, c := range []struct {
 		requires []string
 		given    []string
-		field    string // empty: it is handed on
+		field    string // empty: it is passed on
 	}{
 		{nil, nil, ""},
 		{[]string{"otp"}, []string{"otp"}, ""},
@@ -188,9 +190,9 @@ func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
 	}
 }
 
-// "Request fresh material and start again": what has ended is published anew, and
-// neither the payer's time nor what was kept changes. The merchant is not notified: it
-// has asked.
+// "Request fresh material and start again": an expired action is published anew, without
+// changing the payer's time or the kept card. The merchant is not notified, because it has
+// asked.
 func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
 	l := at(t, payment.Payment, payment.Charging)
@@ -229,7 +231,7 @@ func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
 	}
 }
 
-// The rail's page may end by itself; only the payer's page leads there.
+// The rail's page may expire by itself; only the payer's page leads there.
 func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	until := now.Add(5 * time.Minute)
@@ -243,7 +245,7 @@ func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 	}
 }
 
-// A rail that publishes what has ended already, or nothing, says nothing new.
+// A rail that publishes an expired action, or none, reports no news.
 func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
@@ -257,8 +259,8 @@ func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
 	}
 }
 
-// From the instant at which the payer's time is over nothing is taken any more,
-// whether or not the provider has been asked to give the charge up.
+// From the instant at which the payer's time is over no submission is accepted, whether or not
+// the provider has been asked to void the charge.
 func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
 	pay, out := at(t, payment.Payment, payment.ActionRequired), at(t, payment.Payout, payment.Charging)
 	out.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
@@ -277,7 +279,7 @@ func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
 		}
 		l.c.Now = now.Add(30 * time.Minute)
 		refused(t, try(l), ledger.Expired)
-		l.wakes(0) // the provider is asked to give it up
+		l.wakes(0) // the provider is asked to void the charge
 		refused(t, try(l), ledger.Expired)
 		l.hears(said["charged"])
 		if l.r.Status != payment.Rejected {
@@ -287,7 +289,7 @@ func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
 	}
 }
 
-// What was refused for another reason is over, and not because of the time.
+// A charge that was refused for another reason is over, but not because of the time.
 func TestWhatWasRefusedWaitsForNothing(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.says(said["refused"])
@@ -334,8 +336,8 @@ func TestAKeptCardIsKeptUntilTheChargeIsOver(t *testing.T) {
 	}
 }
 
-// "A payer who does nothing for 30 minutes: rejected, `payer action expired`":
-// an intent to void at the provider, whose answer decides.
+// "A payer who does nothing for 30 minutes: rejected, `payer action expired`": an intent to void
+// at the provider, whose answer decides.
 func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	for kind, void := range map[payment.Type]string{payment.Payment: "", payment.Payout: ": void Dr L:partner:1:available 100, Cr A:provider 100"} {
 		l := at(t, kind, payment.ActionRequired)
@@ -356,7 +358,7 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	}
 }
 
-// The payer acted at the last moment: the void is refused, the charge stands.
+// The payer acted at the last moment: the provider refuses the void, and the charge stands.
 func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.wakes(30 * time.Minute)
@@ -369,7 +371,7 @@ func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 	}
 }
 
-// Neither voided nor charged: it is tried again, later each time.
+// Neither voided nor charged: it is tried again, with growing gaps.
 func TestALapseThatTheProviderDoesNotGrantIsTriedAgain(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.wakes(30 * time.Minute)
@@ -383,7 +385,7 @@ func TestALapseThatTheProviderDoesNotGrantIsTriedAgain(t *testing.T) {
 	l.is(d, "lapse action_required", "due 10s, ask op")
 }
 
-// choose_target_destination: only a payout that offers some waits for a choice.
+// choose_target_destination: only a payout that offers destinations waits for a choice.
 func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
 	l.says(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})

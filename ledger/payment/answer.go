@@ -9,20 +9,21 @@ import (
 // Answer is a provider's answer to a submission or an inquiry.
 type Answer struct {
 	Verdict  Verdict
-	Failure  Failure // for VerdictRefused, VerdictFailed and VerdictNotSent: what the rail says of it
+	Failure  Failure // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
 	RRN      string
-	Again    time.Duration // when to inquire; 0: after Case.Inquire, longer each time
-	Status   Status        // a state of the rail's own that it passes through; empty: none
-	Meta     []byte        // the rail's own keys, a JSON object; nil: as they were
-	Action   *Action       // for VerdictAction; nil: as it was
-	Token    []byte        // for VerdictCharged: of the card that was charged, sealed; nil: none was given
-	KeepCard bool          // for VerdictAction: the card is there, and is kept for a later step
-	Inquired bool          // it answers an inquiry, not a submission
-	Reissued bool          // it answers AskReissue: an Action is the old one, published anew
+	Again    time.Duration // delay of the next inquiry; 0: DecisionContext.Inquire, longer each time
+	Status   Status        // an intermediate state of the rail; empty: none
+	Meta     []byte        // the rail's own keys, a JSON object; nil: unchanged
+	Action   *Action       // for VerdictAction; nil: unchanged
+	Token    []byte        // for VerdictCharged: of the charged card, encrypted; nil: none
+	KeepCard bool          // for VerdictAction: the card was sent and is kept for a later step
+	Inquired bool          // answers an inquiry, not a submission
+	Reissued bool          // answers AskReissue: Action is the old one, published anew
 }
 
-// Answered decides on a provider's answer about the charge. ok is false if it says nothing new, or
-// comes while an operation on the charge is under way, whose own answer decides.
+// Answered decides on a provider's answer about the charge. ok is false if the answer has no
+// news, or arrives during another operation on the charge, because then only the operation's own
+// answer decides.
 func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
@@ -40,7 +41,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		d.Record.RailMeta = a.Meta
 	}
 	if a.Verdict == VerdictNotSent && (r.Status != Authorizing || r.NotFoundAnswers > 0) {
-		a.Verdict = VerdictUnknown // the rail has the charge: it was an inquiry that was never sent
+		a.Verdict = VerdictUnknown // the rail has the charge: only an inquiry was not sent
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -56,7 +57,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		return d, c.notFound(&d)
 	case VerdictAction:
 		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
-			return d, c.ready(&d) // what was chosen never arrived
+			return d, c.ready(&d) // the choice never arrived
 		}
 		return d, c.act(&d, a)
 	case VerdictReady:
@@ -67,8 +68,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	return d, true
 }
 
-// SaysNothing tells whether an answer about a charge that the rail has is only
-// that it still has it.
+// SaysNothing tells whether an answer only confirms that the rail still has the charge.
 func (r *Record) SaysNothing(a Answer) bool {
 	return r.Status.Moving() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
@@ -94,7 +94,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.Record.remember(a)
 	entry := d.Record.settlement()
 	if r := d.Record; r.Status.Held() {
-		// What a commit asked for and was thought lost is what was captured.
+		// The amount of a commit whose answer was lost is the captured amount.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
 			held := r.hold().Postings
@@ -108,7 +108,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.end(Failure{})
 }
 
-// suspend records that the money is held; false: it is held already.
+// suspend records that the money is held; false if it is held already.
 func (c DecisionContext) suspend(d *Decision, a Answer) bool {
 	r := d.Record
 	if r.Status.Held() {
@@ -147,8 +147,9 @@ func (c DecisionContext) failed(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.as(ProcessingError))
 }
 
-// notFound decides on "unknown reference": the second in a row, a provider time-out apart, means that
-// the call never arrived. A provider can't forget what it knew before.
+// notFound decides on "unknown reference". The second in a row, a provider time-out after the
+// first, means that the call never arrived. A charge that the provider once knew cannot become
+// unknown.
 func (c DecisionContext) notFound(d *Decision) bool {
 	r := d.Record
 	if r.Known && (r.Op == nil || r.Op.Answered) {
@@ -174,7 +175,7 @@ func (c DecisionContext) notFound(d *Decision) bool {
 	return true
 }
 
-// act publishes what the payer has to do; false: it is published already.
+// act publishes what the payer has to do; false if it is published already.
 func (c DecisionContext) act(d *Decision, a Answer) bool {
 	r := d.Record
 	r.NotFoundAnswers, r.Known = 0, true
@@ -187,17 +188,17 @@ func (c DecisionContext) act(d *Decision, a Answer) bool {
 		d.move(Process, nil)
 	}
 	if waiting && a.Reissued {
-		d.move(Reissue, nil) // nothing that the merchant does not know
+		d.move(Reissue, nil) // no news for the merchant
 	} else {
 		d.move(Act, nil)
 	}
-	var action Action // empty where it was lost with the answer that had it
+	var action Action // empty if the answer with the action was lost
 	until := c.after(c.ActionTTL)
 	if r.Action != nil {
 		action = *r.Action
 	}
 	if r.Action != nil && (a.Action == nil || waiting) {
-		until = r.Action.Until // only who has done the one thing gets time for the next
+		until = r.Action.Until // a new deadline only after the payer has completed the previous action
 	}
 	if a.Action != nil {
 		action = *a.Action
@@ -209,8 +210,8 @@ func (c DecisionContext) act(d *Decision, a Answer) bool {
 	return true
 }
 
-// unchanged decides on an answer that says nothing new: a due instant that is still to come stays, one
-// that has come is set anew.
+// unchanged decides on an answer without news. A due instant in the future stays; one that has
+// passed is set anew.
 func (c DecisionContext) unchanged(d *Decision, a Answer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
@@ -225,12 +226,12 @@ func (c DecisionContext) ready(d *Decision) bool {
 	r := d.Record
 	r.Known = true
 	if r.Op == nil && r.Status == Authorizing {
-		d.arrive() // from here Complete can begin it
+		d.arrive() // from here Complete can begin the operation
 		d.Due = c.again(&r.Inquiries, Answer{})
 		return true
 	}
 	if r.Op == nil {
-		return c.unchanged(d, Answer{}) // Complete begins it, with a name for the operation
+		return c.unchanged(d, Answer{}) // Complete begins the operation and names it
 	}
 	r.NotFoundAnswers = 0
 	d.move(Await, nil)
@@ -242,7 +243,7 @@ func (c DecisionContext) ready(d *Decision) bool {
 // pending records that the rail has the charge, or has not answered.
 func (c DecisionContext) pending(d *Decision, a Answer) bool {
 	r := d.Record
-	if a.Verdict == VerdictPending { // no answer does not even say that it arrived
+	if a.Verdict == VerdictPending { // no answer does not confirm that the charge arrived
 		r.NotFoundAnswers, r.Known = 0, true
 	}
 	switch {
@@ -269,9 +270,9 @@ func (c DecisionContext) pending(d *Decision, a Answer) bool {
 	return true
 }
 
-// OnDue decides what a record needs at its due instant; early says that the instant has not come, as
-// after a restart. It needs an inquiry or, if decided, a decision; request is the id of the operation
-// that the decision may begin.
+// OnDue decides what a record needs at its due instant; early tells that the instant has not
+// come, as after a restart. The result is a question to the provider or, if decided is set, a
+// decision; request is the id of the operation that the decision may begin.
 func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask Ask, d Decision, decided bool) {
 	now := ledger.MicrosOf(c.Now)
 	switch {

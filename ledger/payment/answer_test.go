@@ -13,7 +13,7 @@ import (
 
 var otp = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
 
-// said are answers by the names of the grid's columns.
+// said maps the names of the grid's columns to answers.
 var said = map[string]payment.Answer{
 	"charged":      {Verdict: payment.VerdictCharged, RRN: "123456789012"},
 	"pending":      {Verdict: payment.VerdictPending},
@@ -49,10 +49,10 @@ func at(t testing.TB, kind payment.Type, status payment.Status) *life {
 	return l
 }
 
-// What every answer does in every state in which the rail has the charge, when
-// it was asked at its instant: the events, the state, what is booked and when
-// the provider is asked again. The states are the specification's; a time-out
-// never fails a charge; a held or waiting one stays so until its time is over.
+// The effect of every answer in every state in which the rail has the charge, after an inquiry
+// at the due instant: the events, the state, the entries and the next inquiry. The states are
+// the specification's. A time-out never fails a charge, and a held or waiting charge stays so
+// until its time is over.
 func TestWhatAProviderSaysAndWhatFollows(t *testing.T) {
 	rail := func(self, holds, settles, voids string) map[string]string {
 		wait := "await: " + self + ", due 10s"
@@ -115,7 +115,7 @@ func TestWhatAProviderSaysAndWhatFollows(t *testing.T) {
 		}
 		for name, want := range c.want {
 			l := at(t, c.kind, c.in)
-			l.c.Due = ledger.MicrosOf(now) // it is asked at its instant
+			l.c.Due = ledger.MicrosOf(now) // it is inquired at its due instant
 			before, decided := *l.r, l.r
 			if got := brief(l.says(said[name])); got != want {
 				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.in, name, got, want)
@@ -187,13 +187,12 @@ func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
 	}
 }
 
-// An answer that says nothing new writes nothing while the record waits for a
-// later instant.
+// An answer without news writes nothing while the record waits for a later instant.
 func TestAnAnswerThatSaysNothingNewChangesNothing(t *testing.T) {
 	for _, c := range []struct {
 		kind payment.Type
 		in   payment.Status
-		new  string // the answers that do say something new
+		new  string // the answers with news
 	}{
 		{payment.Payment, payment.ActionRequired, "charged pending refused failed held act"},
 		{payment.Payment, payment.PaymentHeld, "charged refused failed"},
@@ -219,7 +218,7 @@ func TestAClosedTransactionHearsNothing(t *testing.T) {
 			}
 		}
 	}
-	for answer, a := range said { // money that moves after all is the late settlement
+	for answer, a := range said { // money that moves after all is a late settlement
 		l := at(t, payment.Payment, payment.Charging)
 		l.says(said["refused"])
 		if _, ok := l.c.Answered(l.r, a); ok != (answer == "charged") {
@@ -228,8 +227,8 @@ func TestAClosedTransactionHearsNothing(t *testing.T) {
 	}
 }
 
-// "Its answer decides": what is heard of a charge while it is being voided,
-// captured or refunded waits until the operation's own answer is there.
+// "Its answer decides": an answer about a charge that is being voided, captured or refunded has
+// no effect until the operation's own answer arrives.
 func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	for name, l := range map[string]*life{
 		"void":    at(t, payment.Payment, payment.Charging),
@@ -262,8 +261,8 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	}
 }
 
-// DECISIONS, "Simulator": unknown reference twice, a provider time-out apart,
-// means that the call never arrived: failed, `interrupted`.
+// DECISIONS, "Simulator": unknown reference twice, a provider time-out apart, means that the
+// call never arrived: failed, `interrupted`.
 func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 	for _, in := range []payment.Status{payment.Authorizing, payment.Charging} {
 		l := at(t, payment.Payout, in)
@@ -287,15 +286,15 @@ func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 	}
 }
 
-// That an inquiry could not be sent says nothing of the charge.
+// An inquiry that could not be sent reveals nothing about the charge.
 func TestAnInquiryThatNeverLeftFailsNothing(t *testing.T) {
 	l := at(t, payment.Payment, payment.Authorizing)
 	l.says(said["not known"])
 	l.is(l.says(said["not sent"]), "process charging", "due 10s")
 }
 
-// Silence between two unknown references says nothing; what the rail has once
-// said that it has never counts as lost.
+// A time-out between two unknown references reveals nothing. A charge that the rail has once
+// confirmed never counts as lost.
 func TestWhatTheRailHasSaidThatItHasIsNeverLost(t *testing.T) {
 	for between, lost := range map[string]bool{"nothing": true, "pending": false, "act": false} {
 		l := at(t, payment.Payment, payment.Charging)
@@ -329,8 +328,8 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 	}
 }
 
-// A rail that says when to ask is asked then, but never at the instant that it
-// was asked at: a manual clock would step there for ever.
+// A rail that chooses the next inquiry is asked then, but never at the same instant again: a
+// manual clock would stay there forever.
 func TestARailSaysWhenItIsAskedAgain(t *testing.T) {
 	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		l := at(t, payment.Payment, payment.Charging)
@@ -367,7 +366,7 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 	}
 }
 
-// What wakes a transaction is a question about its charge, early or not.
+// A due transaction causes an inquiry about its charge, early or not.
 func TestWhatIsAtTheRailIsInquired(t *testing.T) {
 	for status, want := range map[payment.Status]payment.Ask{
 		payment.Authorizing: payment.AskInquire, payment.Charging: payment.AskInquire, payment.Unknown: payment.AskInquire,

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// books is the naive ledger that decisions are tried against: sums of postings
-// on unbounded integers, counters, and each record's open hold.
+// books is the naive ledger of the tests: sums of postings in unbounded integers, counters, and
+// each record's open hold.
 type books struct {
 	t        *rapid.T
 	accounts map[ledger.Account]*sums
@@ -46,7 +46,7 @@ func (b *books) account(path ledger.Path, asset money.Asset) *sums {
 	return b.accounts[a]
 }
 
-// available is posted credits less posted and pending debits.
+// available returns posted credits less posted and pending debits.
 func (s *sums) available() *big.Int {
 	n := new(big.Int).Sub(&s.posted[ledger.Credit], &s.posted[ledger.Debit])
 	return n.Sub(n, &s.pending[ledger.Debit])
@@ -56,7 +56,7 @@ func (s *sums) owed() *big.Int {
 	return new(big.Int).Sub(&s.posted[ledger.Debit], &s.posted[ledger.Credit])
 }
 
-// take books a decision as the writer would, and adds what it posts to net.
+// take books a decision as the writer would, and adds its postings to net.
 func (b *books) take(d *payment.Decision, net map[ledger.Account]*big.Int) {
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -123,8 +123,8 @@ func (b *books) hold(postings []ledger.Posting, sign int64) {
 	}
 }
 
-// post posts a line, split with what the partner owes: a credit pays that off
-// first, a debit that what is available can't bear adds to it.
+// post posts a line, split by the partner's debt: a credit pays the debt first, and a debit
+// above the available balance increases it.
 func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	amount := number(p.Amount)
 	change := new(big.Int).Set(amount)
@@ -135,7 +135,7 @@ func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	if net[at] == nil {
 		net[at] = new(big.Int)
 	}
-	net[at].Add(net[at], change) // a partner's two accounts are one here
+	net[at].Add(net[at], change) // a partner's two accounts count as one here
 
 	own := b.account(p.Account, p.Asset)
 	spilt := new(big.Int)
@@ -151,7 +151,7 @@ func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	own.posted[p.Side].Add(&own.posted[p.Side], amount.Sub(amount, spilt))
 }
 
-// least is the lesser of what is there, if anything is, and an amount.
+// least returns the lesser of the available sum, if positive, and an amount.
 func least(there, amount *big.Int) *big.Int {
 	switch {
 	case there.Sign() < 0:
@@ -182,8 +182,8 @@ func (b *books) count(g *ledger.CounterGuard) {
 	}
 }
 
-// bears tells whether no counter refuses a command, and which one does: each is
-// judged as those before it leave it.
+// bears tells whether all counters accept a command, and which one refuses. Each is checked
+// after the changes of those before it.
 func (b *books) bears(d *payment.Decision) (refuses int, bears bool) {
 	moved := map[string]*big.Int{}
 	for i := range d.Counters {
@@ -205,7 +205,7 @@ func (b *books) bears(d *payment.Decision) (refuses int, bears bool) {
 	return 0, true
 }
 
-// covers tells whether the funds that a decision wants are there.
+// covers tells whether the funds for a decision are available.
 func (b *books) covers(d *payment.Decision) bool {
 	for _, g := range d.Funds {
 		after := new(big.Int).Set(b.account(g.Account.Path, g.Account.Asset).available())
@@ -231,7 +231,7 @@ func (b *books) covers(d *payment.Decision) bool {
 	return true
 }
 
-// fund gives partner 1 something to pay out, and reserves room for it.
+// fund gives partner 1 money for payouts, and reserves its headroom.
 func (b *books) fund(asset money.Asset, amount money.Amount) {
 	if amount.IsZero() {
 		return
@@ -243,8 +243,8 @@ func (b *books) fund(asset money.Asset, amount money.Amount) {
 	b.count(&guard)
 }
 
-// check is what holds after every decision: debits are credits, nothing is owed
-// below zero, and no total is above the room that was reserved for it.
+// check runs after every decision: debits equal credits, no debt is negative, and no total
+// exceeds the headroom reserved for it.
 func (b *books) check() {
 	type balance struct{ posted, pending big.Int }
 	assets := map[money.Asset]*balance{}

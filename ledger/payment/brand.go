@@ -2,9 +2,9 @@ package payment
 
 import "strconv"
 
-// brands are card schemes by ranges of the first four digits of a number, both bounds
-// included (ISO/IEC 7812 assigns the digits; the schemes publish their ranges). Of
-// ranges that overlap the earlier one counts.
+// brands maps ranges of the first four digits of a card number, both bounds included, to card
+// schemes (ISO/IEC 7812 assigns the digits; the schemes publish their ranges). If ranges
+// overlap, the earlier one applies.
 var brands = []struct {
 	from, to int
 	name     string
@@ -21,8 +21,8 @@ var brands = []struct {
 	{5000, 5099, "maestro"}, {5600, 5899, "maestro"}, {6300, 6399, "maestro"}, {6700, 6799, "maestro"},
 }
 
-// CardBrand is the scheme of the record's card, in lower case; empty: it is no card's,
-// or of a scheme that is not known here.
+// CardBrand returns the scheme of the record's card, in lower case; empty if there is no card or
+// its scheme is not in the table.
 func (r *Request) CardBrand() string {
 	const known = 4
 	if len(r.CardBIN) < known {

@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// POSTINGS, "conversion, payment": the source leg against the position, the
-// destination's out of it. Where the fee leaves nothing, the source leg only.
+// POSTINGS, "conversion, payment": the source leg goes to the position, the destination leg out
+// of it. If the fee leaves nothing, there is only the source leg.
 func TestAConvertedChargeCrossesThePosition(t *testing.T) {
 	for want, on := range map[string]*payment.Terms{
 		"Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 89910 RUB, Cr L:partner:1:available 89910 RUB*, Cr I:fees 28": converting(deducted(250, "3"), usd, rub, "92.5"),
@@ -32,8 +32,8 @@ func TestAConvertedPayoutIsCapturedInBothAssets(t *testing.T) {
 	l.is(l.says(said["refused"]), "decline rejected: void "+top, "release 102000, release 10800000 "+tron.String()+", final")
 }
 
-// "Refund and reversal use the charge's rate, cumulative floor": what goes back
-// at the destination in all is the conversion of what went back in all.
+// "Refund and reversal use the charge's rate, cumulative floor": the total returned at the
+// destination is the conversion of the total returned at the source.
 func TestConvertedRefundsInParts(t *testing.T) {
 	for _, c := range []struct {
 		refundCase
@@ -49,7 +49,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"", "500", "Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB, Dr I:fees 14",
 				"Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB*, Dr I:fees 14", "514, reserve 162 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		// 1000 × 0.333: more than the 323 that arrived, because the fee stays.
+		// 1000 × 0.333 is more than the 323 that arrived, because the fee stays.
 		{refundCase{"the fee stays", "1000", deducted(250, "3"), []refunded{
 			{"", "1000", "Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB",
 				"Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB*", "1000, reserve 333 " + rub.String()},
@@ -60,7 +60,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"1", "2", "Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB, Dr I:fees 1",
 				"Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*, Dr I:fees 1", "3, reserve 1 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		// 0.3, 0.6, 0.9 and 1.3: nothing arrives back until a whole unit does.
+		// 0.3, 0.6, 0.9 and 1.3: nothing is returned until the sum reaches a whole unit.
 		{refundCase{"unit by unit", "4", deducted(0, "0"), []refunded{
 			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1", "Cr A:provider 1, Dr Q:fx_position 1", "1"},
 			{"2", "2", "Cr A:provider 2, Dr Q:fx_position 2", "Cr A:provider 2, Dr Q:fx_position 2", "2"},
@@ -73,7 +73,8 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"", "1000000", "Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR",
 				"Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR*", "1000000, reserve 1565050 " + idr.String()},
 		}}, tron, idr, "15650.5"},
-		// Where the fee was more than the amount nothing crossed, and nothing crosses back.
+		// If the fee exceeded the amount, nothing crossed the position, and nothing crosses
+		// back.
 		{refundCase{"a fee above the amount", "50", refundable(deducted(0, "70")), []refunded{
 			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
 			{"", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"},
@@ -98,8 +99,8 @@ func TestARefusedConvertedRefundGivesBackBothAssets(t *testing.T) {
 		"release 102, release 32 "+rub.String())
 }
 
-// A reversal takes back what arrived less what went back already; where refunds
-// took back more than arrived, the partner gets the difference.
+// A reversal takes back what arrived less what was returned already; if refunds took back more
+// than arrived, the partner gets the difference.
 func TestAConvertedReversalIsTheRest(t *testing.T) {
 	for _, c := range []struct {
 		name    string

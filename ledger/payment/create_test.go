@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// What speaks against a create before routing, with the specification's exact
-// texts; credentials are looked at before return addresses.
+// Reasons to reject a create before routing, with the specification's exact texts; credentials
+// are checked before return addresses.
 func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   payment.Type
@@ -40,8 +40,8 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 	}
 }
 
-// A create is the intent to call its provider, with room for all that may
-// become of it: what moves, and the fee once more for where it is the partner's debt.
+// A create is the intent to call its provider, with headroom for every outcome: the amount, and
+// the fee once more, in case it becomes the partner's debt.
 func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
 	l := begun(t, payment.Payment, "9999", terms(deducted(250, "3")))
 	l.is(l.c.Create(txid, 1, l.r.Request, terms(deducted(250, "3"))),
@@ -52,8 +52,8 @@ func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
 	}
 }
 
-// POSTINGS, "payout accepted": held before the provider is called, refused when
-// available is short of the overdraft limit.
+// POSTINGS, "payout accepted": held before the provider is called, refused if the available
+// balance does not cover it within the overdraft limit.
 func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
 	on := terms(deducted(100, "0"))
 	on.Overdraft = money.MustParse("50")
@@ -68,7 +68,7 @@ func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 1020")
 }
 
-// POSTINGS, "conversion, payout": both assets are held, and room is reserved in both.
+// POSTINGS, "conversion, payout": both assets are held, and headroom is reserved in both.
 func TestAConvertedPayoutIsHeldInBothAssets(t *testing.T) {
 	on := converting(deducted(100, "0"), rub, tron, "0.0108")
 	l := begun(t, payment.Payout, "100000", on)
@@ -132,8 +132,8 @@ func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 	}
 }
 
-// DECISIONS: a payer who does nothing for --action-ttl: rejected, `payer action
-// expired`. Before its instant, as after a restart, nothing happens.
+// DECISIONS: a payer who does nothing for --action-ttl: rejected, `payer action expired`. Before
+// its due instant, as after a restart, nothing happens.
 func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 	l := hosted(t)
 	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
@@ -194,8 +194,8 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	untouched(t, before, first)
 }
 
-// Each decision has attempts of its own: one that the writer refuses leaves
-// nothing in the record that it was decided on, or in the next one.
+// Each decision has its own attempts: a decision that the writer refuses changes neither the old
+// record nor the next decision.
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	for range 3 {
@@ -218,7 +218,7 @@ func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
 		"due 10s, ask submit, funds L:partner:1:available down to -0, release 1010, reserve 1060")
 }
 
-// A second terminal converts where the first did not, and the other way round.
+// A second terminal converts and the first does not, and the reverse.
 func TestACascadeChangesTheDestinationWithTheTerminal(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", converting(deducted(0, "0"), usd, rub, "92.5"))
 	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(deducted(0, "0")))

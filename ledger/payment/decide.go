@@ -8,33 +8,33 @@ import (
 	"mizan/ledger/money"
 )
 
-// DecisionContext is what a decision may know besides the record.
+// DecisionContext is the input of a decision besides the record.
 type DecisionContext struct {
 	Org       ledger.ID
 	Now       time.Time
 	Due       ledger.Micros // the record's due instant; 0: none
-	Inquire   time.Duration // the provider time-out: when an unanswered call is inquired
-	ActionTTL time.Duration // how long a payer may take
+	Inquire   time.Duration // the provider time-out: an unanswered call is inquired after it
+	ActionTTL time.Duration // the time that a payer has to act
 
-	// Room is memory to be reused for the Counters of one decision that is an outcome; nil: they are
+	// Room is reusable memory for the Counters of one decision that is an outcome; nil: they are
 	// allocated.
 	Room []ledger.CounterGuard
 }
 
-// Ask is what is to be asked of the provider once a decision is durable.
+// Ask is the question to the provider once a decision is durable.
 type Ask uint8
 
-// The asks. The zero value asks nothing.
+// The questions. The zero value asks nothing.
 const (
 	AskNothing   Ask = iota
-	AskSubmit        // the charge
-	AskInquire       // what became of the charge
-	AskOp            // Record.Op
-	AskInquireOp     // what became of Record.Op
-	AskReissue       // to publish again what the payer has to do
+	AskSubmit        // submit the charge
+	AskInquire       // the outcome of the charge
+	AskOp            // submit Record.Op
+	AskInquireOp     // the outcome of Record.Op
+	AskReissue       // publish the payer's action again
 )
 
-// Decision is what a command does to a transaction.
+// Decision is the effect of a command or an answer on a transaction.
 type Decision struct {
 	Record   *Record // the next record; never the one decided on
 	Events   []ledger.Event
@@ -44,20 +44,21 @@ type Decision struct {
 	Finish   bool          // a final status is reached
 	Outcome  bool          // it records what has happened: the writer may not refuse it
 	Ask      Ask
-	Return   *Decision // the return's own transaction, for Reversed
+	Return   *Decision // the return transaction, for Reversed
 
-	bounds     []Bound // those whose counters begin at firstBound
+	bounds     []Bound // their counters begin at firstBound in Counters
 	firstBound int
 }
 
-// next begins a decision on a record.
+// next begins a decision on a copy of the record.
 func next(r *Record) Decision {
 	copied := *r
 	return Decision{Record: &copied}
 }
 
-// Unacceptable is why a create is rejected before routing; empty: it is not. A hosted one gets its
-// credentials later and needs no address to return to; nor does a renewal, which has no payer present.
+// Unacceptable returns why a create is rejected before routing; empty if it is not. A hosted
+// transaction gets its credentials later and needs no return address. A renewal needs none
+// either, because no payer is present.
 func Unacceptable(r *Request, hosted bool) Code {
 	switch {
 	case !hosted && r.Method == "":
@@ -70,8 +71,8 @@ func Unacceptable(r *Request, hosted bool) Code {
 	return ""
 }
 
-// Reject creates a transaction that is refused at once; attempts say which
-// terminals were looked at.
+// Reject creates a transaction that is rejected at once; attempts are the terminals that were
+// considered.
 func (c DecisionContext) Reject(id ledger.ID, partner int64, r Request, why Failure, attempts ...Attempt) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Attempts: attempts}}
 	d.move(Create, nil)
@@ -86,8 +87,8 @@ func (d *Decision) refuse(why Failure) {
 	d.end(why)
 }
 
-// Create creates a transaction on a terminal: the intent to call its provider.
-// A payout's money is held with it.
+// Create creates a transaction on a terminal, with the intent to call its provider. It also
+// holds a payout's money.
 func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
 	d.move(Create, nil)
@@ -104,20 +105,20 @@ func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	return d
 }
 
-// Credentials are what a payer brings to the hosted page.
+// Credentials is the payment method that a payer enters on the hosted page.
 type Credentials struct {
 	Method, CardBIN, CardLast4, CardPrint string
 
-	Network money.Network // that the credentials are of; empty: they name none
+	Network money.Network // network of the credentials; empty: they name none
 
-	PayerIP   netip.Addr    // where they came from; the zero value: not known
-	Attempted ledger.Micros // as of the Request
+	PayerIP   netip.Addr    // source of the credentials; zero: unknown
+	Attempted ledger.Micros // as in Request
 }
 
 // Waiting tells whether a hosted transaction still waits for its payer.
 func (r *Record) Waiting() bool { return r.Hosted && r.Status == Created }
 
-// Continue goes on with a hosted transaction on a terminal.
+// Continue routes a hosted transaction to a terminal.
 func (c DecisionContext) Continue(r *Record, with Credentials, t *Terms) Decision {
 	d := next(r)
 	d.Record.brings(with)
@@ -125,7 +126,8 @@ func (c DecisionContext) Continue(r *Record, with Credentials, t *Terms) Decisio
 	return d
 }
 
-// RefuseContinue ends a hosted transaction, whose payer has brought credentials, without a terminal.
+// RefuseContinue ends a hosted transaction whose payer has entered credentials, without a
+// terminal.
 func (c DecisionContext) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
 	d := next(r)
 	d.Record.Attempts = attempts
@@ -142,7 +144,7 @@ func (r *Record) brings(with Credentials) {
 	}
 }
 
-// begin routes a transaction to a terminal, or refuses it by the terminal's terms.
+// begin routes a transaction to a terminal, or refuses it because of the terminal's terms.
 func (c DecisionContext) begin(d *Decision, t *Terms) {
 	r := d.Record
 	unrouted := *r
@@ -159,8 +161,8 @@ func (c DecisionContext) begin(d *Decision, t *Terms) {
 	c.authorise(d, t)
 }
 
-// authorise is the intent to call the provider of the terminal whose terms the
-// record has taken.
+// authorise decides the intent to call the provider of the terminal whose terms the record has
+// taken.
 func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	r := d.Record
 	var hold *ledger.Entry
@@ -182,9 +184,9 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	d.Ask = AskSubmit
 }
 
-// Reroute tries another terminal after one that refused. It is a command: where
-// the writer refuses it, the first terminal's answer stands. ok is false if the
-// other terminal's terms rule it out.
+// Reroute tries another terminal after a refusal. It is a command: if the writer refuses it, the
+// first terminal's answer stands. ok is false if the other terminal's terms exclude the
+// transaction.
 func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = next(r)
 	d.Counters = r.reserved(c.Org, nil)
@@ -202,13 +204,13 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 	return d, true
 }
 
-// Reroutable tells whether another terminal may be tried after an answer: the terminal refused or was
-// never reached, and nothing may have moved there.
+// Reroutable tells whether another terminal may be tried after an answer: the terminal refused
+// or was never reached, and no money can have moved there.
 func Reroutable(r *Record, a Answer) bool {
 	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
-// reserve appends the guards that keep every total from overflowing, however the charge ends.
+// reserve appends the guards that keep every total in range, however the charge ends.
 func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	if to == nil {
 		to = make([]ledger.CounterGuard, 0, 1)
@@ -220,7 +222,7 @@ func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.Count
 	return to
 }
 
-// reserved appends the guards that give back what reserve reserved.
+// reserved appends the guards that release what reserve reserved.
 func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	to = append(to, ledger.HeadroomBack(org, r.Asset, plus(r.WithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
@@ -229,8 +231,8 @@ func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.Coun
 	return r.less(org, r.Amount, to)
 }
 
-// freed are the guards that give back what the whole charge reserved beyond what its captured part
-// needs.
+// freed returns the guards that release what the whole charge reserved beyond the need of its
+// captured part.
 func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	var to []ledger.CounterGuard
 	if less := must(plus(whole.WithFee, whole.Fee).Sub(plus(r.WithFee, r.Fee))); !less.IsZero() {
@@ -242,15 +244,16 @@ func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	return to
 }
 
-// Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs. A rail that wants to be
-// asked at once is asked a little later, so that a new due instant always differs from the old one.
+// Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs. The gap is at
+// least minAgain even if a rail wants an inquiry at once, so that a new due instant always
+// differs from the old one.
 const (
 	maxBackOff = 8
 	minAgain   = time.Millisecond
-	maxAgain   = 24 * time.Hour // whatever a rail says
+	maxAgain   = 24 * time.Hour // applies to any rail
 )
 
-// again is when to inquire after an answer that says nothing final.
+// again returns the instant of the next inquiry after an answer that is not final.
 func (c DecisionContext) again(inquiries *uint8, a Answer) ledger.Micros {
 	if a.Again > 0 {
 		return c.after(min(max(a.Again, minAgain), maxAgain))
@@ -269,7 +272,7 @@ func (d *Decision) giveUp(c DecisionContext, why Failure) {
 	d.end(why)
 }
 
-// end clears what only a living charge needs.
+// end clears the fields that only a live charge needs.
 func (d *Decision) end(why Failure) {
 	r := d.Record
 	r.Failure = why
@@ -278,7 +281,7 @@ func (d *Decision) end(why Failure) {
 	d.Due = 0
 }
 
-// amountOf is the amount asked for, or all that there is.
+// amountOf returns the requested amount, or all if none was requested.
 func amountOf(asked *money.Amount, all money.Amount) money.Amount {
 	if asked == nil {
 		return all

@@ -1,9 +1,9 @@
 package payment
 
-// Event is what happens to a transaction.
+// Event is an event of a transaction: an input of the machine.
 type Event string
 
-// The events of a charge.
+// Events of a charge.
 const (
 	Create      Event = "create"
 	Refuse      Event = "refuse"
@@ -22,7 +22,7 @@ const (
 	Await       Event = "await"
 )
 
-// What a rail passes through on its way.
+// Events for intermediate states of a rail.
 const (
 	PassPreAuthorized3DS Event = "pass_pre_authorized_3ds"
 	PassAuthRequired     Event = "pass_auth_required"
@@ -30,7 +30,7 @@ const (
 	PassCancelled        Event = "pass_cancelled"
 )
 
-// The events of what follows on a charge: an intent first, then its outcome.
+// Events of operations on a charge: an intent first, then its outcome.
 const (
 	Commit        Event = "commit"
 	Capture       Event = "capture"
@@ -49,7 +49,7 @@ const (
 	FurtherRefundRefused Event = "further_refund_refused"
 )
 
-// What a rail does unasked, and what it leads to.
+// Events that a rail causes unasked, and their consequences.
 const (
 	Reverse        Event = "reverse"
 	Return         Event = "return"
@@ -68,7 +68,7 @@ var events = []Event{
 	Reverse, Return, Correct, SettleLate, GiveBack, GaveBack, GiveBackFailed,
 }
 
-// passes is the event that leads to a status that a rail passes through.
+// passes maps each intermediate status of a rail to the event that leads to it.
 var passes = map[Status]Event{
 	PreAuthorized3DS: PassPreAuthorized3DS,
 	AuthRequired:     PassAuthRequired,

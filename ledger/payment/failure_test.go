@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// error_description is in the partner's language where the catalogue has it; the
-// specification's exact texts are the English ones and the default.
+// error_description is in the partner's language if the catalogue has it. The specification's
+// exact texts are the English ones and the default.
 func TestFailuresAreDescribedInThePartnersLanguage(t *testing.T) {
 	for _, c := range []struct {
 		lang    string
@@ -36,7 +36,7 @@ func TestFailuresAreDescribedInThePartnersLanguage(t *testing.T) {
 	}
 }
 
-// The closed list of DECISIONS, "Payments", by hand, with what stays as it was.
+// The closed list of DECISIONS, "Payments", by hand, with the descriptions that did not change.
 func TestEveryCodeHasASentenceInEachLanguageOfTheCatalogue(t *testing.T) {
 	exact := map[string]string{
 		"unexpected_card": "unexpected card", "return_urls_missing": "return_url/fail_url params not specified", "no_terminal": "no terminal available",

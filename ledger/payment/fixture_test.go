@@ -31,7 +31,7 @@ var (
 	txid = uuid.UUID{2}
 )
 
-// week is how long money is held where a terminal says nothing.
+// week is the default holding time of a terminal.
 const week = 7 * 24 * time.Hour
 
 func request(kind payment.Type, amount string) payment.Request {
@@ -63,7 +63,7 @@ func twoPhase(on *payment.Terms) *payment.Terms {
 	return on
 }
 
-// converting are terms whose destination is in another asset.
+// converting returns terms whose destination is in another asset.
 func converting(f payment.Fees, from, to money.Asset, rate string) *payment.Terms {
 	t := terms(f)
 	t.Asset, t.Converts, t.Settles = from, true, to
@@ -77,13 +77,13 @@ func converting(f payment.Fees, from, to money.Asset, rate string) *payment.Term
 	return t
 }
 
-// life is a transaction under test: each step decides on its record, which
-// then is the decided one.
+// life is a transaction under test: each step decides on its record, which then becomes the
+// decision's record.
 type life struct {
 	t    testing.TB
 	c    payment.DecisionContext
 	r    *payment.Record
-	asks byte // operations asked for
+	asks byte // number of operations so far
 }
 
 // begun creates a transaction on a terminal.
@@ -118,7 +118,7 @@ func (l *life) took(d payment.Decision) payment.Decision {
 	return d
 }
 
-// says is an answer about the charge that has to be decided on.
+// says returns the decision on an answer about the charge; the answer must have an effect.
 func (l *life) says(a payment.Answer) payment.Decision {
 	l.t.Helper()
 	d, ok := l.c.Answered(l.r, a)
@@ -128,7 +128,8 @@ func (l *life) says(a payment.Answer) payment.Decision {
 	return l.took(d)
 }
 
-// hears is an answer about the operation under way that has to be decided on.
+// hears returns the decision on an answer about the operation under way; the answer must have an
+// effect.
 func (l *life) hears(a payment.Answer) payment.Decision {
 	l.t.Helper()
 	d, ok := l.c.OpAnswered(l.r, l.r.Op.Request, a)
@@ -138,7 +139,7 @@ func (l *life) hears(a payment.Answer) payment.Decision {
 	return l.took(d)
 }
 
-// name is one for the next operation: "op 1", "op 2" when told.
+// name returns the name of the next operation, shown as "op 1", "op 2".
 func (l *life) name() ledger.ID {
 	l.asks++
 	return uuid.UUID{9, l.asks}
@@ -152,7 +153,7 @@ func part(amount string) *money.Amount {
 	return &a
 }
 
-// refunds asks for a refund of an amount, or of all that is left.
+// refunds requests a refund of an amount, or of the whole rest.
 func (l *life) refunds(amount string) payment.Decision {
 	l.t.Helper()
 	return l.asked(l.c.Refund(l.r, part(amount), l.name()))
@@ -173,8 +174,8 @@ func (l *life) completes(material bool) payment.Decision {
 	return l.asked(l.goesOn(material))
 }
 
-// goesOn is the payer who came back from the rail, or whose side submits all that
-// can be asked for.
+// goesOn continues a charge: the payer came back from the rail, or submitted all required
+// material.
 func (l *life) goesOn(material bool) (payment.Decision, error) {
 	if material {
 		return l.c.Submit(l.r, has("otp", "signature"), l.name())
@@ -198,7 +199,7 @@ func (l *life) asked(d payment.Decision, err error) payment.Decision {
 	return l.took(d)
 }
 
-// wakes lets an instant come that the record waits for.
+// wakes decides at an instant for which the record waits.
 func (l *life) wakes(after time.Duration) (payment.Ask, payment.Decision, bool) {
 	l.t.Helper()
 	l.c.Now = l.c.Now.Add(after)
@@ -209,7 +210,7 @@ func (l *life) wakes(after time.Duration) (payment.Ask, payment.Decision, bool) 
 	return ask, d, decided
 }
 
-// is fails the test unless the decision is told by these lines.
+// is fails the test unless the decision, as text, has these lines.
 func (l *life) is(d payment.Decision, want ...string) {
 	l.t.Helper()
 	if got := told(l.c.Now, &d); !slices.Equal(got, want) {
@@ -226,8 +227,8 @@ func refused(t testing.TB, err error, code ledger.Code) {
 	}
 }
 
-// told is a decision as text: a line an event, "event state: entry", and a last
-// line of what else it does.
+// told formats a decision as text: one line per event, "event state: entry", and a last line
+// with its other effects.
 func told(at time.Time, d *payment.Decision) []string {
 	var all []string
 	asset := d.Record.Asset
@@ -285,8 +286,8 @@ func entry(asset money.Asset, e *ledger.Entry) string {
 	return text
 }
 
-// postings are lines of an entry: the terminal's id is left out, a line that
-// splits ends in "*", and an asset is named where it isn't the transaction's.
+// postings formats the lines of an entry. It omits the terminal's id, marks a line that splits
+// with "*", and names an asset that is not the transaction's.
 func postings(asset money.Asset, list []ledger.Posting) string {
 	var all []string
 	for i := range list {
@@ -316,12 +317,12 @@ func postings(asset money.Asset, list []ledger.Posting) string {
 	return strings.Join(all, ", ")
 }
 
-// figures are a record's amounts: with fee, at the destination, the merchant's, the fee.
+// figures formats a record's amounts: with fee, at the destination, the merchant's, the fee.
 func figures(r *payment.Record) string {
 	return fmt.Sprintf("%v %v %v %v", r.WithFee, r.Dest, r.Merchant, r.Fee)
 }
 
-// untouched fails the test if deciding changed the record decided on.
+// untouched fails the test if the decision changed the old record.
 func untouched(t testing.TB, before payment.Record, after *payment.Record) {
 	t.Helper()
 	if !reflect.DeepEqual(before, *after) {
@@ -329,7 +330,7 @@ func untouched(t testing.TB, before payment.Record, after *payment.Record) {
 	}
 }
 
-// msg is how the last refund ended, for people.
+// msg returns the outcome of the last refund, for people.
 func msg(r *payment.Record) string {
 	if f := r.LastRefund(); f != nil {
 		return f.Describe("en")

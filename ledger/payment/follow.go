@@ -5,10 +5,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Refund decides on a request to return settled money: amount, or all that is
-// left if nil. The error is a *ledger.Refusal: NotReversible for what has not
-// settled, InvalidRefundAmount for more than is left, Conflict while another
-// operation is under way.
+// Refund decides on a request to return settled money: amount, or the whole rest if nil. The
+// error is a *ledger.Refusal: NotReversible if nothing settled, InvalidRefundAmount for more
+// than the rest, Conflict while another operation is under way.
 func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Refund"
 	if r.Type != Payment || r.Status != Charged && r.Status != Refunded && r.Status != Refunding {
@@ -36,8 +35,8 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
-// refundHeadroom are the guards for what a refund adds to totals; or for what
-// it gives back, if it was refused.
+// refundHeadroom returns the guards for what a refund adds to totals or, with giveBack, for what
+// a refused refund releases.
 func (r *Record) refundHeadroom(org ledger.ID, f flow, giveBack bool) []ledger.CounterGuard {
 	guard := ledger.Headroom
 	if giveBack {
@@ -50,9 +49,9 @@ func (r *Record) refundHeadroom(org ledger.ID, f flow, giveBack bool) []ledger.C
 	return guards
 }
 
-// Cancel decides on a request to give up a charge that has not settled. The
-// error is a *ledger.Refusal: NotReversible for what never reached a provider,
-// has settled or is closed, Conflict while another operation is under way.
+// Cancel decides on a request to void a charge that has not settled. The error is a
+// *ledger.Refusal: NotReversible if the charge never reached a provider, has settled or is
+// closed, Conflict while another operation is under way.
 func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) {
 	const op = "payment.Cancel"
 	if r.Status != ActionRequired && !r.Status.Moving() && !r.Status.Held() {
@@ -64,10 +63,10 @@ func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) 
 	return c.void(r, Cancel, CancelledByCaller, request), nil
 }
 
-// lapse is the intent to give up what has waited too long.
+// lapse decides the intent to void a charge that has waited too long.
 func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision {
 	d := c.void(r, Lapse, why, request)
-	d.Outcome = true // nobody is there to be refused
+	d.Outcome = true // no caller could receive a refusal
 	return d
 }
 
@@ -79,9 +78,9 @@ func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) D
 	return d
 }
 
-// Commit decides on a request to capture what is held: amount, or all of it if
-// nil. The error is a *ledger.Refusal: Conflict for what is not held or while
-// another operation is under way, InvalidCaptureAmount for more than is held.
+// Commit decides on a request to capture held money: amount, or all of it if nil. The error is a
+// *ledger.Refusal: Conflict if nothing is held or while another operation is under way,
+// InvalidCaptureAmount for more than is held.
 func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Commit"
 	if !r.Status.Held() {
@@ -106,11 +105,11 @@ func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
-// MaterialField is the request's field that has what the payer's side submits.
+// MaterialField is the request's field with the material that the payer submits.
 const MaterialField = "additional_params_for_auth"
 
-// Complete decides to go on with a charge whose payer came back from the rail. The
-// error is a Conflict for what waits for nobody.
+// Complete decides to continue a charge whose payer came back from the rail. The error is a
+// Conflict if the charge does not wait for its payer.
 func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error) {
 	if r.Status != ActionRequired && !r.Status.Moving() || r.Op != nil {
 		return Decision{}, ledger.Refuse("payment.Complete", ledger.Conflict, "the transaction does not wait for its payer")
@@ -118,11 +117,10 @@ func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error
 	return c.complete(r, request), nil
 }
 
-// Submit decides to hand what the payer's side submits to the rail; has tells whether
-// it has a member of a name that is a text and not blank. The error is a
-// *ledger.Refusal, and the charge waits on: Expired after the payer's time or the
-// material's deadline, Conflict for what waits for no material, Invalid for material
-// that lacks what the rail asked for.
+// Submit decides to pass the payer's material to the rail; has tells whether the material has a
+// member with the name that is a text and not blank. The error is a *ledger.Refusal, and the
+// charge keeps waiting: Expired after the payer's time or the material's deadline, Conflict if
+// the charge waits for no material, Invalid for material that lacks a required member.
 func (c DecisionContext) Submit(r *Record, has func(name string) bool, request ledger.ID) (Decision, error) {
 	const op = "payment.Submit"
 	now := ledger.MicrosOf(c.Now)
@@ -144,8 +142,7 @@ func (c DecisionContext) Submit(r *Record, has func(name string) bool, request l
 	return c.complete(r, request), nil
 }
 
-// late tells whether the payer's time is over: while the provider is asked to give
-// the charge up, and afterwards.
+// late tells whether the payer's time is over: during the void at the provider and afterwards.
 func (r *Record) late(now ledger.Micros) bool {
 	if r.Status == ActionRequired {
 		return now >= r.Action.Until
@@ -157,9 +154,9 @@ func tooLate(op string) *ledger.Refusal {
 	return ledger.Refuse(op, ledger.Expired, "the payer's time is over")
 }
 
-// Ended tells whether the rail has to publish anew what the payer is to do, before it
-// is shown: the material's deadline is over or, for the payer's page, that of the rail's
-// own page. Nobody waits for it once the payer's time is over.
+// Ended tells whether the rail has to publish the payer's action anew before it is shown: the
+// material's deadline has passed or, for the payer's page, the expiry of the rail's own page.
+// After the payer's time it is false.
 func (r *Record) Ended(now ledger.Micros, page bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.ended(now, page)
 }
@@ -172,10 +169,10 @@ func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	return d
 }
 
-// Choose decides to go on with a payout to the receiving institution that was
-// chosen. The choice is kept until the provider has it. The error is a
-// *ledger.Refusal: Expired after the payer's time, Conflict for what waits for no
-// choice, Invalid for an institution that is not offered.
+// Choose decides to continue a payout with the chosen receiving institution. The choice is
+// stored until the provider has it. The error is a *ledger.Refusal: Expired after the payer's
+// time, Conflict if the payout waits for no choice, Invalid for an institution that is not
+// offered.
 func (c DecisionContext) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
 	const op = "payment.Choose"
 	waiting, offered := r.Destination(id)
@@ -192,8 +189,8 @@ func (c DecisionContext) Choose(r *Record, id string, request ledger.ID) (Decisi
 	return d, nil
 }
 
-// Destination tells whether a payout waits for the choice of a receiving
-// institution, and whether id is one of those offered.
+// Destination tells whether a payout waits for the choice of a receiving institution, and
+// whether id is one of the offered ones.
 func (r *Record) Destination(id string) (waiting, offered bool) {
 	if r.Status != ActionRequired || r.Action == nil || r.Action.Destinations == nil {
 		return false, false
@@ -206,7 +203,7 @@ func (r *Record) Destination(id string) (waiting, offered bool) {
 	return true, false
 }
 
-// over is when the payer's time or the hold is over; 0: there is neither.
+// over returns the end of the payer's time or of the hold; 0 if there is neither.
 func (r *Record) over() ledger.Micros {
 	switch {
 	case r.Status == ActionRequired:
@@ -217,9 +214,9 @@ func (r *Record) over() ledger.Micros {
 	return 0
 }
 
-// wait is when a charge wants to be woken that nobody works at: when its payer's
-// time or its hold is over, sooner if its rail says so or did not answer.
-// What is past that, or is at the rail, is asked later and later.
+// wait returns the due instant of a charge that waits for its payer or for a commit: the end of
+// the payer's time or of the hold, or earlier if the rail says so or did not answer. After that
+// end, or while the rail works, the gaps between inquiries grow.
 func (c DecisionContext) wait(r *Record, a Answer) ledger.Micros {
 	switch over := r.over(); {
 	case over <= ledger.MicrosOf(c.Now):
@@ -231,14 +228,14 @@ func (c DecisionContext) wait(r *Record, a Answer) ledger.Micros {
 	}
 }
 
-// ask puts the record's operation to the provider.
+// ask submits the record's operation to the provider.
 func (c DecisionContext) ask(d *Decision) {
 	d.Due = c.after(c.Inquire)
 	d.Ask = AskOp
 }
 
-// Asked is the amount that the provider is to capture or return with the
-// operation under way, and what it is an amount of.
+// Asked returns the amount that the provider is to capture or return in the operation under way,
+// and its asset.
 func (r *Record) Asked() (money.Amount, money.Asset) {
 	switch r.Op.Kind {
 	case OpCapture:
@@ -257,8 +254,8 @@ func (r *Record) Asked() (money.Amount, money.Asset) {
 	return money.Amount{}, r.Asset
 }
 
-// OpAnswered decides on a provider's answer about the operation named request.
-// ok is false if that is not under way.
+// OpAnswered decides on a provider's answer about the operation named request. ok is false if
+// that operation is not under way.
 func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
 	if r.Op == nil || r.Op.Request != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
@@ -274,7 +271,7 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 		d.Record.RRN = a.RRN
 	}
 	if o.Answered && a.Verdict == VerdictNotSent {
-		a.Verdict = VerdictUnknown // an inquiry that never left
+		a.Verdict = VerdictUnknown // only an inquiry was not sent
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -292,10 +289,10 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 	return d, true
 }
 
-// opNotFound decides on "never arrived". The second in a row, a provider time-out
-// apart, has the operation submitted once more, under the same name: unlike a
-// charge it needs nothing that is gone, and the intent was promised. If that is
-// not heard of either it is not done.
+// opNotFound decides on "never arrived". After the second such answer in a row, a provider
+// time-out apart, the operation is submitted once more under the same name. Unlike a charge, an
+// operation needs no data that is gone, and its intent was promised. If the second submission
+// does not arrive either, the operation is not done.
 func (c DecisionContext) opNotFound(d *Decision) {
 	const resent, given = 2, 4
 	o := d.Record.Op
@@ -312,7 +309,7 @@ func (c DecisionContext) opNotFound(d *Decision) {
 	}
 }
 
-// stillAsked notes that the operation is at the provider and says no more.
+// stillAsked records that the operation has no outcome yet.
 func (c DecisionContext) stillAsked(d *Decision, a Answer) {
 	o := d.Record.Op
 	o.Answered = true
@@ -323,9 +320,9 @@ func (c DecisionContext) stillAsked(d *Decision, a Answer) {
 	d.Due = c.again(&o.Inquiries, a)
 }
 
-// undecided moves a record whose operation has no outcome yet. Charged is a final
-// status, so a refund that is under way must not leave the record in it: whoever
-// reads the record would take it for one of which nothing is to be returned.
+// undecided moves a record whose operation has no outcome yet. Charged is a final status, so a
+// refund under way must not leave the record in it; otherwise a reader would conclude that
+// nothing is being returned.
 func (d *Decision) undecided() {
 	r := d.Record
 	if r.Op.Kind == OpRefund && !r.Op.Late && r.Status != Refunding {
@@ -336,7 +333,7 @@ func (d *Decision) undecided() {
 	d.move(Await, nil)
 }
 
-// done is an operation that the provider carried out.
+// done books an operation that the provider carried out.
 func (c DecisionContext) done(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
@@ -367,7 +364,7 @@ func (c DecisionContext) done(d *Decision) {
 	}
 }
 
-// notDone is an operation that the provider did not carry out.
+// notDone ends an operation that the provider did not carry out.
 func (c DecisionContext) notDone(d *Decision, why Failure) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
@@ -375,7 +372,7 @@ func (c DecisionContext) notDone(d *Decision, why Failure) {
 		r.Failure, r.Op = why.as(ProcessingError), nil
 		d.Due = r.HoldUntil
 	case o.Kind == OpVoid:
-		// How the charge stands says why: it is asked at once, and again later.
+		// The charge's status explains the failed void: inquire at once, and again later.
 		d.move(VoidFailed, nil)
 		r.Op = nil
 		d.Due = c.wait(r, Answer{Verdict: VerdictUnknown})

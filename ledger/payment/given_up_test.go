@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// What we gave up because its payer did nothing was not refused by the rail, whose
-// "failed" is the void that we asked for.
+// The service gives up a charge whose payer does nothing. The rail did not refuse it, and the
+// rail's "failed" is the outcome of our void.
 func TestWhatItsPayerLetPassIsNotCorrected(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	_, d, decided := l.wakes(30 * time.Minute)

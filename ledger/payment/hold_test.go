@@ -16,8 +16,8 @@ func suspend(t testing.TB, kind payment.Type, amount string, on *payment.Terms) 
 	return l
 }
 
-// POSTINGS, "held": the charge's entry, pending, the partner's line wholly on
-// its available account. Capture splits it.
+// POSTINGS, "held": the charge's entry as pending, with the partner's whole line on the
+// available account. The capture splits it.
 func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", twoPhase(terms(deducted(250, "3"))))
 	l.is(l.says(said["held"]),
@@ -40,8 +40,8 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 	}
 }
 
-// The fee is recomputed for what is captured, and the rest of the hold is
-// released with what was reserved for it: 1028 − 413, 1056 − 426.
+// The fee is recomputed for the captured part, and the rest of the hold is released with its
+// headroom: 1028 − 413, 1056 − 426.
 func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
 	l.commits("400")
@@ -150,7 +150,7 @@ func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 	}
 }
 
-// A hold that is not captured is held still, until its time is over.
+// A hold whose capture failed stays held until its time is over.
 func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 	for name, why := range map[string]string{"refused": "why", "failed": "why", "not sent": "why"} {
 		l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
@@ -187,7 +187,7 @@ func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
 	}
 }
 
-// A cancel is an intent to void at the provider; done, the hold is released.
+// A cancel is an intent to void at the provider; when it is done, the hold is released.
 func TestACancelReleasesTheHold(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
 	l.is(l.cancels(), "cancel payment_suspended", "due 10s, ask op")
@@ -204,7 +204,7 @@ func TestACancelReleasesTheHold(t *testing.T) {
 		"release 1010, final")
 }
 
-// What is charging can be given up too; a payment has nothing held then.
+// A charge in status charging can be voided too; a payment then holds nothing.
 func TestACancelBeforeSettlementFails(t *testing.T) {
 	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
 		l := at(t, payment.Payment, status)
@@ -259,8 +259,8 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 		"settle charged: capture Dr L:partner:1:available 100, Cr A:provider 100 for Dr L:partner:1:available 100, Cr A:provider 100", "final")
 }
 
-// The question how the charge stands may be lost: it is asked again, not only
-// when the hold's time is over.
+// The inquiry about the charge's status may be lost: it is repeated, and not only when the
+// hold's time is over.
 func TestHowARefusedVoidsChargeStandsIsAskedUntilItIsSaid(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.cancels()
@@ -309,7 +309,7 @@ func TestAHoldThatIsTooOldIsGivenUp(t *testing.T) {
 	}
 }
 
-// A void that the provider did not grant is tried again, later each time.
+// A void that the provider did not grant is repeated, with growing gaps.
 func TestAHoldThatCouldNotBeGivenUpIsTriedAgain(t *testing.T) {
 	l := suspend(t, payment.Payout, "1000", terms(deducted(0, "0")))
 	l.wakes(week)
@@ -323,7 +323,7 @@ func TestAHoldThatCouldNotBeGivenUpIsTriedAgain(t *testing.T) {
 	l.is(d, "lapse payout_suspended", "due 10s, ask op")
 }
 
-// A commit that was refused after the hold's time leads to the lapse at once.
+// A commit that is refused after the hold's time leads to the lapse at once.
 func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.c.Now = now.Add(week - time.Second)
@@ -335,7 +335,7 @@ func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
 	}
 }
 
-// Nobody commits what a one-phase terminal's rail holds: it is given up at once.
+// A hold by the rail of a one-phase terminal can't be committed: it is voided at once.
 func TestAHoldThatNobodyAskedForIsGivenUp(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.says(said["held"])
@@ -344,7 +344,7 @@ func TestAHoldThatNobodyAskedForIsGivenUp(t *testing.T) {
 	}
 }
 
-// POSTINGS, "conversion" of what is held: captured in part, both assets shrink.
+// POSTINGS, "conversion" of a hold: a partial capture reduces both assets.
 func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", converting(deducted(250, "3"), usd, rub, "0.333"))
 	l.commits("400")
@@ -352,7 +352,8 @@ func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
 		"capture charged: capture Dr A:provider 400, Cr Q:fx_position 387, Dr Q:fx_position 128 RUB, Cr L:partner:1:available 128 RUB*, Cr I:fees 13"+
 			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
 		"release 615, release 195 "+rub.String()+", final")
-	// Of a part that its fee takes, nothing crosses: the partner owes at the source.
+	// If the fee takes the whole part, nothing crosses the position: the partner owes at the
+	// source.
 	l = suspend(t, payment.Payment, "1000", converting(deducted(0, "28"), usd, rub, "0.333"))
 	l.commits("20")
 	l.is(l.hears(said["charged"]),

@@ -92,7 +92,7 @@ var Machine = fsm.MustCompile(
 		Reversed: {},
 	})
 
-// moving are the steps of a charge that the rail has, whatever it calls it.
+// moving returns the steps of a charge that the rail is processing, in any status of that kind.
 func moving(self Status) row {
 	r := row{
 		Settle:      {To: Charged, Why: "the provider confirmed"},
@@ -118,7 +118,7 @@ func moving(self Status) row {
 	return r
 }
 
-// held are the steps of money that waits for commit or cancel.
+// held returns the steps of a charge whose money is held until commit or cancel.
 func held(self Status) row {
 	return row{
 		Commit:        {To: self, Why: "the intent to capture at the provider"},
@@ -134,7 +134,7 @@ func held(self Status) row {
 	}
 }
 
-// late are the steps of a transaction that is closed when money moves after all.
+// late returns the steps of a closed transaction for which money moves after all.
 func late(self Status, r row) row {
 	r[SettleLate] = Step{To: self, Why: "money moved after all: it is in suspense"}
 	r[GiveBack] = Step{To: self, Why: "the intent to return money in suspense"}
@@ -144,15 +144,15 @@ func late(self Status, r row) row {
 	return r
 }
 
-// move takes the record through an event and notes it. An illegal move is our
-// own mistake: what may happen is decided before.
+// move takes the record through an event and adds the event to the decision. An illegal move is
+// a bug, because the decision has checked before what is possible.
 func (d *Decision) move(e Event, entry *ledger.Entry) {
 	from := d.Record.Status
 	step, ok := Machine.Next(from, e)
 	assert.That(ok, "payment: %s in state %s", e, from)
 	d.Record.Status = step.To
 	if d.Events == nil {
-		d.Events = make([]ledger.Event, 0, 3) // a create's, the longest
+		d.Events = make([]ledger.Event, 0, 3) // the most that a decision has: a create's
 	}
 	if from == Absent {
 		from = ""

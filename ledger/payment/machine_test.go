@@ -12,11 +12,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-// steps are what leads out of a state: event → the state that follows. What is
-// missing is refused.
+// steps are the transitions out of a state: event → next state. A missing event is refused.
 type steps map[payment.Event]payment.Status
 
-// vocabulary is every event, copied by hand, so that a new one needs its column here.
+// vocabulary lists every event, copied by hand, so that a new event needs its column here.
 var vocabulary = []payment.Event{
 	"create", "refuse", "route", "authorise", "reroute", "process", "act", "reissue", "submit", "hold_payment", "hold_payout", "settle", "decline", "fail", "await",
 	"pass_pre_authorized_3ds", "pass_auth_required", "pass_unknown", "pass_cancelled",
@@ -31,20 +30,21 @@ var vocabulary = []payment.Event{
 var grid = map[payment.Status]steps{
 	// (none) → created; a return "is its own transaction", settled from the start.
 	"none": {"create": "created", "return": "charged"},
-	// created → new when a terminal accepts; refusals before that are rejected.
+	// created → new when a terminal accepts; earlier refusals are rejected.
 	"created": {"route": "new", "refuse": "rejected", "expire": "rejected"},
 	// new → authorizing.
 	"new": {"authorise": "authorizing"},
-	// authorizing → charging; while routing tries several terminals it goes back.
+	// authorizing → charging; back to new while routing tries several terminals.
 	"authorizing": {"process": "charging", "decline": "rejected", "reroute": "new", "fail": "failed", "await": "authorizing"},
-	// charging → action_required, charged, failed, rejected, or held where two-phase.
+	// charging → action_required, charged, failed, rejected, or held on a two-phase terminal.
 	"charging": rails("charging", steps{}),
-	// action_required → charging with the material, rejected by a refusal or the payer's time.
+	// action_required → charging with the material, rejected by a refusal or at the end of the
+	// payer's time.
 	"action_required": {
 		"submit": "charging", "decline": "rejected", "act": "action_required", "reissue": "action_required", "await": "action_required",
 		"cancel": "action_required", "lapse": "action_required", "void": "failed", "expire": "rejected", "void_failed": "action_required",
 	},
-	// Passed through, their transitions "not shown": as charging, and back to it.
+	// Intermediate states, whose transitions are "not shown": as charging, and back to it.
 	"pre_authorized_3ds": rails("pre_authorized_3ds", steps{"process": "charging"}),
 	"auth_required":      rails("auth_required", steps{"process": "charging"}),
 	"unknown":            rails("unknown", steps{"process": "charging"}),
@@ -57,11 +57,11 @@ var grid = map[payment.Status]steps{
 		"refund": "charged", "refund_pending": "refunding", "refund_done": "refunded", "refund_refused": "charged",
 		"reverse": "reversed",
 	},
-	// refunding → refunded, or back where it was.
+	// refunding → refunded, or back to the previous status.
 	"refunding": {
 		"await": "refunding", "refund_done": "refunded", "refund_refused": "charged", "further_refund_refused": "refunded",
 	},
-	// refunded is not final: more can be refunded, the rest can be taken back.
+	// refunded is not final: more can be refunded, and the rest can be reversed.
 	"refunded": {
 		"refund": "refunded", "refund_pending": "refunding", "refund_done": "refunded", "further_refund_refused": "refunded",
 		"reverse": "reversed",
@@ -77,7 +77,7 @@ var grid = map[payment.Status]steps{
 	"reversed": {},
 }
 
-// rails are the steps while the rail has the charge, whatever it calls that.
+// rails returns the steps while the rail has the charge, in any of those statuses.
 func rails(self payment.Status, more steps) steps {
 	row := steps{
 		"act": "action_required", "settle": "charged", "fail": "failed", "decline": "rejected",
@@ -85,7 +85,7 @@ func rails(self payment.Status, more steps) steps {
 		"await": self, "submit": self, "cancel": self, "void": "failed", "void_failed": self,
 		"pass_pre_authorized_3ds": "pre_authorized_3ds", "pass_auth_required": "auth_required", "pass_unknown": "unknown", "pass_cancelled": "cancelled",
 	}
-	delete(row, "pass_"+payment.Event(self)) // it is there already
+	delete(row, "pass_"+payment.Event(self)) // it is the status already
 	maps.Copy(row, more)
 	return row
 }

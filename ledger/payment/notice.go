@@ -6,9 +6,9 @@ import (
 	"mizan/ledger"
 )
 
-// notified are the statuses of which a merchant can be notified, in the order of their
-// stored numbers: none ever changes its place. Of the first ones it is notified unless
-// its terminal says otherwise (merchant_params.notify_statuses).
+// notified lists the statuses of which a merchant can be notified. A status's index is its
+// stored number, so no status may change its place. The first notifiedByDefault statuses are
+// notified unless the terminal says otherwise (merchant_params.notify_statuses).
 var notified = [...]Status{
 	ActionRequired, PaymentHeld, PayoutHeld, Charged, Rejected, Failed, Reversed, Refunding, Refunded,
 	Created, New, Authorizing, Charging, PreAuthorized3DS, AuthRequired, Unknown, Cancelled,
@@ -16,10 +16,10 @@ var notified = [...]Status{
 
 const notifiedByDefault = 9
 
-// Notifiable tells whether a merchant can be notified of an event: of each that leads
-// to another status, and of those that stay in one and bring news, another action of
-// the payer's or a further refund. That one terminal refused leads to no status while
-// another is tried (specification, "Events").
+// Notifiable tells whether a merchant can be notified of an event: an event that leads to
+// another status, or that keeps the status and brings news, which is another action of the payer
+// or a further refund. A refusal by one terminal is no news while failover tries another one
+// (specification, "Events").
 func Notifiable(e *ledger.Event) bool {
 	if _, ok := NotifiedNumber(Status(e.To)); !ok {
 		return false
@@ -27,18 +27,17 @@ func Notifiable(e *ledger.Event) bool {
 	return e.From != e.To || Event(e.Name) == Act || Event(e.Name) == RefundDone
 }
 
-// NotifiedByDefault tells whether a merchant whose terminal does not say which
-// statuses it wants is notified of this one.
+// NotifiedByDefault tells whether a merchant is notified of the status if its terminal does not
+// select statuses.
 func NotifiedByDefault(s Status) bool { return slices.Contains(notified[:notifiedByDefault], s) }
 
-// NotifiedNumber is a status's number in stored notices; false: there is no such
-// status.
+// NotifiedNumber returns a status's number in stored notices; false if there is no such status.
 func NotifiedNumber(s Status) (byte, bool) {
 	i := slices.Index(notified[:], s)
 	return byte(max(i, 0)), i >= 0
 }
 
-// NotifiedStatus is the status with the number.
+// NotifiedStatus returns the status with the number; false if there is none.
 func NotifiedStatus(n byte) (Status, bool) {
 	if int(n) >= len(notified) {
 		return "", false

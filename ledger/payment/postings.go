@@ -6,23 +6,23 @@ import (
 	"mizan/ledger/money"
 )
 
-// flow is money between the provider, the partner and the institution, on the
-// source side in the transaction's asset. At a charge the provider is debited
-// and the others are credited; what goes back goes the other way.
+// flow is money between the provider, the partner and the institution, in the transaction's
+// asset, and the partner's part at the destination. A charge debits the provider and credits the
+// others; a return does the opposite.
 type flow struct {
 	provider money.Amount
 	partner  money.Signed
 	fees     money.Amount
-	dest     money.Signed // the partner's part at the destination, where it is converted
+	dest     money.Signed // the partner's part in the destination's asset, if converted
 }
 
-// charge is what a payment brings in.
+// charge returns the flow of a settled payment.
 func (r *Record) charge() flow {
 	return flow{provider: r.WithFee, partner: r.Merchant, fees: r.Fee, dest: money.Signed{Abs: r.Dest}}
 }
 
-// refunded is what went back when so much was refunded in all, of the amount
-// and of the fee. A fee on top is the payer's: it comes on top of the refund.
+// refunded returns the flow of all refunds, given the refunded amount and the returned fee in
+// all. A fee on top was paid by the payer, so it is added to what the payer gets back.
 func (r *Record) refunded(amount, fee money.Amount) flow {
 	f := flow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
 	if r.Fees.OnTop {
@@ -35,7 +35,7 @@ func (r *Record) refunded(amount, fee money.Amount) flow {
 	return f
 }
 
-// less is what is left of a flow.
+// less returns the rest of a flow after subtracting another.
 func (f flow) less(o flow) flow {
 	return flow{
 		provider: must(f.provider.Sub(o.provider)),
@@ -45,8 +45,8 @@ func (f flow) less(o flow) flow {
 	}
 }
 
-// feeBack is how much of the fee has gone back when so much of the amount has:
-// floor(fee × refunded ÷ amount), if the terminal returns fees at all.
+// feeBack returns how much of the fee has been returned with a refunded amount: floor(fee ×
+// refunded ÷ amount), or zero if the terminal does not return fees.
 func (r *Record) feeBack(refunded money.Amount) money.Amount {
 	if !r.Fees.Refundable || refunded.IsZero() {
 		return money.Amount{}
@@ -54,14 +54,14 @@ func (r *Record) feeBack(refunded money.Amount) money.Amount {
 	return must(r.Fee.MulDivFloor(refunded, r.Settled()))
 }
 
-// in are the postings of money that comes in: Dr provider / Cr partner, Cr fees.
-// Splitting, the partner's credit first pays off what it owes; where the fee is
-// more than the amount the partner's line is a debit.
+// in returns the postings of incoming money: Dr provider / Cr partner, Cr fees. If splits is
+// set, the partner's credit first pays the partner's debt. If the fee is more than the amount,
+// the partner's line is a debit.
 func (r *Record) in(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Debit, splits)
 }
 
-// back are the postings of money that goes back to the payer: in, mirrored.
+// back returns the postings of money returned to the payer: those of in with opposite sides.
 func (r *Record) back(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }
@@ -81,14 +81,14 @@ func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Postin
 	return l.postings
 }
 
-// crosses tells whether a payment's money crosses the exchange position: what
-// the fee leaves nothing of has no leg at the destination.
+// crosses tells whether a payment's money crosses the exchange position. If the fee leaves
+// nothing of the amount, there is no leg at the destination.
 func (r *Record) crosses() bool {
 	return !r.Rate.IsZero() && !r.Merchant.Negative && !r.Merchant.IsZero()
 }
 
-// out are a payout's postings: Dr partner amount_with_fee / Cr provider
-// amount_dest, Cr fees. A converted one crosses the exchange position.
+// out returns a payout's postings: Dr partner amount_with_fee / Cr provider amount_dest, Cr
+// fees. A converted payout crosses the exchange position.
 func (r *Record) out() []ledger.Posting {
 	l := r.lines()
 	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.WithFee)
@@ -103,8 +103,8 @@ func (r *Record) out() []ledger.Posting {
 	return l.postings
 }
 
-// hold is the entry that holds a charge's money: a payout's before the provider
-// is called, a two-phase payment's once it is authorised.
+// hold returns the entry that holds a charge's money. A payout is held before the call to the
+// provider, a two-phase payment once it is authorised.
 func (r *Record) hold() *ledger.Entry {
 	if r.Type == Payout {
 		return &ledger.Entry{Phase: ledger.Pending, Postings: r.out()}
@@ -117,7 +117,7 @@ func (r *Record) holds() bool {
 	return r.Type == Payout && r.Status != Created && r.Status != New || r.Status == PaymentHeld
 }
 
-// release is the entry that gives back what is held; nil if nothing is.
+// release returns the entry that releases the held money; nil if none is held.
 func (r *Record) release() *ledger.Entry {
 	if !r.holds() {
 		return nil
@@ -125,7 +125,7 @@ func (r *Record) release() *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Void, Postings: r.hold().Postings}
 }
 
-// settlement is the entry that a confirmation books.
+// settlement returns the entry that a confirmation books.
 func (r *Record) settlement() *ledger.Entry {
 	if !r.holds() {
 		return &ledger.Entry{Phase: ledger.Posted, Postings: r.in(r.charge(), true)}
@@ -133,7 +133,7 @@ func (r *Record) settlement() *ledger.Entry {
 	return r.capture(r.hold().Postings)
 }
 
-// capture is the entry that settles what was held.
+// capture returns the entry that settles held money.
 func (r *Record) capture(held []ledger.Posting) *ledger.Entry {
 	if r.Type == Payout {
 		return &ledger.Entry{Phase: ledger.Capture, Postings: r.out(), Released: held}
@@ -141,13 +141,13 @@ func (r *Record) capture(held []ledger.Posting) *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Capture, Postings: r.in(r.charge(), true), Released: held}
 }
 
-// refund is what goes back with the operation that is under way.
+// refund returns the flow of the refund under way.
 func (r *Record) refund() flow {
 	return r.refunded(plus(r.Refunded, r.Op.Amount), plus(r.FeeBack, r.Op.FeeBack)).less(r.refunded(r.Refunded, r.FeeBack))
 }
 
-// suspense is the entry of money that moved for a closed transaction, and its
-// way back: what the provider moved, against nobody's account yet.
+// suspense returns the entry of money that moved for a closed transaction, or its way back: the
+// amount that the provider moved, against the suspense account.
 func (r *Record) suspense(side ledger.Side) *ledger.Entry {
 	asset, amount := r.Asset, r.WithFee
 	if r.Type == Payout {
@@ -159,7 +159,7 @@ func (r *Record) suspense(side ledger.Side) *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Posted, Postings: l.postings}
 }
 
-// lines builds postings: a line of nothing is none.
+// lines builds postings and omits those of zero.
 type lines struct{ postings []ledger.Posting }
 
 func (r *Record) lines() lines {
@@ -176,7 +176,7 @@ func (l *lines) add(account ledger.Path, asset money.Asset, side ledger.Side, am
 	}
 }
 
-// signed adds a line that is on the other side when it is negative.
+// signed adds a line, on the opposite side if the amount is negative.
 func (l *lines) signed(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Signed) {
 	if amount.Negative {
 		side = side.Opposite()
@@ -184,7 +184,7 @@ func (l *lines) signed(account ledger.Path, asset money.Asset, side ledger.Side,
 	l.add(account, asset, side, amount.Abs)
 }
 
-// partner adds the partner's line.
+// partner adds the partner's line, with a Spill account if it splits.
 func (l *lines) partner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
 	before := len(l.postings)
 	l.signed(ledger.PartnerAvailable(number), asset, side, amount)
@@ -193,7 +193,7 @@ func (l *lines) partner(number int64, asset money.Asset, side ledger.Side, amoun
 	}
 }
 
-// plus and must are for sums that the amount's bound keeps in range.
+// plus and must are for sums that the bound of amounts keeps in range.
 func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
 
 func must[T any](v T, err error) T {

@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// one is a transaction of the random life: its record, what it has posted and
-// what room its refunds took.
+// one is a transaction of the random life: its record, its postings, and the headroom of its
+// refunds.
 type one struct {
 	b     *books
 	t     *rapid.T
@@ -27,19 +27,19 @@ type one struct {
 	asks  byte
 	net   map[ledger.Account]*big.Int
 	asked map[string]*big.Int // reserved by the refund under way, by counter
-	kept  map[string]*big.Int // reserved by refunds that were done
+	kept  map[string]*big.Int // reserved by finished refunds
 
-	wants  []payment.Bound // of the terms that a decision was made with
-	bounds []payment.Bound // of those that it was sent to a provider on
+	wants  []payment.Bound // bounds of the terms of a decision
+	bounds []payment.Bound // bounds of the terms with which it was sent to a provider
 }
 
-// Whatever is asked for, reported and answered, in whatever order and under
-// whatever terms: no decision panics or changes the record that it decides on,
-// entries balance and close exactly what was held, nobody refunds more than has
-// settled, reserved is exactly what the living and the settled need, volumes are
-// exactly their amounts, and what is not settled, was reversed or went back wholly has moved nothing at all.
+// Random requests, reports and answers in any order and under any terms: no decision panics or
+// changes the old record, entries balance and close exactly what was held, no refund exceeds
+// what settled, the headroom equals what live and settled transactions need, volumes equal their
+// amounts, and a transaction that is not settled, was reversed or fully refunded has moved
+// nothing.
 func TestEveryLifeOfATransactionBalances(t *testing.T) {
-	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed when it fails
+	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func (o *one) begin(id ledger.ID) {
 	r.Asset = rapid.SampledFrom([]money.Asset{usd, rub, tron, bsc}).Draw(t, "asset")
 	if r.Type == payment.Payout && rapid.Bool().Draw(t, "funded") {
 		o.b.fund(r.Asset, ledger.MaxAmount)
-		o.b.fund(r.Asset, ledger.MaxAmount) // a fee on top goes beyond the first
+		o.b.fund(r.Asset, ledger.MaxAmount) // a fee on top exceeds the first
 	}
 	if r.Type == payment.Payment && rapid.IntRange(0, 5).Draw(t, "hosted") == 0 {
 		o.take(o.c.Host(id, 1, r))
@@ -131,7 +131,7 @@ func (o *one) begin(id ledger.ID) {
 	o.take(d)
 }
 
-// take books a decision and checks what holds after each.
+// take books a decision and checks the invariants after it.
 func (o *one) take(d payment.Decision) {
 	t := o.t
 	o.b.take(&d, o.net)
@@ -149,7 +149,7 @@ func (o *one) take(d payment.Decision) {
 		t.Fatalf("%s is no end", r.Status)
 	}
 	o.waits(&d)
-	o.r, o.c.Due, o.c.Room = r, d.Due, d.Counters // which were booked: whoever comes next may overwrite them
+	o.r, o.c.Due, o.c.Room = r, d.Due, d.Counters // booked: later decisions may overwrite them
 	o.b.check()
 	if nothing := r.Status == payment.Rejected || r.Status == payment.Failed; nothing && !r.SettledLate {
 		o.netZero(string(r.Status))
@@ -165,12 +165,12 @@ func (o *one) take(d payment.Decision) {
 	}
 }
 
-// waits checks that what is not over will be woken, and not for ever at one instant.
+// waits checks that a transaction that is not over has a due instant, which changes.
 func (o *one) waits(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(o.c.Now)
 	over := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
-	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // is to be given back
+	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // has to be given back
 		if d.Due == 0 {
 			o.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
 		}
@@ -179,7 +179,7 @@ func (o *one) waits(d *payment.Decision) {
 			o.t.Fatalf("%s is due at %v", r.Status, d.Due)
 		}
 	case d.Due > now:
-	case r.Status.Held() && d.Due == r.HoldUntil: // and lapses at once
+	case r.Status.Held() && d.Due == r.HoldUntil: // lapses at once
 	default:
 		o.t.Fatalf("%s: due %v at %v: it stands still, or is asked for ever at one instant", r.Status, d.Due, now)
 	}
@@ -193,8 +193,8 @@ func (o *one) netZero(after string) {
 	}
 }
 
-// room keeps account of what refunds reserve: what the provider moves, the fee
-// once more, and what moves at the destination.
+// room counts the headroom that refunds reserve: the provider's amount, the fee once more, and
+// the amount at the destination.
 func (o *one) room(d *payment.Decision) {
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -229,8 +229,7 @@ func raiseKey(sums map[string]*big.Int, key string, by *big.Int) {
 	sums[key].Add(sums[key], by)
 }
 
-// reserved checks that the counters are exactly what the transactions need, and
-// what was funded.
+// reserved checks that the counters equal what the transactions and the funding need.
 func reserved(t *rapid.T, b *books, all []*one) {
 	want := map[string]*big.Int{}
 	for a, s := range b.accounts {
@@ -275,7 +274,7 @@ func (o *one) name() ledger.ID {
 	return uuid.UUID{9, byte(len(o.net)), o.asks, o.r.ID[1]}
 }
 
-// frozen is a record that nothing can change any more.
+// frozen tells whether a record is one that nothing can change any more.
 func frozen(r *payment.Record) payment.Record {
 	f := *r
 	if r.Op != nil {
@@ -291,7 +290,7 @@ func frozen(r *payment.Record) payment.Record {
 	return f
 }
 
-// step tries one thing, whether it fits the state or not.
+// step tries one action, whether it fits the state or not.
 func (o *one) step() {
 	before, decided := frozen(o.r), o.r
 	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.wake, o.refund, o.refund, o.cancel, o.commit, o.complete,
@@ -335,8 +334,7 @@ func (o *one) operation() (payment.Decision, bool) {
 	return o.c.OpAnswered(o.r, id, o.anyAnswer())
 }
 
-// wake lets the instant come that the record waits for, or an earlier one, as
-// after a restart.
+// wake decides at the due instant of the record, or at an earlier one, as after a restart.
 func (o *one) wake() (payment.Decision, bool) {
 	early := rapid.Bool().Draw(o.t, "early")
 	if !early && o.c.Due != 0 {
@@ -348,7 +346,7 @@ func (o *one) wake() (payment.Decision, bool) {
 	return d, decided
 }
 
-// part is a part of what there is: some of it, all, or more.
+// part returns some of an amount, all, or more.
 func (o *one) part(all money.Amount) *money.Amount {
 	n := number(all)
 	switch rapid.IntRange(0, 5).Draw(o.t, "part") {
@@ -433,7 +431,7 @@ func (o *one) reroute() (payment.Decision, bool) {
 	return d, ok && o.refusal(&d).IsZero()
 }
 
-// end answers whatever is asked until nothing is, and commits or cancels what is held.
+// end answers every question until none is left, and commits or cancels holds.
 func (o *one) end() {
 	for range 40 {
 		var d payment.Decision
@@ -459,7 +457,7 @@ func (o *one) end() {
 			o.take(d)
 		}
 	}
-	// A provider that refuses to capture and to void for ever.
+	// A provider that always refuses to capture and to void.
 	if !o.r.Status.Held() {
 		o.t.Fatalf("%s has no end", o.r.Status)
 	}

@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// anyBounds are up to three limits' volumes, some of one subject.
+// anyBounds returns up to three limits' volumes, some with a subject in common.
 func anyBounds(t *rapid.T) (all []payment.Bound) {
 	for i := range rapid.IntRange(0, 3).Draw(t, "bounds") {
 		b := payment.Bound{Max: ledger.MaxAmount, Breach: payment.Failure{Code: payment.LimitExceeded, Detail: fmt.Sprint(i)}}
@@ -31,7 +31,7 @@ func anyBounds(t *rapid.T) (all []payment.Bound) {
 	return all
 }
 
-// refusal is why the writer would refuse what a command wants; zero: it would not.
+// refusal returns why the writer would refuse a command; zero if it would not.
 func (o *one) refusal(d *payment.Decision) payment.Failure {
 	if i, bears := o.b.bears(d); !bears {
 		g, breach := &d.Counters[i], d.Breach(i)
@@ -47,8 +47,8 @@ func (o *one) refusal(d *payment.Decision) payment.Failure {
 	return payment.Failure{}
 }
 
-// raiseVolumes adds what a transaction that is under way or settled counts
-// towards: its amount, of which a capture of part leaves the part.
+// raiseVolumes adds a pending or settled transaction to its volumes: its amount, or the part
+// that was captured.
 func raiseVolumes(want map[string]*big.Int, o *one) {
 	amount := number(o.r.Amount)
 	if !o.r.Captured.IsZero() {

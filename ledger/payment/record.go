@@ -17,7 +17,7 @@ const (
 	Payout                  // money out
 )
 
-// String is the type as the protocol spells it.
+// String returns the type in the protocol's spelling.
 func (t Type) String() string {
 	switch t {
 	case Payment:
@@ -28,7 +28,7 @@ func (t Type) String() string {
 	return "invalid"
 }
 
-// ParseType reads the protocol's spelling.
+// ParseType parses the protocol's spelling.
 func ParseType(s string) (Type, bool) {
 	switch s {
 	case "payment":
@@ -39,14 +39,14 @@ func ParseType(s string) (Type, bool) {
 	return 0, false
 }
 
-// Request is a create that passed validation. Raw fields are JSON as it was
-// sent; nothing in it aliases a network buffer.
+// Request is a create request that passed validation. Raw fields are JSON as sent; nothing in it
+// aliases a network buffer.
 type Request struct {
 	Type         Type
 	TxID         string // empty: no idempotency
-	EmptyTxID    bool   // an empty one was sent
+	EmptyTxID    bool   // an empty txid was sent
 	Amount       money.Amount
-	Asset        money.Asset // network resolved where it can be
+	Asset        money.Asset // network resolved if possible
 	Description  string
 	Described    bool   // a description was sent
 	Customer     []byte // JSON object, nil if absent
@@ -59,110 +59,110 @@ type Request struct {
 	CardLast4    string
 	CardPrint    string // keyed fingerprint of the number
 
-	PayerIP   netip.Addr    // where the payer's credentials came from; the zero value: not known
-	Attempted ledger.Micros // when it was to be routed, so that limits judged it; 0: it never was
+	PayerIP   netip.Addr    // source of the payer's credentials; zero: unknown
+	Attempted ledger.Micros // when routing began and limits counted it; 0: never
 
-	Renewal *Renewal // nil: a caller's
+	Renewal *Renewal // nil: a caller's request
 }
 
-// Record is a transaction as it is stored. Its version, times and what is due
-// are in the store's envelope.
+// Record is the stored state of a transaction. The store's envelope has its version, times and
+// due instant.
 type Record struct {
 	ID      ledger.ID
 	Partner int64
 	Request
 
 	Status   Status
-	Failure  Failure // why it is not charged; of a hold, why its capture failed; of a reversed one, why it was taken back
+	Failure  Failure // why it is not charged; why the capture of a hold failed; why it was reversed
 	Fee      money.Amount
 	WithFee  money.Amount // amount_with_fee
 	Dest     money.Amount // amount_dest, in DestAsset
 	Merchant money.Signed // merchant_amount
 	Rate     money.Rate   // zero: not converted
-	Settles  money.Asset  // what Dest is in, when converted; the zero value: Asset
+	Settles  money.Asset  // the asset of Dest if converted; zero: Asset
 
 	Terminal  ledger.ID // zero: never routed
-	Priority  int       // the terminal's at routing
+	Priority  int       // the terminal's priority at routing
 	Route     string    // the rail chosen
-	ShownText string    // a terminal's own text in place of the description
-	Fees      Fees      // the terminal's, as they were at routing
-	Attempts  []Attempt // terminals that were passed over, or refused, before this one, in order
-	Volumes   []Volume  // what the amount counts towards; nil once it does no more
+	ShownText string    // the terminal's own text in place of the description
+	Fees      Fees      // the terminal's fees at routing
+	Attempts  []Attempt // earlier terminals that were passed over or refused, in order
+	Volumes   []Volume  // volumes that count the amount; nil once none does
 
-	Hosted      bool           // begun for the hosted page
+	Hosted      bool           // created for the hosted page
 	TwoPhase    bool           // the money is held until commit or cancel
-	HoldTTL     time.Duration  // how long it may be held
-	HoldUntil   ledger.Micros  // until when it is held; 0: it is not
+	HoldTTL     time.Duration  // how long the money may be held
+	HoldUntil   ledger.Micros  // end of the hold; 0: not held
 	Captured    money.Amount   // what a commit captured; zero: not two-phase, or not yet
-	Refunded    money.Amount   // of the amount, in all
-	FeeBack     money.Amount   // of the fee, returned with refunds
-	Refunds     []RefundRecord // those that were asked for, the oldest first: at most MaxRefunds
-	LastCommit  money.Amount   // what the last commit asked for; zero: there was none
-	Known       bool           // the provider has said that it has the charge
-	SettledLate bool           // money moved after it was closed
-	LinkID      ledger.ID      // the payment link that produced it; zero: none
+	Refunded    money.Amount   // refunded part of the amount, in all
+	FeeBack     money.Amount   // part of the fee returned with refunds
+	Refunds     []RefundRecord // requested refunds, the oldest first: at most MaxRefunds
+	LastCommit  money.Amount   // amount of the last commit request; zero: there was none
+	Known       bool           // the provider has confirmed that it has the charge
+	SettledLate bool           // money moved after the transaction was closed
+	LinkID      ledger.ID      // the payment link of the transaction; zero: none
 
 	Action   *Action // what the payer has to do; nil: nothing
-	KeepCard bool    // the card is kept, sealed, for a later step
-	Op       *Op     // what is being asked of the provider after the charge itself; nil: nothing
+	KeepCard bool    // the encrypted card is kept for a later step
+	Op       *Op     // the operation under way after the charge itself; nil: none
 	RailMeta []byte  // JSON object of the rail's own keys; nil: none
 
-	Token           []byte // of the provider for the card that was charged, sealed; nil: it gave none
+	Token           []byte // the provider's token for the charged card, encrypted; nil: none
 	RRN             string
-	Finished        ledger.Micros // zero: not final; late, kept in the store's envelope
-	NotFoundAnswers uint8         // inquiries in a row that the provider answered with "unknown reference"
-	Inquiries       uint8         // inquiries without an answer: their gaps grow
+	Finished        ledger.Micros // zero: not final; a late field, kept in the store's envelope
+	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
+	Inquiries       uint8         // unanswered inquiries: the gaps between them grow
 
 	Notified   uint32 // transitions of which the merchant was notified
-	Unnotified uint32 // transitions at which no one could be notified
-	Unwanted   uint32 // transitions to statuses that the merchant does not want to be notified of
+	Unnotified uint32 // transitions without an address for notifications
+	Unwanted   uint32 // transitions to statuses that the merchant does not select
 
-	ReturnID   ledger.ID // the return's own transaction, once reversed
+	ReturnID   ledger.ID // the return transaction of a reversed one
 	ReversalOf ledger.ID // for a return: the transaction that it returns
 }
 
-// Fees are a terminal's terms for what it moves.
+// Fees are a terminal's fees at routing.
 type Fees struct {
 	Bps        money.BasisPoints
 	Fixed      money.Amount
-	OnTop      bool // the payer pays them; else the merchant receives less
+	OnTop      bool // the payer pays the fee; else it is deducted from what the merchant receives
 	Refundable bool
 }
 
 // Attempt is a terminal that did not take the transaction.
 type Attempt struct {
 	Terminal ledger.ID
-	Failure  Failure // why it did not; for AttemptSkipped and AttemptExcluded without a code
+	Failure  Failure // why it did not; AttemptSkipped and AttemptExcluded have no code
 	At       ledger.Micros
-	Outcome  string // one of those below
-	Priority int    // the terminal's, at that time
+	Outcome  string // one of the outcomes below
+	Priority int    // the terminal's priority at that time
 }
 
-// The outcomes of an attempt.
+// Outcomes of an attempt.
 const (
 	AttemptRefused  = "refused"  // the provider declined
 	AttemptNotSent  = "not_sent" // the call never left
 	AttemptSkipped  = "skipped"  // its circuit was open
-	AttemptStopped  = "stopped"  // it was chosen, and something else spoke against the transaction
+	AttemptStopped  = "stopped"  // it was chosen, but another check rejected the transaction
 	AttemptExcluded = "excluded" // it does not serve such a transaction, and no other was found
 )
 
 // Op is an operation on a charge that is under way at the provider.
 type Op struct {
 	Kind            OpKind
-	Request         ledger.ID    // what the provider knows it by
+	Request         ledger.ID    // the operation's name at the provider
 	Amount          money.Amount // captured or refunded
-	FeeBack         money.Amount // of the fee, returned with a refund
+	FeeBack         money.Amount // part of the fee returned with a refund
 	Answered        bool         // the provider has answered it once
-	NotFoundAnswers uint8        // as of the record, for this operation
+	NotFoundAnswers uint8        // as in Record, for this operation
 	Inquiries       uint8
-	Why             Code   // of what a void leads to
+	Why             Code   // code of the failure that a void leads to
 	Late            bool   // the refund of a late settlement
-	From            Status // to go back to when a refund is refused
-	Choice          string // the receiving institution that was chosen
+	From            Status // status to return to after a refused refund
+	Choice          string // the receiving institution that the payer chose
 }
 
-// OpKind is what an Op does. The zero value is invalid.
+// OpKind is the kind of an Op. The zero value is invalid.
 type OpKind uint8
 
 // The operations on a charge.
@@ -173,7 +173,7 @@ const (
 	OpRefund
 )
 
-// DestAsset is what Dest is an amount of.
+// DestAsset returns the asset of Dest.
 func (r *Record) DestAsset() money.Asset {
 	if r.Rate.IsZero() {
 		return r.Asset
@@ -181,8 +181,8 @@ func (r *Record) DestAsset() money.Asset {
 	return r.Settles
 }
 
-// Settled is the amount that a charge settled for: what was captured, where a
-// hold was.
+// Settled returns the amount for which a charge settled: the captured amount if it was held,
+// else the whole amount.
 func (r *Record) Settled() money.Amount {
 	if r.Captured.IsZero() {
 		return r.Amount
@@ -190,14 +190,14 @@ func (r *Record) Settled() money.Amount {
 	return r.Captured
 }
 
-// NotKnown tells whether the provider has answered once that what was asked of it
-// never arrived.
+// NotKnown tells whether the provider has answered once that the charge or operation never
+// arrived.
 func (r *Record) NotKnown() bool {
 	return r.NotFoundAnswers > 0 || r.Op != nil && r.Op.NotFoundAnswers > 0
 }
 
-// Answered tells whether the provider's first answer to what was asked last is
-// there: what a caller waits for.
+// Answered tells whether the provider has answered the last submission once. Callers wait for
+// that.
 func (r *Record) Answered() bool {
 	switch r.Status {
 	case New, Authorizing:

@@ -19,8 +19,7 @@ func TestTypesAreSpelledAsTheProtocolSpellsThem(t *testing.T) {
 	}
 }
 
-// Who waits for an answer gets it when the provider has said something, be it
-// that it does not know yet.
+// A caller gets an answer as soon as the provider has answered, even with an unknown reference.
 func TestWhenTheFirstAnswerIsThere(t *testing.T) {
 	for status, want := range map[payment.Status]bool{
 		payment.Authorizing: false, payment.Charging: true, payment.ActionRequired: true, payment.PaymentHeld: true, payment.Unknown: true,
@@ -39,7 +38,7 @@ func TestWhenTheFirstAnswerIsThere(t *testing.T) {
 	}
 }
 
-// What the provider did not know yet may still be on its way to it.
+// A submission that the provider does not know yet may still be on its way.
 func TestAnUnknownReferenceIsRememberedOfChargeAndOperation(t *testing.T) {
 	l := at(t, payment.Payment, payment.Authorizing)
 	if l.r.NotKnown() {

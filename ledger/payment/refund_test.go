@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// POSTINGS, "charged (one-phase)": the partner's line splits with what it owes;
-// where the fee is more than the amount it is a debit.
+// POSTINGS, "charged (one-phase)": the partner's line splits by its debt; if the fee exceeds the
+// amount, the line is a debit.
 func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 	for want, c := range map[string]struct {
 		amount string
@@ -29,7 +29,7 @@ func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 	}
 }
 
-// POSTINGS, "payout charged": what was held is captured.
+// POSTINGS, "payout charged": the hold is captured.
 func TestAPayoutsHoldIsCapturedWhenItIsPaid(t *testing.T) {
 	for want, fees := range map[string]payment.Fees{
 		"Dr L:partner:1:available 1000, Cr A:provider 1000":                 deducted(0, "0"),
@@ -42,7 +42,7 @@ func TestAPayoutsHoldIsCapturedWhenItIsPaid(t *testing.T) {
 	}
 }
 
-// refundCase is refunds in parts: each is told as what it holds, and captures.
+// refundCase has refunds in parts; each is written as its hold and its capture.
 type refundCase struct {
 	name   string
 	amount string
@@ -52,8 +52,8 @@ type refundCase struct {
 
 type refunded struct{ amount, asked, entry, splits, room string }
 
-// POSTINGS, "refund of r, f of the fee going back": f = floor(fee × refunded so
-// far ÷ amount), cumulative, so that the parts sum to the whole.
+// POSTINGS, "refund of r, f of the fee going back": f = floor(fee × refunded so far ÷ amount),
+// cumulative, so that the parts sum to the whole.
 func TestRefundsInParts(t *testing.T) {
 	for _, c := range []refundCase{
 		{"no fee, all", "1000", deducted(0, "0"), []refunded{
@@ -71,7 +71,7 @@ func TestRefundsInParts(t *testing.T) {
 		{"on top, the fee goes back", "9999", refundable(onTop(250, "3")), []refunded{
 			{"1000", "1025", "Cr A:provider 1025, Dr L:partner:1:available 1000, Dr I:fees 25", "Cr A:provider 1025, Dr L:partner:1:available 1000*, Dr I:fees 25", "1050"},
 			{"8999", "9226", "Cr A:provider 9226, Dr L:partner:1:available 8999, Dr I:fees 227", "Cr A:provider 9226, Dr L:partner:1:available 8999*, Dr I:fees 227", "9453"}}},
-		// The partner gets back what the fee above the amount took from it.
+		// The partner gets back what the fee above the amount has cost it.
 		{"a fee above the amount", "50", refundable(deducted(0, "70")), []refunded{
 			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
 			{"30", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"}}},
@@ -79,7 +79,7 @@ func TestRefundsInParts(t *testing.T) {
 			{"", "50", "Cr A:provider 50, Dr I:fees 50", "Cr A:provider 50, Dr I:fees 50", "100"}}},
 		{"a fee above the amount that stays", "50", deducted(0, "70"), []refunded{
 			{"", "50", "Cr A:provider 50, Dr L:partner:1:available 50", "Cr A:provider 50, Dr L:partner:1:available 50*", "50"}}},
-		// The smallest parts: the fee follows when a whole unit of it is due.
+		// The smallest parts: the fee is returned once a whole unit of it is due.
 		{"unit by unit", "3", refundable(deducted(0, "2")), []refunded{
 			{"1", "1", "Cr A:provider 1, Dr L:partner:1:available 1", "Cr A:provider 1, Dr L:partner:1:available 1*", "1"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"},
@@ -95,7 +95,7 @@ func TestRefundsInParts(t *testing.T) {
 	}
 }
 
-// refundsAs goes through refunds that are each done at once.
+// refundsAs runs refunds that are each done at once.
 func (l *life) refundsAs(name, status string, parts []refunded) {
 	l.t.Helper()
 	for _, p := range parts {
@@ -117,7 +117,7 @@ func (l *life) refundsAs(name, status string, parts []refunded) {
 	}
 }
 
-// Of what a commit captured in part, that part can be refunded, at its fee.
+// The captured part of a commit can be refunded, with its fee.
 func TestWhatWasCapturedInPartIsRefundedUpToThat(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(refundable(deducted(250, "3"))))
 	l.commits("400")
@@ -142,7 +142,7 @@ func TestAmountsThatAreNotLeftToRefund(t *testing.T) {
 	l.refunds("400")
 }
 
-// "A payout, a declined, failed or held transaction: not_reversible", and what
+// "A payout, a declined, failed or held transaction: not_reversible", and a transaction that
 // never reached a provider.
 func TestWhatCanNotBeRefunded(t *testing.T) {
 	declined := at(t, payment.Payment, payment.Charging)
@@ -162,7 +162,7 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 		"reversed":     back.Record,
 		"a return":     back.Return.Record,
 	} {
-		_, err := cas.Refund(r, part("0"), next) // its amount is not looked at first
+		_, err := cas.Refund(r, part("0"), next) // the amount is not checked first
 		if err == nil {
 			t.Errorf("%s was refunded", name)
 			continue
@@ -194,7 +194,7 @@ func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 		if r := l.r; msg(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.FeeBack.IsZero() || r.Failure.Describe("en") != "" {
 			t.Errorf("%s: %+v", answer, r)
 		}
-		l.refunds("") // it may be asked again
+		l.refunds("") // the refund may be requested again
 	}
 }
 
@@ -207,7 +207,7 @@ func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
 	if r := l.r; r.Refunded.String() != "500" || r.FeeBack.String() != "50" || msg(r) != "why" {
 		t.Errorf("%+v", r)
 	}
-	// The same from refunding.
+	// The same, from refunding.
 	l.refunds("100")
 	l.hears(said["pending"])
 	l.is(l.hears(said["refused"]), "further_refund_refused refunded: void Cr A:provider 100, Dr L:partner:1:available 90, Dr I:fees 10", "release 110")
@@ -233,8 +233,8 @@ func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
 	}
 }
 
-// While nobody knows whether the money went back the status says that it may: charged
-// is final, and would say that nothing is to be returned.
+// While it is unknown whether the money was returned, the status must show it: charged is final
+// and would mean that no refund is under way.
 func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 	for _, answer := range []string{"nothing", "not known"} {
 		for _, before := range []string{"charged", "refunded"} {
@@ -269,8 +269,8 @@ func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
 	}
 }
 
-// Unknown twice in a row means that the refund never arrived: it is sent once
-// more, under the same name, and if that does not arrive either it is refused.
+// Unknown twice in a row means that the refund never arrived: it is submitted once more under
+// the same name. If that does not arrive either, the refund is refused.
 func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
@@ -278,7 +278,7 @@ func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	if !l.r.Answered() {
 		t.Error("nobody is answered")
 	}
-	l.is(l.hears(said["nothing"]), "await refunding", "due 10s") // silence says nothing
+	l.is(l.hears(said["nothing"]), "await refunding", "due 10s") // no answer reveals nothing
 	name := l.r.Op.Request
 	l.is(l.hears(said["not known"]), "await refunding", "due 10s, ask op")
 	if l.r.Op.Request != name {

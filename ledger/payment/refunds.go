@@ -7,34 +7,34 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxRefunds bounds the refunds that a record keeps. One more takes the place of the
-// oldest that failed. Where none has failed the last place is for a refund of all that
-// is left, so that money never stays behind for want of a place.
+// MaxRefunds is the most refunds that a record stores. A further refund replaces the oldest
+// failed one. If none has failed, the last place is reserved for a refund of the whole rest, so
+// that money never stays behind for lack of a place.
 const MaxRefunds = 100
 
-// RefundRecord is one refund that was asked for.
+// RefundRecord is one requested refund.
 type RefundRecord struct {
-	ID       ledger.ID    // refund_id: what the provider knows it by
+	ID       ledger.ID    // refund_id: the refund's name at the provider
 	Amount   money.Amount // of the transaction's amount
 	FeeBack  money.Amount // of the fee, returned with it
 	Status   RefundStatus
 	Failure  Failure       // for RefundFailed
-	Created  ledger.Micros // when it was decided on
-	Finished ledger.Micros // when its outcome was; 0: it is pending
+	Created  ledger.Micros // the instant of the decision
+	Finished ledger.Micros // the instant of the outcome; 0: pending
 }
 
-// RefundStatus is how a refund stands. It is stored. The zero value is invalid.
+// RefundStatus is the status of a refund. It is stored. The zero value is invalid.
 type RefundStatus uint8
 
 // The statuses of a refund.
 const (
 	RefundAsked     RefundStatus = iota + 1 // pending: the provider has not answered yet
-	RefundIsPending                         // pending: the rail says that it takes its time
+	RefundIsPending                         // pending: the rail reports that the refund takes time
 	RefundSucceeded
 	RefundFailed
 )
 
-// String is the status as the API spells it.
+// String returns the status in the API's spelling.
 func (s RefundStatus) String() string {
 	names := [...]string{"invalid", "pending", "pending", "succeeded", "failed"}
 	if int(s) < len(names) {
@@ -46,8 +46,8 @@ func (s RefundStatus) String() string {
 // Pending tells whether the outcome is not known yet.
 func (s RefundStatus) Pending() bool { return s == RefundAsked || s == RefundIsPending }
 
-// Describe is the outcome for people, refund_msg, in a language; empty: the provider has
-// not answered yet. Other platforms of the protocol take any text for an outcome.
+// Describe returns the outcome for people, refund_msg, in a language; empty until the provider
+// has answered, because other platforms of the protocol take any text for an outcome.
 func (f *RefundRecord) Describe(lang string) string {
 	switch f.Status {
 	case RefundSucceeded:
@@ -60,7 +60,7 @@ func (f *RefundRecord) Describe(lang string) string {
 	return ""
 }
 
-// LastRefund is the refund that was asked for last; nil: none was.
+// LastRefund returns the last requested refund; nil if there is none.
 func (r *Record) LastRefund() *RefundRecord {
 	if len(r.Refunds) == 0 {
 		return nil
@@ -68,15 +68,15 @@ func (r *Record) LastRefund() *RefundRecord {
 	return &r.Refunds[len(r.Refunds)-1]
 }
 
-// hasRoom tells whether one more refund can be kept; whole says that it returns all
-// that is left.
+// hasRoom tells whether one more refund can be stored; whole tells that it returns the whole
+// rest.
 func (r *Record) hasRoom(whole bool) bool {
 	kept := len(r.Refunds)
 	return kept < MaxRefunds-1 || whole && kept < MaxRefunds ||
 		slices.ContainsFunc(r.Refunds, func(f RefundRecord) bool { return f.Status == RefundFailed })
 }
 
-// addRefund keeps the refund that the record's operation asks for.
+// addRefund stores the refund that the record's operation requests.
 func (r *Record) addRefund(c DecisionContext) {
 	kept := slices.Clone(r.Refunds)
 	if len(kept) >= MaxRefunds-1 {
@@ -85,7 +85,7 @@ func (r *Record) addRefund(c DecisionContext) {
 		}
 	}
 	fee := r.Op.FeeBack
-	if r.Op.Late {
+	if r.Op.Late { // the payer gets back everything paid
 		fee = must(r.WithFee.Sub(r.Amount)) // all that the payer paid goes back
 	}
 	r.Refunds = append(kept, RefundRecord{
@@ -93,13 +93,13 @@ func (r *Record) addRefund(c DecisionContext) {
 	})
 }
 
-// delayRefund notes that the rail takes its time for the last refund.
+// delayRefund records that the rail needs time for the last refund.
 func (r *Record) delayRefund() {
 	r.Refunds = slices.Clone(r.Refunds)
 	r.LastRefund().Status = RefundIsPending
 }
 
-// endRefund notes the outcome of the last refund: the operation that is under way.
+// endRefund records the outcome of the last refund, which is the operation under way.
 func (r *Record) endRefund(c DecisionContext, status RefundStatus, why Failure) {
 	r.Refunds = slices.Clone(r.Refunds)
 	last := r.LastRefund()

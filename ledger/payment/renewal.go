@@ -2,19 +2,18 @@ package payment
 
 import "mizan/ledger"
 
-// Renewal is what a payment is that a subscription has begun: no partner's request,
-// and paid with what an earlier payment has left at its provider. Subscription and
-// Number are its name, as a txid is a caller's.
+// Renewal is the part of a payment that a subscription began. No partner requested the payment,
+// and it is paid with the credential that an earlier payment left at its provider. Subscription
+// and Number identify it, as a txid identifies a caller's payment.
 type Renewal struct {
 	Subscription ledger.ID
 	Number       uint64    // of the subscription's renewals, from 1
-	Initial      ledger.ID // the payment that has left the credential
-	Terminal     ledger.ID // where that was charged: no other can charge it
+	Initial      ledger.ID // the payment that left the credential
+	Terminal     ledger.ID // the terminal of Initial; no other can charge the credential
 }
 
-// Standing is how far a charge has come, for who waits for money: paid says that
-// it has settled, and over that it has or never will. What was returned later had
-// settled.
+// Standing returns the progress of a charge: paid tells whether it has settled, over whether its
+// outcome is final. Money that was returned later counts as settled.
 func (r *Record) Standing() (paid, over bool) {
 	switch r.Status {
 	case Charged, Refunding, Refunded, Reversed:
@@ -25,25 +24,24 @@ func (r *Record) Standing() (paid, over bool) {
 	return false, false
 }
 
-// HasCredential tells whether the payment has left something that can be charged
-// again: it is settled, and its provider's token is kept.
+// HasCredential tells whether the payment has left a credential for further charges: it has
+// settled, and the provider's token is stored.
 func (r *Record) HasCredential() bool {
 	return r.Type == Payment && r.Status == Charged && r.Token != nil
 }
 
-// remember keeps the provider's token for what it has charged. The first one
-// stays: subscriptions may rest on it.
+// remember stores the provider's token for the charged card. It keeps an earlier token, because
+// subscriptions may use it.
 func (r *Record) remember(a Answer) {
 	if r.Token == nil {
 		r.Token = a.Token
 	}
 }
 
-// resends decides on a renewal that surely never arrived. What it is paid with is
-// stored, unlike a card's verification value, so it is submitted once more, by the
-// same name, as what follows on a charge is: after each second "unknown reference",
-// because what is submitted then may be lost as well. After the last one it is
-// given up; false.
+// resends decides on a renewal that never arrived at the provider. Its credential is stored,
+// unlike a card's verification value, so the charge is submitted again under the same name. It
+// is resubmitted after every second "unknown reference", because a submission may be lost again.
+// After the last answer the renewal is given up and resends returns false.
 func (c DecisionContext) resends(d *Decision) bool {
 	const each, last = 2, 32
 	r := d.Record

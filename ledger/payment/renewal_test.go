@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// renewed is a renewal that is being authorised.
+// renewed returns a renewal in status authorizing.
 func renewed(t testing.TB) *life {
 	t.Helper()
 	l := &life{t: t, c: cas}
@@ -19,7 +19,7 @@ func renewed(t testing.TB) *life {
 	return l
 }
 
-// A renewal's payer is not there: it needs no address to return to.
+// A renewal has no payer present: it needs no return address.
 func TestARenewalNeedsNoReturnAddress(t *testing.T) {
 	l := renewed(t)
 	if why := payment.Unacceptable(&l.r.Request, false); why != "" {
@@ -32,8 +32,8 @@ func TestARenewalNeedsNoReturnAddress(t *testing.T) {
 	}
 }
 
-// What never arrived is submitted again, by the same name and a few times, because
-// what it is paid with is stored; a card's charge is not.
+// A renewal that never arrived is resubmitted under the same name, a few times, because its
+// credential is stored; a card's charge is not.
 func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 	l := renewed(t)
 	for n := 1; n < 32; n++ {
@@ -57,8 +57,7 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 	}
 }
 
-// What is sent once more may be charged then, or be lost again: silence is never
-// taken for a failure.
+// A resubmission may be charged, or be lost again: no answer is never treated as a failure.
 func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	l := renewed(t)
 	l.says(payment.Answer{Verdict: payment.VerdictNotFound, Inquired: true})
@@ -73,8 +72,8 @@ func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	}
 }
 
-// DECISIONS, 8: "A charged card leaves the provider's token with the record". The
-// first one stays.
+// DECISIONS, 8: "A charged card leaves the provider's token with the record". The first token
+// stays.
 func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 	token := payment.Answer{Token: []byte("sealed")}
 	for name, c := range map[string]struct {
@@ -108,7 +107,7 @@ func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 	}
 }
 
-// How a renewal stands for who waits for money: what was returned had settled.
+// The progress of a renewal: money that was returned counts as settled.
 func TestHowARenewalStands(t *testing.T) {
 	for status, want := range map[payment.Status][2]bool{
 		"created": {}, "new": {}, "authorizing": {}, "action_required": {}, "charging": {}, "payment_suspended": {}, "unknown": {}, "cancelled": {},

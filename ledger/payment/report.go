@@ -5,10 +5,10 @@ import (
 	"mizan/ledger"
 )
 
-// Reversed decides on settled money that the rail took back: the original is
-// reversed, and the return is a transaction of its own with the mirror of what
-// was not refunded. ok is false if there is nothing to take back; not while a
-// refund is under way, whose answer comes first.
+// Reversed decides on settled money that the rail took back. The original transaction is
+// reversed, and the return is a transaction of its own that books back the part that was not
+// refunded. ok is false if there is nothing to take back, or while a refund is under way,
+// because the refund's answer comes first.
 func (c DecisionContext) Reversed(r *Record, charge uint64, returnID ledger.ID, why Failure) (Decision, bool) {
 	left := r.Settled()
 	if r.Status == Charged || r.Status == Refunded {
@@ -38,8 +38,8 @@ func (c DecisionContext) Reversed(r *Record, charge uint64, returnID ledger.ID, 
 	return d, true
 }
 
-// Corrected decides on a rail that corrects itself: what it refused has failed.
-// What we gave up because its payer did nothing was not refused by it.
+// Corrected decides on a rail's correction that a refused charge has failed instead. It does not
+// apply to a charge that the service gave up because the payer did not act.
 func (c DecisionContext) Corrected(r *Record, why Failure) (Decision, bool) {
 	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil || r.Failure.Code == PayerActionExpired {
 		return Decision{}, false
@@ -49,12 +49,12 @@ func (c DecisionContext) Corrected(r *Record, why Failure) (Decision, bool) {
 	d.move(Correct, nil)
 	d.Record.Failure = why.as(ProcessingError)
 	d.Finish = true
-	d.Due = c.Due // money in suspense still waits to be given back
+	d.Due = c.Due // money in suspense still has to be given back
 	return d, true
 }
 
-// late decides on an answer about a charge that is closed: money that has moved
-// after all is written down, and waits in suspense until it is given back.
+// late decides on an answer about a closed charge. Money that has moved after all is booked to
+// suspense until it is given back.
 func (c DecisionContext) late(r *Record, a Answer) (Decision, bool) {
 	if a.Verdict != VerdictCharged || r.Terminal == (ledger.ID{}) || r.SettledLate {
 		return Decision{}, false
@@ -68,13 +68,13 @@ func (c DecisionContext) late(r *Record, a Answer) (Decision, bool) {
 	d.Counters = d.Record.reserve(c.Org, nil)
 	d.move(SettleLate, d.Record.suspense(ledger.Debit))
 	if r.Type == Payment {
-		d.Due = c.after(minAgain) // should nobody give it back before
+		d.Due = c.after(minAgain) // if no caller gives it back before
 	}
 	return d, true
 }
 
-// GiveBack decides to return money in suspense. ok is false where nothing is,
-// or where it went out: a payout can't be refunded.
+// GiveBack decides to return money in suspense. ok is false if there is none, or if the
+// transaction is a payout, which can't be refunded.
 func (c DecisionContext) GiveBack(r *Record, request ledger.ID) (Decision, bool) {
 	if !r.SettledLate || r.Type != Payment || r.Op != nil || len(r.Refunds) > 0 {
 		return Decision{}, false
@@ -88,5 +88,5 @@ func (c DecisionContext) GiveBack(r *Record, request ledger.ID) (Decision, bool)
 	return d, true
 }
 
-// assertPriced is for amounts that were priced before.
+// assertPriced asserts that an amount that was priced before can be priced again.
 func assertPriced(refused Code) { assert.That(refused == "", "payment: %s", refused) }

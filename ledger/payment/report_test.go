@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// POSTINGS, "reversed": on the return's own transaction, a mirror of the charge
-// less what was refunded, with the same shortfall rule.
+// POSTINGS, "reversed": on the return's own transaction, the charge with opposite sides less
+// what was refunded, with the same shortfall rule.
 func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 	for _, c := range []struct {
 		name, amount string
@@ -86,8 +86,8 @@ func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 	}
 }
 
-// Nothing is taken back of what has not settled, is returned already, or is on
-// its way back: the refund's answer comes first.
+// A transaction that has not settled, is already returned, or has a refund under way is not
+// reversed: the refund's answer comes first.
 func TestWhatCanNotBeReversed(t *testing.T) {
 	plain := func() *life { return charged(t, payment.Payment, "100", terms(deducted(0, "0"))) }
 	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
@@ -142,8 +142,8 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	}
 }
 
-// POSTINGS, "late settlement": what the provider moved is in suspense, and room
-// is reserved for it anew; then the intent to give a payment back.
+// POSTINGS, "late settlement": the provider's amount is in suspense, and headroom is reserved
+// for it again; then follows the intent to give a payment back.
 func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 	for _, c := range []struct {
 		kind  payment.Type
@@ -198,7 +198,7 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 	}
 }
 
-// A process that ended between the two finds at its start what is to be given back.
+// A process that ended between the two finds at its next start what it has to give back.
 func TestALateSettlementIsGivenBackAfterARestart(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(said["failed"])
@@ -227,7 +227,7 @@ func TestWhatTheRailDoesNotTakeBackStaysInSuspense(t *testing.T) {
 	}
 }
 
-// A payout can't be called back: it stays in suspense for people to see to.
+// A payout can't be returned: it stays in suspense until people handle it.
 func TestALatePayoutIsNotGivenBack(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
 	l.says(said["failed"])
@@ -245,7 +245,7 @@ func TestALatePayoutIsNotGivenBack(t *testing.T) {
 	}
 }
 
-// A correction beside a late settlement does not forget what is to be given back.
+// A correction beside a late settlement keeps the due instant of giving back.
 func TestACorrectionKeepsWhatIsDue(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(said["refused"])
@@ -257,7 +257,7 @@ func TestACorrectionKeepsWhatIsDue(t *testing.T) {
 	}
 }
 
-// While money in suspense goes back, a correction waits.
+// While money in suspense is being returned, a correction waits.
 func TestACorrectionWaitsForWhatGoesBack(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(said["refused"])

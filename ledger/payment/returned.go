@@ -2,8 +2,8 @@ package payment
 
 import "mizan/ledger/money"
 
-// Submitted is what the record's provider was asked to move: what the payer pays,
-// or what arrives. After a capture of a part it is that part.
+// Submitted returns the amount that the provider was asked to move: what the payer pays, or what
+// arrives at the payee. After a partial capture it is the captured part.
 func (r *Record) Submitted() money.Amount {
 	if r.Type == Payout {
 		return r.Dest
@@ -11,7 +11,7 @@ func (r *Record) Submitted() money.Amount {
 	return r.WithFee
 }
 
-// Returned is what the provider has returned of a charge, as it counts it.
+// Returned returns how much of a charge the provider has returned, in the provider's amounts.
 func (r *Record) Returned() money.Amount {
 	return r.refunded(r.Refunded, r.FeeBack).provider
 }

@@ -1,13 +1,13 @@
 package payment
 
-// Keys of sentences about refunds that did not fail. No Code is called so.
+// Keys of the texts about refunds that did not fail. They differ from all Codes.
 const (
 	textRefunded      = "refund succeeded"
 	textRefundPending = "refund pending"
 )
 
-// sentences are what people read, by language and code. Those that the specification
-// and DECISIONS spell out are exact in English.
+// sentences has the texts for people, by language and code. English texts that the specification
+// and DECISIONS spell out are exact.
 var sentences = map[string]map[string]string{
 	"en": {
 		string(UnexpectedCard):       "unexpected card",
@@ -61,7 +61,7 @@ var sentences = map[string]map[string]string{
 	},
 }
 
-// textIn is a sentence in a language, or in English; empty: there is none.
+// textIn returns a text in a language, or else in English; empty if there is none.
 func textIn(lang, key string) string {
 	if text, translated := sentences[lang][key]; translated {
 		return text

@@ -3,10 +3,10 @@ package payment
 // Status is a transaction's state, spelled as the protocol spells it.
 type Status string
 
-// The statuses. The vocabulary of the protocol is open: the last four are only
-// passed through, when a rail says so.
+// The statuses. The protocol's vocabulary is open: the last four are passed through when a rail
+// reports them.
 const (
-	Absent           Status = "none" // before creation: never stored
+	Absent           Status = "none" // before creation; never stored
 	Created          Status = "created"
 	New              Status = "new"
 	Authorizing      Status = "authorizing"
@@ -26,8 +26,8 @@ const (
 	Cancelled        Status = "cancelled"
 )
 
-// Final tells whether business logic may run on the status (specification,
-// "Statuses"). Settled money can still be returned: charged may become reversed.
+// Final tells whether business logic may act on the status (specification, "Statuses"). Settled
+// money can still be returned: charged may become reversed.
 func (s Status) Final() bool {
 	switch s {
 	case Charged, Rejected, Failed, Reversed:
@@ -36,10 +36,10 @@ func (s Status) Final() bool {
 	return false
 }
 
-// Held tells whether money waits for commit or cancel.
+// Held tells whether money is held until commit or cancel.
 func (s Status) Held() bool { return s == PaymentHeld || s == PayoutHeld }
 
-// Passing tells whether a rail passes through the status on its way.
+// Passing tells whether the status is an intermediate state of a rail.
 func (s Status) Passing() bool {
 	switch s {
 	case PreAuthorized3DS, AuthRequired, Unknown, Cancelled:
@@ -48,5 +48,5 @@ func (s Status) Passing() bool {
 	return false
 }
 
-// Moving tells whether the rail has the charge and has not said how it ends.
+// Moving tells whether the rail has the charge and has not reported its outcome.
 func (s Status) Moving() bool { return s == Charging || s.Passing() }

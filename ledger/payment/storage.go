@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths that money_storage values must keep.
+// Lengths of money_storage values.
 const (
 	minCardNumber = 12 // ISO/IEC 7812 numbers in use have 12 to 19 digits
 	maxCardNumber = 19
@@ -16,18 +16,18 @@ const (
 	shownType     = 64  // bytes of an unknown type that its refusal repeats
 )
 
-// The types whose keys have rules. All others need nothing but their name.
+// Types whose keys have rules. The other types need only their name.
 const (
 	BankCard    = "bank_card"
 	DirectDebit = "direct_debit"
 )
 
-// ProviderToken is the type of a credential that a provider has given out: what a
-// renewal is paid with.
+// ProviderToken is the type of a credential that a provider has issued. Renewals are paid with
+// it.
 const ProviderToken = "provider_token"
 
-// methods are the money_storage types in the specification's order: universal,
-// rail-specific, redirect passthrough names.
+// methods lists the money_storage types in the specification's order: universal, rail-specific,
+// redirect passthrough names.
 var methods = []string{
 	BankCard, "bank_account", "sbp", "qr_code", "crypto", "e_wallet", "phone_payment", "bnpl", "open_banking",
 	DirectDebit, "apple_pay", "google_pay", "voucher", "gift_card",
@@ -49,32 +49,32 @@ func indexMethods(names []string) map[string]string {
 	return index
 }
 
-// Methods are all money_storage types.
+// Methods returns all money_storage types.
 func Methods() []string { return slices.Clone(methods) }
 
-// Method is the type named, as a string that does not alias name.
+// Method returns the type with the name, as a string that does not alias name.
 func Method(name []byte) (method string, known bool) {
 	method, known = methodIndex[string(name)]
 	return method, known
 }
 
-// Storage is a money_storage object: the keys that have rules, as they were
-// sent. A key is nil if it was absent or null, and empty if it was no text or
-// an empty one. The values may alias a network buffer; Storage is read, never kept.
+// Storage is a money_storage object: the values of the keys that have rules, as sent. A value is
+// nil if the key is absent or null, and empty if it is not a text or an empty one. Values may
+// alias a network buffer, so Storage must not be stored.
 type Storage struct {
 	Type, Scheme []byte
 
 	CardNumber, CardHolder, ExpMonth, ExpYear, CVV []byte
 
-	Network []byte // of crypto: has no rule, but may resolve the transaction's network
+	Network []byte // for crypto: has no rule, but may resolve the transaction's network
 
 	RoutingNumber, AccountNumber, SortCode, InstitutionNumber, TransitNumber []byte
 }
 
-// Format implements fmt.Formatter, so that no verb shows the credentials.
+// Format implements fmt.Formatter. No verb shows the credentials.
 func (s Storage) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redacted]")) }
 
-// Key is where the value of a key belongs; nil for a key without rules.
+// Key returns the field for a key's value; nil for a key without rules.
 func (s *Storage) Key(name []byte) *[]byte {
 	switch string(name) {
 	case "type":
@@ -107,10 +107,9 @@ func (s *Storage) Key(name []byte) *[]byte {
 	return nil
 }
 
-// Check calls refuse for everything that is wrong with the object for a
-// transaction of type t (specification, "money_storage"). A detail never holds
-// a value other than an unknown type's name. An invalid t is taken for a
-// payout, which asks for less: its own refusal is the caller's.
+// Check calls refuse for each error of the object in a transaction of type t (specification,
+// "money_storage"). A detail contains no value except an unknown type's name. Check treats an
+// invalid t as a payout, which has fewer rules; the caller refuses it.
 func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	if s.Type == nil {
 		refuse("type", "money_storage type is required")
@@ -127,8 +126,8 @@ func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// shown is the beginning of a name that is nobody's type. A card number that was
-// put into the wrong key is not repeated.
+// shown returns the beginning of an unknown type's name. It does not repeat a card number that
+// was sent under the wrong key.
 func shown(name []byte) string {
 	if CardLike(name) {
 		return "[redacted]"
@@ -142,12 +141,12 @@ func shown(name []byte) string {
 	return string(name)
 }
 
-// checkCard holds the rules of the specification's table "Card validation".
+// checkCard applies the rules of the specification's table "Card validation".
 func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
 	rules := [...]struct {
 		key      string
 		value    []byte
-		required bool // for a payout only the number is
+		required bool // a payout requires only the number
 		valid    func([]byte) bool
 	}{
 		{"cardnumber", s.CardNumber, true, validCardNumber},
@@ -166,7 +165,7 @@ func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// checkDebit holds what each direct debit scheme needs.
+// checkDebit requires the keys of the direct debit scheme.
 func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
 	type part struct {
 		key   string
@@ -202,8 +201,7 @@ func validHolder(holder []byte) bool {
 	return len(holder) > 0 && utf8.RuneCount(holder) <= maxHolder
 }
 
-// validMonth takes "1" to "12" and "01" to "09": digits that are no month could
-// only ever be declined later.
+// validMonth accepts "1" to "12" and "01" to "09". Providers would decline other digits later.
 func validMonth(month []byte) bool {
 	if len(month) > 2 || !digits(month) {
 		return false
@@ -219,9 +217,9 @@ func validYear(year []byte) bool { return (len(year) == 2 || len(year) == 4) && 
 
 func validCVV(cvv []byte) bool { return len(cvv) == cvvDigits && digits(cvv) }
 
-// validCardNumber wants digits only and the Luhn check (ISO/IEC 7812-1, annex B). No
-// issuer's numbers begin with 0, and zeros before a number leave its check digit right:
-// with them a card would be none that a block list or a limit knows.
+// validCardNumber requires digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). No
+// issuer's numbers begin with 0. Zeros before a number keep its check digit valid, so accepting
+// them would let a card evade the blocklist and limits.
 func validCardNumber(number []byte) bool {
 	if len(number) < minCardNumber || len(number) > maxCardNumber || number[0] == '0' || !digits(number) {
 		return false
@@ -239,8 +237,8 @@ func validCardNumber(number []byte) bool {
 	return sum%10 == 0
 }
 
-// CardLike tells whether a text has as many digits as a card number: too many to
-// be repeated in an answer.
+// CardLike tells whether a text has as many digits as a card number. Then it must not be
+// repeated in a reply.
 func CardLike(text []byte) bool {
 	n := 0
 	for _, c := range text {
@@ -251,7 +249,7 @@ func CardLike(text []byte) bool {
 	return n >= minCardNumber
 }
 
-// digits tells whether there is at least one byte and all are ASCII digits.
+// digits tells whether the text is not empty and consists of ASCII digits.
 func digits(b []byte) bool {
 	for _, c := range b {
 		if c < '0' || c > '9' {

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Terms are what the chosen terminal brings to a transaction.
+// Terms are the conditions of the chosen terminal for a transaction.
 type Terms struct {
 	Terminal  ledger.ID
 	Route     string // the rail's name
@@ -18,22 +18,22 @@ type Terms struct {
 	Overdraft money.Amount // how far the partner's available balance may go below zero
 	Asset     money.Asset  // the transaction's, with its network resolved
 
-	// Converts says that the destination is in another asset: Settles, at Rate
-	// (zero: there is none, and the transaction is rejected).
+	// Converts tells whether the destination is in another asset, Settles, at Rate. A zero Rate
+	// means that there is none; then the transaction is rejected.
 	Converts bool
 	Settles  money.Asset
 	Rate     money.Rate
 
 	Priority int       // the terminal's
-	Bounds   []Bound   // what bounds the sum of amounts that this one adds to
-	Skipped  []Attempt // terminals that would have come before this one
+	Bounds   []Bound   // limits on volumes that count this transaction
+	Skipped  []Attempt // terminals that precede this one and were passed over
 }
 
-// Found tells whether the terms are a terminal's at all.
+// Found tells whether a terminal was found.
 func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
 
-// take notes the terms and prices the transaction by them. It returns why the
-// transaction is rejected; empty: it is not.
+// take copies the terms into the record and prices the transaction. It returns the reason of a
+// rejection; empty if there is none.
 func (r *Record) take(t *Terms) Code {
 	r.Terminal, r.Route, r.ShownText, r.Priority = t.Terminal, t.Route, t.ShownText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
@@ -50,8 +50,8 @@ func (r *Record) take(t *Terms) Code {
 	return r.price(r.Amount)
 }
 
-// Stopped are the attempts of a transaction that was rejected, for the reason,
-// before it was sent to the terminal.
+// Stopped returns the attempts of a transaction that was rejected for the given reason before it
+// was sent to the terminal.
 func (t *Terms) Stopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
 		return t.Skipped
@@ -65,9 +65,9 @@ func scaled(a money.Asset) bool {
 	return known
 }
 
-// price works out what the terminal's fee makes of an amount (DECISIONS,
-// "Payments": fee = floor(amount × bps / 10000) + fixed). It returns why the
-// transaction is rejected; empty: it is not.
+// price computes the amounts that follow from the terminal's fee (DECISIONS, "Payments": fee =
+// floor(amount × bps / 10000) + fixed). It returns the reason of a rejection; empty if there is
+// none.
 func (r *Record) price(amount money.Amount) Code {
 	fee, err := amount.Portion(r.Fees.Bps)
 	if err == nil {
@@ -96,8 +96,8 @@ func (r *Record) price(amount money.Amount) Code {
 	return ""
 }
 
-// refundable tells whether all of a converted payment's amount could be taken
-// back at the destination: where the fee stays, that is more than arrived.
+// refundable tells whether the whole amount of a converted payment could be taken back at the
+// destination. If the fee is not refunded, that is more than arrived.
 func (r *Record) refundable(amount money.Amount) bool {
 	if r.Type != Payment || !r.crosses() {
 		return true
@@ -106,8 +106,8 @@ func (r *Record) refundable(amount money.Amount) bool {
 	return err == nil && !ledger.MaxAmount.Less(most)
 }
 
-// converted is what a part of the amount is at its destination, floored; what
-// is below zero is nothing.
+// converted returns a part of the amount in the asset of its destination, rounded down. A
+// negative part becomes zero.
 func (r *Record) converted(part money.Signed) (money.Amount, error) {
 	if part.Negative {
 		return money.Amount{}, nil
@@ -120,7 +120,7 @@ func (r *Record) converted(part money.Signed) (money.Amount, error) {
 	return part.Abs.Convert(r.Rate, from, to)
 }
 
-// unpriced shows the amount where no terminal has set a fee.
+// unpriced sets the amounts of a transaction for which no terminal has set a fee.
 func (r *Record) unpriced() {
 	r.Fee, r.WithFee, r.Dest = money.Amount{}, r.Amount, r.Amount
 	r.Merchant = money.Difference(r.Amount, money.Amount{})

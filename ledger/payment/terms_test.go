@@ -8,9 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The figures are worked out by hand from DECISIONS, "Payments": fee =
-// floor(amount × bps / 10000) + fixed; deducted from what the merchant
-// receives, or on top: the payer pays amount_with_fee.
+// The figures are computed by hand from DECISIONS, "Payments": fee = floor(amount × bps / 10000)
+// + fixed; deducted from what the merchant receives, or on top: the payer pays amount_with_fee.
 func TestFeesAreFlooredAndDeductedOrOnTop(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   payment.Type
@@ -73,8 +72,8 @@ func zeros(n int) string {
 	return "000000000000000000000000000000000000000000000000000000000000000000000000"[:n]
 }
 
-// What a terminal's terms make impossible is created rejected, as no terminal's:
-// nothing is held, reserved, due or asked.
+// A transaction that the terms exclude is created rejected and without a terminal: no money is
+// held or reserved, and no question is due.
 func TestTermsThatRejectATransaction(t *testing.T) {
 	unscaled := money.Asset{Currency: "USDT", Env: money.Prod}
 	for name, c := range map[string]struct {
@@ -93,7 +92,7 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 		"more would arrive than may":        {payment.Payout, "1" + zeros(36), converting(deducted(0, "0"), usd, rub, "1"+zeros(36)+".1"), "amount out of range"},
 		"more than may, of a payment":       {payment.Payment, "1" + zeros(36), converting(deducted(0, "0"), usd, rub, "1"+zeros(36)+".1"), "amount out of range"},
 		"more would arrive than can":        {payment.Payout, "1" + zeros(72), converting(deducted(0, "0"), usd, rub, "1"+zeros(37)), "amount out of range"},
-		// What arrives is one unit's worth; a refund of all that was paid would be beyond 2^256 there.
+		// One unit's worth arrives; a refund of the whole payment would exceed 2^256 there.
 		"a refund would be more than can be": {payment.Payment, "1" + zeros(72), converting(deducted(0, nines(72)), usd, rub, "1"+zeros(37)), "amount out of range"},
 	} {
 		req := request(c.kind, c.amount)
@@ -115,7 +114,7 @@ func nines(n int) string {
 	return "999999999999999999999999999999999999999999999999999999999999999999999999"[:n]
 }
 
-// The network that a terminal resolves stays with what its terms reject.
+// The network that a terminal resolves stays with a transaction that its terms reject.
 func TestARejectedTransactionShowsItsNetwork(t *testing.T) {
 	req := request(payment.Payout, "100")
 	req.Asset = money.Asset{Currency: "USDT", Env: money.Prod}
@@ -126,7 +125,7 @@ func TestARejectedTransactionShowsItsNetwork(t *testing.T) {
 	}
 }
 
-// A payout whose fee leaves one unit goes out.
+// A payout whose fee leaves one unit is sent.
 func TestAPayoutWhoseFeeLeavesOneUnitGoesOut(t *testing.T) {
 	if l := begun(t, payment.Payout, "100", terms(deducted(0, "99"))); figures(l.r) != "100 1 1 99" || l.r.Status != payment.Authorizing {
 		t.Errorf("%s in %s", figures(l.r), l.r.Status)

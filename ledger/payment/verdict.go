@@ -1,20 +1,20 @@
 package payment
 
-// Verdict is what a provider says of an operation, or that it says nothing.
+// Verdict is the outcome of an operation as a provider reports it, or the lack of a report.
 type Verdict uint8
 
 // The verdicts. The zero value is invalid.
 const (
-	VerdictCharged  Verdict = iota + 1 // done: money moved, was captured, was given up, was returned
-	VerdictPending                     // accepted, the rail is still at it
-	VerdictRefused                     // nothing moved and nothing will: declined
-	VerdictFailed                      // nothing moved: a processing error
+	VerdictCharged  Verdict = iota + 1 // done: money moved, was captured, voided or returned
+	VerdictPending                     // accepted, but the rail has not finished
+	VerdictRefused                     // declined: nothing moved and nothing will
+	VerdictFailed                      // a processing error: nothing moved
 	VerdictUnknown                     // time-out or broken connection: inquire, never assume
 	VerdictNotFound                    // an inquiry's answer: the operation never arrived
-	VerdictHeld                        // authorised, the money is held
-	VerdictAction                      // the payer has to act: Answer.Action says how
-	VerdictReady                       // the payer has acted: Complete is awaited
-	VerdictNotSent                     // the call never left: another terminal may be tried
+	VerdictHeld                        // authorised; the money is held
+	VerdictAction                      // the payer has to act: Answer.Action describes how
+	VerdictReady                       // the payer has acted: the rail waits for Complete
+	VerdictNotSent                     // the call was never sent: another terminal may be tried
 )
 
 // IsValid tells whether the verdict is one of the above.

@@ -7,31 +7,30 @@ import (
 	"mizan/ledger/money"
 )
 
-// Volume is a limit on a sum of amounts that the transaction counts towards: it
-// is reserved with the intent to call the provider, given back if no money
-// moves, and noted as settled if it does.
+// Volume is a limit on a sum of amounts, as one transaction counts towards it. The transaction
+// reserves its amount with the intent to call the provider, releases it if no money moves, and
+// counts it as settled if money moves.
 type Volume struct {
 	Limit   ledger.ID
 	Window  string // ledger.DayWindow or ledger.MonthWindow of the intent
-	Subject string // of the limit's scope; empty: the partner
+	Subject string // value in the limit's scope; empty: the partner
 
-	// What its counters are called, where that is known; empty: it is built when
-	// it is needed. It is not stored.
+	// Keys of its counters; empty: they are built when needed. They are not stored.
 	reserving, settling string
 }
 
-// Bound is a volume and what bounds it.
+// Bound is a volume with its limit's bound.
 type Bound struct {
 	Volume
 	Max    money.Amount // inclusive
-	Breach Failure      // of a transaction that would pass Max
+	Breach Failure      // failure of a transaction that would exceed Max
 
-	volumes []Volume // of the first: those of all the bounds that Share was given
+	volumes []Volume // in the first Bound only: the volumes of all bounds that Share prepared
 }
 
-// Share prepares bounds for the Terms of many transactions: what would be made for
-// each of them, the names of counters and a record's Volumes, is made once. They
-// and what came from them may not be changed afterwards.
+// Share prepares bounds for the Terms of many transactions. It makes the counters' keys and the
+// records' Volumes once instead of for each transaction. The bounds and everything derived from
+// them must not be changed afterwards.
 func Share(bounds []Bound) {
 	if len(bounds) == 0 {
 		return
@@ -45,8 +44,8 @@ func Share(bounds []Bound) {
 	bounds[0].volumes = volumes
 }
 
-// Name builds what the volume's counters are called: an intent and its outcome
-// need it. The volume may not be changed afterwards.
+// Name builds the keys of the volume's counters, which an intent and its outcome need. The
+// volume must not be changed afterwards.
 func (v *Volume) Name() { v.reserving, v.settling = v.counters() }
 
 func (v *Volume) counters() (reserving, settling string) {
@@ -74,8 +73,8 @@ func (d *Decision) count(org ledger.ID, bounds []Bound) {
 	}
 }
 
-// volumesOf are the volumes of bounds; nil: there are none. They are shared where
-// the bounds are.
+// volumesOf returns the volumes of bounds; nil if there are none. They are shared if the bounds
+// are.
 func volumesOf(bounds []Bound) []Volume {
 	if len(bounds) == 0 {
 		return nil
@@ -90,8 +89,7 @@ func volumesOf(bounds []Bound) []Volume {
 	return volumes
 }
 
-// Breach is why the transaction is rejected whose counter at that index of
-// Counters refused.
+// Breach returns the failure of a transaction whose counter, at that index of Counters, refused.
 func (d *Decision) Breach(counter int) Failure {
 	if i := counter - d.firstBound; i >= 0 && i < len(d.bounds) {
 		return d.bounds[i].Breach
@@ -99,8 +97,8 @@ func (d *Decision) Breach(counter int) Failure {
 	return Failure{Code: AmountOutOfRange}
 }
 
-// room is where a decision's counters are appended: to those that it has, or into
-// Case.Room.
+// room returns the slice to which a decision appends its counters: the given one, or
+// DecisionContext.Room if that is nil.
 func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGuard {
 	if counters == nil {
 		return c.Room[:0]
@@ -108,7 +106,7 @@ func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGu
 	return counters
 }
 
-// less appends the guards that give back that much of what count reserved.
+// less appends guards that release the amount from the volumes that count reserved.
 func (r *Record) less(org ledger.ID, amount money.Amount, to []ledger.CounterGuard) []ledger.CounterGuard {
 	to = slices.Grow(to, len(r.Volumes))
 	for i := range r.Volumes {
@@ -118,8 +116,8 @@ func (r *Record) less(org ledger.ID, amount money.Amount, to []ledger.CounterGua
 	return to
 }
 
-// counted appends the guards that note what settled, and give back what was
-// reserved beyond it. They are an outcome's: nothing refuses them.
+// counted appends guards that count the settled amount and release the rest of the reservation.
+// They belong to an outcome, so they are never refused.
 func (r *Record) counted(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	if len(r.Volumes) == 0 {
 		return to

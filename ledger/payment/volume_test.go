@@ -17,7 +17,7 @@ var (
 	monthly = uuid.MustParse("eeeeeeee-eeee-4eee-8eee-eeeeeeeeeeee")
 )
 
-// bounded are terms with a day's volume of one card and a month's of the partner.
+// bounded returns terms with a daily volume of one card and a monthly one of the partner.
 func bounded(on *payment.Terms) *payment.Terms {
 	on.Bounds = []payment.Bound{
 		{Volume: payment.Volume{Limit: daily, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: payment.Failure{Detail: "the day"}},
@@ -26,8 +26,8 @@ func bounded(on *payment.Terms) *payment.Terms {
 	return on
 }
 
-// volumes are what a decision does to counters of volumes: the day's as "day",
-// the month's as "month".
+// volumes formats a decision's changes of volume counters: the day's as "day", the month's as
+// "month".
 func volumes(d *payment.Decision) string {
 	var all []string
 	short := strings.NewReplacer("/"+daily.String()+"/2026-09-03/card", " day", "/"+monthly.String()+"/2026-09/", " month")
@@ -59,7 +59,7 @@ const (
 func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 	l := &life{t: t, c: cas}
 	d := l.took(l.c.Create(txid, 1, request(payment.Payment, "1000"), bounded(terms(onTop(250, "3")))))
-	l.counts(d, reserves, true) // the amount, not what the fee adds to it
+	l.counts(d, reserves, true) // the amount, without the fee
 	for i, most := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
 		if g := d.Counters[i]; g.Max != money.FromUint64(most) || g.Refuse != ledger.LimitExceeded || g.Org != cas.Org || g.Window != "" {
 			t.Errorf("guard %+v", g)
@@ -72,7 +72,7 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 	}
 	l.counts(l.says(payment.Answer{Verdict: payment.VerdictPending}), "", true)
 	l.counts(l.says(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
-	l.counts(l.refunds(""), "", true) // what went back was moved all the same
+	l.counts(l.refunds(""), "", true) // returned money still counts
 	l.counts(l.hears(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
 }
 
@@ -129,20 +129,20 @@ func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 	l.commits("")
 	l.counts(l.hears(said["charged"]), settles, true)
 
-	lost := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // thought lost, and was not
+	lost := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // considered lost, but was not
 	lost.commits("400")
 	lost.counts(lost.hears(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
 	lost.counts(lost.says(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
 
-	over := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // nobody captures it
+	over := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // never captured
 	if _, d, decided := over.wakes(week); !decided || volumes(&d) != "" {
 		t.Errorf("the hold's end: %s", volumes(&d))
 	}
 	over.counts(over.hears(said["charged"]), givesAll, false)
 }
 
-// What counted towards the first terminal's volumes is given back in the Change
-// that reserves the next one's, before it.
+// The amount in the first terminal's volumes is released in the Change that reserves the next
+// terminal's, before it.
 func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
 	on := elsewhere(deducted(0, "0"))
@@ -163,7 +163,7 @@ func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
 	}
 }
 
-// A hosted payment counts from when its payer has brought credentials.
+// A hosted payment counts from the moment its payer enters credentials.
 func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
 	l := &life{t: t, c: cas}
 	l.counts(l.took(l.c.Host(txid, 1, request(payment.Payment, "1000"))), "", false)
@@ -174,8 +174,8 @@ func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
 	l.counts(l.took(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, bounded(terms(deducted(0, "0"))))), reserves, true)
 }
 
-// What is rejected shows the network that its credentials or its terminal say,
-// which is what limits have judged.
+// A rejected transaction shows the network of its credentials or of its terminal, which the
+// limits have used.
 func TestWhatIsRejectedKeepsTheNetworkThatWasJudged(t *testing.T) {
 	unresolved := request(payment.Payment, "1000")
 	unresolved.Asset.Currency = "USDT"
@@ -194,7 +194,7 @@ func TestWhatIsRejectedKeepsTheNetworkThatWasJudged(t *testing.T) {
 	}
 }
 
-// A terminal whose terms rule a transaction out counts nothing.
+// A terminal whose terms exclude a transaction counts nothing.
 func TestWhatItsTermsRuleOutCountsNowhere(t *testing.T) {
 	l := &life{t: t, c: cas}
 	l.counts(l.took(l.c.Create(txid, 1, request(payment.Payout, "10"), bounded(terms(deducted(0, "10"))))), "", false)
@@ -203,7 +203,7 @@ func TestWhatItsTermsRuleOutCountsNowhere(t *testing.T) {
 	}
 }
 
-// shares are what bounded are, as many transactions share them.
+// shares returns the bounds of bounded, as many transactions share them.
 func shares(on *payment.Terms) *payment.Terms {
 	on = bounded(on)
 	payment.Share(on.Bounds)
@@ -230,7 +230,7 @@ func TestSharedBoundsBindEveryTransactionAsItsOwnWould(t *testing.T) {
 	second.counts(second.says(payment.Answer{Verdict: payment.VerdictRefused}), givesAll, false)
 	first.counts(first.says(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
 	begin()
-	payment.Share(nil) // bounds nothing
+	payment.Share(nil) // no bounds
 }
 
 func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
@@ -245,8 +245,8 @@ func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
 	}
 }
 
-// The names of counters are not stored: what comes back from the store counts as
-// what never left.
+// The keys of counters are not stored: a record from the store counts like one that never left
+// memory.
 func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
 	for name, outcome := range map[string]struct {
 		says payment.Verdict
@@ -270,8 +270,8 @@ func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
 	}
 }
 
-// Room is only where an outcome's counters are put: whatever is in it, and however
-// large it is, they are the same.
+// Room only provides memory for an outcome's counters: with any content and any size, the
+// counters are the same.
 func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
 	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
 	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: settles, payment.VerdictRefused: givesAll} {
@@ -292,9 +292,8 @@ func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
 	}
 }
 
-// A create under volumes that are shared, and its outcome, take no memory of their
-// own for them but the counters' place: nearly every payment of a partner with
-// limits is one.
+// A create under shared volumes, and its outcome, allocate nothing for them except the slice of
+// counters. Nearly every payment of a partner with limits is of that kind.
 func TestSharedVolumesTakeNoAllocationOfTheirOwn(t *testing.T) {
 	asked := request(payment.Payment, "1000")
 	allocations := func(on *payment.Terms) float64 {

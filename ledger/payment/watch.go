@@ -2,15 +2,15 @@ package payment
 
 import "mizan/ledger"
 
-// Charges tells whether an event makes a transaction charged. One that comes back to
-// it, because a refund was refused, does not.
+// Charges tells whether an event makes a transaction charged for the first time. A transaction
+// that returns to charged because a refund was refused does not count.
 func Charges(e *ledger.Event) bool {
 	return Status(e.To) == Charged && Status(e.From) != Charged && Status(e.From) != Refunding
 }
 
-// Concludes tells whether a change from one status to that of the record is the
-// outcome that it was made for, and whether that is a failure. What the rail does
-// afterwards is none, and the return of another transaction has none of its own.
+// Concludes tells whether the change from a status to the record's current status is the
+// transaction's outcome (ok), and whether that outcome is a failure. Later changes by the rail
+// are not an outcome, and a return transaction has no outcome of its own.
 func (r *Record) Concludes(from Status) (failed, ok bool) {
 	if from.Final() || from == Refunding || from == Refunded || r.ReversalOf != (ledger.ID{}) {
 		return false, false
@@ -24,6 +24,6 @@ func (r *Record) Concludes(from Status) (failed, ok bool) {
 	return false, false
 }
 
-// Moved tells whether money has moved by the record's status: it has an amount that
-// settled, and a fee.
+// Moved tells whether money has moved in the status: the transaction has a settled amount and a
+// fee.
 func (s Status) Moved() bool { return s == Charged || s == Refunding || s == Refunded || s == Reversed }

@@ -16,12 +16,12 @@ import (
 //	month 2026-10
 //	prod	A:bank	EUR		1000	0	0	0
 //
-// Lines end with a line feed, the last too. The first three say what it is of. Each
-// further one is a row of the trial balance with tabs between its fields: env, account,
-// currency, network (empty: none), debits_posted, credits_posted, debits_pending,
-// credits_pending, the amounts in minor units. The rows of prod come before those of
-// test, and in each they are in the byte order of account, currency and network. Rows
-// of nothing but zeros are left out.
+// Every line ends with a line feed. The first three lines name the form, the organization and
+// the month. Each further line is a row of the trial balance with tabs between its fields: env,
+// account, currency, network (empty: none), debits_posted, credits_posted, debits_pending,
+// credits_pending. Amounts are in minor units. The rows of prod come before those of test;
+// within an environment they are in the byte order of account, currency and network. Rows with
+// only zeros are omitted.
 type Balance struct {
 	hash hash.Hash
 	last ledger.Account
@@ -36,7 +36,7 @@ func NewBalance(org ledger.ID, m Month) *Balance {
 	return b
 }
 
-// Add adds an account, which comes behind the one before.
+// Add adds an account, which must come after the previous one in the order of Compare.
 func (b *Balance) Add(a ledger.Account, t *ledger.Totals) {
 	assert.That(b.last == (ledger.Account{}) || Compare(b.last, a) < 0, "period: %s %v is not behind %s %v", a.Path, a.Asset, b.last.Path, b.last.Asset)
 	b.last = a
@@ -55,13 +55,13 @@ func (b *Balance) Add(a ledger.Account, t *ledger.Totals) {
 	b.rows++
 }
 
-// Sum is the hash of what was added, and how many rows that were.
+// Sum returns the hash, and the number of hashed rows.
 func (b *Balance) Sum() (sum [sha256.Size]byte, rows uint64) {
 	b.hash.Sum(sum[:0])
 	return sum, b.rows
 }
 
-// Compare is the order of a trial balance's rows: below zero where a comes before b.
+// Compare orders the rows of a trial balance: the result is below zero if a comes before b.
 func Compare(a, b ledger.Account) int {
 	if a.Asset.Env != b.Asset.Env {
 		return int(a.Asset.Env) - int(b.Asset.Env)

@@ -9,18 +9,18 @@ import (
 	"mizan/ledger"
 )
 
-// Field is the name by which a month is refused.
+// Field is the name of the field in refusals of a month.
 const Field = "month"
 
-// Standing is how an organization's books stand when a month is to be closed.
+// Standing is the state of an organization's books when a month is to be closed.
 type Standing struct {
 	Now     ledger.Micros
-	Began   Month // of the journal's first event
+	Began   Month // month of the journal's first event
 	Through Month // the last closed one; 0: none
-	Overdue int   // what the organization still waits for that was due in the month, or before
+	Overdue int   // number of items due in the month or before that are still pending
 }
 
-// next is the month that can be closed before any other.
+// next returns the only month that can be closed now.
 func (s *Standing) next() Month {
 	if s.Through != 0 {
 		return s.Through + 1
@@ -28,8 +28,8 @@ func (s *Standing) next() Month {
 	return s.Began
 }
 
-// Ready tells why the month can't be closed; nil: it can. The error is Invalid for a
-// month before the books began, else a Conflict.
+// Ready returns why the month can't be closed; nil if it can. The error is Invalid for a month
+// before the books began, else a Conflict.
 func (m Month) Ready(s Standing) error {
 	const op = "period.Close"
 	switch {
@@ -47,18 +47,18 @@ func (m Month) Ready(s Standing) error {
 	return nil
 }
 
-// By is who has closed a month.
+// By identifies the session and user that closed a month.
 type By struct {
 	Session ledger.ID
-	User    ledger.ID // the nil UUID: the session is nobody's, as the sandbox's own is
-	Login   string    // the user's, as it was then
+	User    ledger.ID // the nil UUID: the session has no user, as in the sandbox
+	Login   string    // the user's login at that time
 }
 
-// Record is a month that is closed. It never changes.
+// Record is a closed month. It never changes.
 type Record struct {
 	Month Month
-	Sum   [sha256.Size]byte // Balance's
-	Rows  uint64            // of that balance
+	Sum   [sha256.Size]byte // from Balance
+	Rows  uint64            // number of rows in that balance
 	By    By
 
 	// From the record's envelope.
@@ -66,9 +66,8 @@ type Record struct {
 	Seq uint64
 }
 
-// Event is the one that closes the month. The state that it leads to says what was
-// closed and with what hash, so that the leaf of the journal does:
-// closed 2026-10 <64 hexadecimal digits>.
+// Event returns the event that closes the month. Its target state contains the month and the
+// hash, so the leaf of the journal proves them: closed 2026-10 <64 hexadecimal digits>.
 func (r *Record) Event() ledger.Event {
 	step, ok := Machine.Next(Open, Close)
 	assert.That(ok, "period: nothing is closed")
@@ -78,8 +77,8 @@ func (r *Record) Event() ledger.Event {
 	}
 }
 
-// ReadEvent takes a closing's event apart: which month it closes and with what hash.
-// It is false for what Record.Event would not have made.
+// ReadEvent parses a closing's event and returns its month and hash. ok is false for an event
+// that Record.Event would not have made.
 func ReadEvent(e *ledger.Event) (m Month, sum [sha256.Size]byte, ok bool) {
 	words := strings.Split(e.To, " ")
 	if e.Source.Kind != ledger.Period || e.From != "" || e.Entry != nil || len(words) != 3 {

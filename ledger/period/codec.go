@@ -7,14 +7,14 @@ import (
 	"mizan/ledger"
 )
 
-// version begins a record's payload.
+// version is the first byte of a record's payload.
 const version = 1
 
-// ErrRecord says that bytes are no closed month.
+// ErrRecord is the error for bytes that are not a closed month.
 var ErrRecord = errors.New("not a closed month")
 
-// AppendRecord appends the record's payload: the version, the hash, how many rows it is
-// of, and who has closed the month. The month itself is the record's id.
+// AppendRecord appends the record's payload: the version, the hash, the number of hashed rows,
+// and who closed the month. The month itself is in the record's id.
 func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(append(dst, version), r.Sum[:]...)
 	dst = binary.AppendUvarint(dst, r.Rows)
@@ -23,7 +23,7 @@ func AppendRecord(dst []byte, r *Record) []byte {
 	return append(dst, r.By.Login...)
 }
 
-// ReadRecord reads a payload of the record with the id.
+// ReadRecord parses the payload of the record with the id.
 func ReadRecord(id ledger.ID, payload []byte) (*Record, error) {
 	m, ok := FromID(id)
 	r := &Record{Month: m}

@@ -5,16 +5,16 @@ import "mizan/ledger/fsm"
 // State is a month's state.
 type State string
 
-// The states. A month that nobody has closed has no record.
+// The states. An open month has no record.
 const (
 	Open   State = "open"
 	Closed State = "closed"
 )
 
-// Action is what happens to a month: its event's name in the journal.
+// Action is the name of a month's event in the journal.
 type Action string
 
-// Close is the one thing that happens to a month.
+// Close is the only action on a month.
 const Close Action = "close"
 
 // Step is a cell of the machine.

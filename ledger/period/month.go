@@ -7,17 +7,17 @@ import (
 	"mizan/ledger"
 )
 
-// Month is a calendar month of UTC: one more than the months since January 1970, so
-// that the zero value is none.
+// Month is a UTC calendar month: one more than the months since January 1970, so that the zero
+// value means none.
 type Month int32
 
-// firstYear and lastYear bound months, as they bound the dates of contracts.
+// firstYear and lastYear bound months in the same way as the dates of contracts.
 const firstYear, lastYear = 1970, 9000
 
-// layout is how a month is written.
+// layout is a month's text form.
 const layout = "2006-01"
 
-// Parse reads yyyy-mm; false for anything else, and outside of the years 1970 to 9000.
+// Parse parses yyyy-mm; false for any other text, and for years outside 1970 to 9000.
 func Parse(said string) (Month, bool) {
 	at, err := time.Parse(layout, said)
 	if err != nil || len(said) != len(layout) || at.Year() < firstYear || at.Year() > lastYear {
@@ -26,33 +26,33 @@ func Parse(said string) (Month, bool) {
 	return Of(ledger.DateOf(at)), true
 }
 
-// Of is the month of a day, which is not before 1970.
+// Of returns the month of a day, which must not be before 1970.
 func Of(on ledger.Date) Month {
 	at := on.Time()
 	return Month((at.Year()-firstYear)*12+int(at.Month()-time.January)) + 1
 }
 
-// start is the month's first instant.
+// start returns the month's first instant.
 func (m Month) start() time.Time {
 	return time.Date(firstYear, time.January+time.Month(m-1), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// First is the month's first day.
+// First returns the month's first day.
 func (m Month) First() ledger.Date { return ledger.DateOf(m.start()) }
 
-// Last is the month's last day.
+// Last returns the month's last day.
 func (m Month) Last() ledger.Date { return (m + 1).First() - 1 }
 
-// End is the first instant after the month.
+// End returns the first instant after the month.
 func (m Month) End() ledger.Micros { return ledger.MicrosOf((m + 1).start()) }
 
-// String is yyyy-mm.
+// String returns yyyy-mm.
 func (m Month) String() string { return m.start().Format(layout) }
 
-// The version and variant of a UUID whose bits are the maker's own (RFC 9562, 5.8).
+// Version and variant of a UUID with custom bits (RFC 9562, section 5.8).
 const version8, variant = 0x80, 0x80
 
-// ID is the id of the month's record in any organization: a UUID version 8 that begins
+// ID returns the id of the month's record in any organization: a UUID of version 8 that begins
 // with the month's number.
 func (m Month) ID() (id ledger.ID) {
 	binary.BigEndian.PutUint32(id[:4], uint32(m))
@@ -60,10 +60,10 @@ func (m Month) ID() (id ledger.ID) {
 	return id
 }
 
-// Source names the month's record.
+// Source returns the name of the month's record.
 func (m Month) Source() ledger.Source { return ledger.Source{Kind: ledger.Period, ID: m.ID()} }
 
-// FromID is the month that a record of ledger.Period is of; false: its id is no month's.
+// FromID returns the month of a ledger.Period record; false if the id belongs to no month.
 func FromID(id ledger.ID) (Month, bool) {
 	m := Month(binary.BigEndian.Uint32(id[:4]))
 	const most = (lastYear - firstYear + 1) * 12

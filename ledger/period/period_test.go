@@ -79,7 +79,7 @@ func TestAMonthHasItsCalendarDays(t *testing.T) {
 	}
 }
 
-// Invariant 5: ids are in the order of months, and an id is of one month.
+// Invariant 5: ids are in the order of months, and each id belongs to one month.
 func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 	before := ledger.ID{}
 	for m := month(t, "1970-01"); m <= month(t, "9000-12"); m++ {
@@ -101,7 +101,7 @@ func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 	}
 }
 
-// Invariants 1 and 3, each reason alone and in its place before those behind it.
+// Invariants 1 and 3: each reason alone, and before the later ones.
 func TestAMonthIsClosedWhenItHasEndedInOrderWithNothingDue(t *testing.T) {
 	now := func(said string) ledger.Micros {
 		at, err := time.Parse(time.RFC3339Nano, said)
@@ -143,7 +143,7 @@ func amount(n uint64) money.Amount { return money.FromUint64(n) }
 
 var org = uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")
 
-// Invariant 4: the hash is that of the documented text, written here by hand.
+// Invariant 4: the hash covers the documented text, written here by hand.
 func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 	const text = "mizan period 1\n" +
 		"organization 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01\n" +
@@ -156,7 +156,7 @@ func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 	eur, usdt := money.Asset{Currency: "EUR", Env: money.Prod}, money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	trial := money.Asset{Currency: "EUR", Env: money.Test}
 	b.Add(ledger.Account{Path: ledger.Bank, Asset: eur}, &ledger.Totals{DebitsPosted: amount(1000)})
-	b.Add(ledger.Account{Path: ledger.Fees, Asset: eur}, &ledger.Totals{}) // nothing of it is written
+	b.Add(ledger.Account{Path: ledger.Fees, Asset: eur}, &ledger.Totals{}) // all zero: not written
 	b.Add(ledger.Account{Path: ledger.PartnerAvailable(1), Asset: eur}, &ledger.Totals{DebitsPosted: amount(1), CreditsPosted: amount(1001), DebitsPending: amount(2)})
 	b.Add(ledger.Account{Path: ledger.PartnerAvailable(1), Asset: usdt}, &ledger.Totals{CreditsPending: amount(7)})
 	b.Add(ledger.Account{Path: ledger.Bank, Asset: trial}, &ledger.Totals{DebitsPosted: amount(5), CreditsPosted: amount(5)})
@@ -196,7 +196,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// Invariant 4: the event itself says which month it closes, and with what hash.
+// Invariant 4: the event itself has the closed month and the hash.
 func TestTheEventSaysWhatItCloses(t *testing.T) {
 	r := closed(t)
 	e := r.Event()

@@ -6,43 +6,43 @@ import (
 	"mizan/ledger"
 )
 
-// Gaps of the engine, by the business clock.
+// Gaps of the business clock.
 const (
-	// WaitGap is when to look again whether the partner may be renewed.
+	// WaitGap is the time after which an inactive partner is checked again.
 	WaitGap = time.Hour
-	// firstLook and lastLook are when to look what became of a renewal that
-	// nothing was heard of. What is heard comes without being looked for: a look
-	// finds what a kill has lost.
+	// firstLook and lastLook are the shortest and the longest gap between inquiries about a
+	// renewal under way. Normally its outcome is reported without an inquiry; an inquiry finds
+	// what a crash has lost.
 	firstLook = time.Minute
 	lastLook  = 24 * time.Hour
 )
 
-// MaxAttempts is how often one renewal is tried at the most. Behind the retries each
-// attempt takes a Resume.
+// MaxAttempts is the most attempts at one renewal. After the retries, each further attempt takes
+// a Resume.
 const MaxAttempts = 255
 
-// retries are the gaps, each from the failure before, after which a renewal that
-// was not paid is charged again. After the last the subscription is paused.
+// retries are the gaps between a failed attempt and the next one. After the last retry the
+// subscription is paused.
 var retries = [...]time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
 
-// Decision is what a command does to a subscription.
+// Decision is the effect of a command or a timer on a subscription.
 type Decision struct {
 	Record  *Record // the next record; never the one decided on
 	Events  []ledger.Event
-	Tidings []Tiding      // what merchants are told, in the order of Events
-	Due     ledger.Micros // when the record wants to be woken; 0: never
-	Outcome bool          // something due, or that has happened: may not be refused
-	Charge  bool          // the record's last renewal is to be charged, if it is not there yet
+	Tidings []Tiding      // notifications to merchants, in the order of Events
+	Due     ledger.Micros // the record's next due instant; 0: never
+	Outcome bool          // a timer's, or a fact: must not be refused
+	Charge  bool          // charge the record's last renewal, unless its transaction exists
 }
 
-// Tiding is what is told of an event.
+// Tiding is the notification about an event.
 type Tiding struct {
 	Index    int // of the event in Decision.Events
 	Event    Event
-	Standing Standing // just after it
+	Standing Standing // just after the event
 }
 
-// next begins a decision on a record.
+// next begins a decision on a copy of the record.
 func next(r *Record) Decision {
 	copied := *r
 	return Decision{Record: &copied}
@@ -50,8 +50,8 @@ func next(r *Record) Decision {
 
 func micros(at time.Time) ledger.Micros { return ledger.MicrosOf(at) }
 
-// New creates a subscription on the terms, which Check has found to be right. The
-// initial payment is for the first period: the first renewal is one period away.
+// New creates a subscription on terms that Check has accepted. The initial payment pays the
+// first period, so the first renewal is one period later.
 func New(id ledger.ID, partner int64, t Terms, of Credential, now time.Time) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Terms: t, Terminal: of.Terminal, Asset: of.Asset}}
 	r := d.Record
@@ -63,13 +63,13 @@ func New(id ledger.ID, partner int64, t Terms, of Credential, now time.Time) Dec
 	return d
 }
 
-// Ripe tells whether a renewal is to be begun.
+// Ripe tells whether a renewal has to begin.
 func (r *Record) Ripe(now time.Time) bool {
 	return (r.State == Active || r.State == PastDue) && r.Next <= micros(now)
 }
 
-// Begin is the intent to charge a renewal that is ripe: by a transaction with that
-// id, which is made for it.
+// Begin decides the intent to charge a due renewal by a transaction with the given id, which is
+// new.
 func (r *Record) Begin(transaction ledger.ID, now time.Time) Decision {
 	d := next(r)
 	d.Record.Number++
@@ -80,8 +80,7 @@ func (r *Record) Begin(transaction ledger.ID, now time.Time) Decision {
 	return d
 }
 
-// Hold lets a renewal that is ripe wait: its partner, or the organization, is not
-// active.
+// Hold makes a due renewal wait, because its partner or the organization is not active.
 func (r *Record) Hold(now time.Time) Decision {
 	d := next(r)
 	d.move(Wait)
@@ -89,8 +88,8 @@ func (r *Record) Hold(now time.Time) Decision {
 	return d
 }
 
-// Look notes that nobody knows yet how the renewal under way ends. Where its
-// transaction is not there at all, it is charged.
+// Look records that the outcome of the renewal under way is still unknown. If its transaction
+// does not exist, it is charged.
 func (r *Record) Look(absent bool, now time.Time) Decision {
 	d := next(r)
 	gap := min(firstLook<<r.Looks, lastLook)
@@ -103,8 +102,8 @@ func (r *Record) Look(absent bool, now time.Time) Decision {
 	return d
 }
 
-// Heard decides on how the renewal that is the transaction ended; ok is false if
-// that one is not under way.
+// Heard decides on the outcome of the renewal with the transaction; ok is false if that renewal
+// is not under way.
 func (r *Record) Heard(transaction ledger.ID, paid bool, now time.Time) (d Decision, ok bool) {
 	if !r.State.UnderWay() || r.Last != transaction {
 		return Decision{}, false
@@ -148,22 +147,22 @@ func (d *Decision) unpaid(now time.Time) {
 	}
 }
 
-// Pause stops renewals until Resume. The error is a *ledger.Refusal, Conflict for
-// what is paused or cancelled.
+// Pause stops renewals until Resume. The error is a *ledger.Refusal, a Conflict if the
+// subscription is paused or cancelled.
 func (r *Record) Pause(now time.Time) (Decision, error) {
 	return r.asked(Pause, "subscription.Pause", now)
 }
 
-// Cancel ends the subscription for ever. The error is a *ledger.Refusal, Conflict
-// for what is cancelled.
+// Cancel ends the subscription forever. The error is a *ledger.Refusal, a Conflict if it is
+// cancelled.
 func (r *Record) Cancel(now time.Time) (Decision, error) {
 	return r.asked(Cancel, "subscription.Cancel", now)
 }
 
-// Resume goes on with what is paused: its renewal, or the next attempt at one that was
-// not paid, is when it was due, or at once where that is past. Later ones are when they
-// would have been. The error is a *ledger.Refusal, Conflict for what is not paused and
-// for a renewal that was tried MaxAttempts times.
+// Resume continues a paused subscription. Its next renewal, or the next attempt at an unpaid
+// one, keeps its due instant, or is due at once if that has passed. Later renewals keep their
+// instants. The error is a *ledger.Refusal, a Conflict if the subscription is not paused or the
+// renewal has had MaxAttempts attempts.
 func (r *Record) Resume(now time.Time) (Decision, error) {
 	resumed := *r
 	if r.State == Paused {
@@ -179,8 +178,8 @@ func (r *Record) Resume(now time.Time) (Decision, error) {
 	return d, err
 }
 
-// asked is what a partner asks for, where the machine has it. A renewal under way
-// is still looked after.
+// asked decides on a partner's request if the machine allows it. A renewal under way is still
+// inquired.
 func (r *Record) asked(e Event, op string, now time.Time) (Decision, error) {
 	if _, ok := Machine.Next(r.State, e); !ok {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the subscription is %s", r.Status())

@@ -22,13 +22,13 @@ var (
 
 const day = 24 * time.Hour
 
-// life is a subscription under way, and the instant that it is.
+// life is a subscription and the current instant.
 type life struct {
 	t   testing.TB
 	r   *subscription.Record
 	now time.Time
 	due ledger.Micros
-	d   subscription.Decision // the last one
+	d   subscription.Decision // the last decision
 }
 
 func start(t testing.TB, days int) *life {
@@ -44,7 +44,7 @@ func (l *life) took(d subscription.Decision) { l.r, l.due, l.d = d.Record, d.Due
 // after lets time pass.
 func (l *life) after(d time.Duration) *life { l.now = l.now.Add(d); return l }
 
-// renews begins the renewal that is due, at the instant at which it is.
+// renews begins the due renewal, at its due instant.
 func (l *life) renews() *life {
 	l.t.Helper()
 	if at := l.r.Next.Time(); at.After(l.now) {
@@ -83,8 +83,7 @@ var (
 	cancel = (*subscription.Record).Cancel
 )
 
-// is checks the state and when it is woken, as the time since the beginning; a
-// negative one: never.
+// is checks the state and the due instant, as the time since the beginning; negative: never.
 func (l *life) is(state subscription.State, wakes time.Duration) *life {
 	l.t.Helper()
 	want := ledger.MicrosOf(began.Add(wakes))
@@ -97,7 +96,7 @@ func (l *life) is(state subscription.State, wakes time.Duration) *life {
 	return l
 }
 
-// told checks what the last decision tells.
+// told checks the notifications of the last decision.
 func (l *life) told(want ...string) *life {
 	l.t.Helper()
 	var got []string
@@ -149,8 +148,8 @@ func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
 	}
 }
 
-// Resumed, it is tried at once, once: the failures before count. Paid at last, it moves
-// no later renewal.
+// After Resume the renewal is tried at once and only once, because earlier failures count. A
+// payment in the end moves no later renewal.
 func TestWhatTheServiceHasPausedGoesOnWithTheNextAttempt(t *testing.T) {
 	l := start(t, 30)
 	for range 4 {
@@ -207,12 +206,12 @@ func TestARetryThatIsPaidMovesNoLaterRenewal(t *testing.T) {
 }
 
 func TestWhatWasMissedIsNotChargedInBulk(t *testing.T) {
-	// Nobody was there for three periods and a bit.
+	// The service was down for a little more than three periods.
 	l := start(t, 30).after(100*day).renews().hears(true).is("active", 120*day)
 	if l.r.Renewals != 1 {
 		t.Errorf("%d renewals", l.r.Renewals)
 	}
-	// A renewal that ends just when the next one would be due.
+	// A renewal that ends exactly when the next one is due.
 	start(t, 1).renews().after(day).hears(true).is("active", 3*day)
 }
 
@@ -232,7 +231,7 @@ func TestResumedAfterItWasDueItIsRenewedAtOnceAndOnce(t *testing.T) {
 	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(l.now) {
 		t.Errorf("next at %v (%v), want at once", at.Time(), ok)
 	}
-	l.renews().hears(true).is("active", 120*day) // as if nothing had been
+	l.renews().hears(true).is("active", 120*day) // as if no attempt had failed
 }
 
 func TestARenewalUnderWayKeepsNobodyWaiting(t *testing.T) {
@@ -298,7 +297,7 @@ func TestWhatIsNotKnownIsLookedForLaterAndLaterAndNeverChargedAgain(t *testing.T
 	if l.due != ledger.MicrosOf(l.now.Add(day)) || l.r.Last != last || l.r.Number != 1 {
 		t.Errorf("looked for again after %v", l.due.Time().Sub(l.now))
 	}
-	// What never arrived is begun again by the same name.
+	// A charge that never arrived is submitted again under the same name.
 	if l.took(l.r.Look(true, l.now)); !l.d.Charge || l.r.Last != last || l.r.Number != 1 {
 		t.Errorf("%+v", l.r)
 	}

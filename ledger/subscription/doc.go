@@ -1,33 +1,29 @@
-// Package subscription decides what happens to a recurring payment: when it is
-// renewed, what becomes of it when a renewal is not paid, and what its merchant
-// is told (specification, "Events", the separate stream).
+// Package subscription decides what happens to a recurring payment: when it is renewed,
+// what follows when a renewal is not paid, and of what its merchant is notified
+// (specification, "Events", the separate stream).
 //
 // Invariants:
-//  1. Decide functions are pure: record, command and instant in; the next record,
-//     its events, the instant it wants to be woken and what is told out. The
-//     record decided on is never changed.
-//  2. The machine in machine.go is the only place that names a transition; its
-//     report is committed beside it.
-//  3. A renewal is an intent first, with a number and the id of the transaction
-//     that it is to be. Numbers rise by one a renewal and are never used again,
-//     so a number and its subscription name one transaction for ever.
-//  4. One renewal is under way at a time. Only what became of it ends it: what is
-//     not known is asked again, and nothing else is charged meanwhile.
-//  5. Pausing and cancelling are never kept waiting by a renewal under way; what
-//     becomes of it is written down afterwards. Cancelled is final.
-//  6. Periods are counted from the first instant at which the subscription was to
-//     be renewed, so that a late renewal moves no later one, and no pause does. What
-//     was missed is not made up for: one renewal, and then the first one that is still
-//     to come. A renewal that was not paid stays the same one, with its attempts, over a
-//     pause: an attempt's number is never used again for it.
-//  7. What is told of an event is what the record says just after that event, and
-//     all of it that ever changes is in Standing. The record counts how many were told,
-//     and how many there was nobody to tell of: nothing else remembers it.
+//  1. Decide functions are pure. Input: record, command and instant. Output: the next record,
+//     its events, its next due instant and the notifications. The old record is never changed.
+//  2. Only the machine in machine.go names transitions; its report is committed beside it.
+//  3. A renewal begins as an intent with a number and the id of its future transaction. Each
+//     renewal has the next number, so a number and its subscription name one transaction.
+//  4. Only one renewal is under way at a time, and only its outcome ends it. An unknown outcome
+//     is inquired again, and nothing else is charged meanwhile.
+//  5. Pausing and cancelling do not wait for a renewal under way; its outcome is recorded
+//     afterwards. Cancelled is final.
+//  6. Periods are counted from the creation, so neither a late renewal nor a pause moves a
+//     later one. Missed renewals are not charged: one renewal is, and the next one is in the
+//     future. An unpaid renewal keeps its number of attempts over a pause, so an attempt's
+//     number is never used again.
+//  7. A notification about an event shows the record just after that event; everything in it
+//     that can change is in Standing. The record counts the notifications, and the events that
+//     had no address for one. These counts are stored nowhere else.
 //
-// Callers: actors/subscription (which makes decisions durable), api (which shows
-// records), snapshots (which replays the machine).
+// Callers: actors/subscription (makes decisions durable), api (shows records), snapshots
+// (replays the machine).
 //
-// Rejected: the renewal as a flag beside the states active, past due, paused and
-// cancelled. The journal's events name states, and a checker could not see in
-// them whether a renewal was under way when another one began.
+// Rejected: the renewal as a flag beside the states active, past due, paused and cancelled. The
+// journal's events name states, and a checker could not see in them whether a renewal was
+// under way when another one began.
 package subscription

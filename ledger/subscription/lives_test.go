@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// ordinary is a second account of a subscription's life, kept the plain way.
+// ordinary is a naive second implementation of a subscription.
 type ordinary struct {
 	paid, begun uint64
 	underWay    bool
@@ -32,9 +32,8 @@ func (o *ordinary) status() string {
 	return "active"
 }
 
-// Whatever happens to subscriptions in whatever order: one renewal at a time, none
-// while paused or cancelled, none before its time, numbers without a gap, and at
-// most one charge that is paid a period.
+// Random events in random order: one renewal at a time, none while paused or cancelled, none
+// before its time, numbers without a gap, and at most one paid charge per period.
 func TestLivesOfSubscriptions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
@@ -82,7 +81,8 @@ func wake(t *rapid.T, l *life, o *ordinary) {
 	o.underWay = true
 }
 
-// hear tells how the renewal under way ended, and whether one was and was paid.
+// hear reports the outcome of the renewal under way, and returns whether there was one and
+// whether it was paid.
 func hear(t *rapid.T, l *life, o *ordinary, paid bool) bool {
 	d, ok := l.r.Heard(l.r.Last, paid, l.now)
 	if ok != o.underWay {

@@ -6,27 +6,27 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// State is a subscription's state in the journal. Merchants are shown its Status.
+// State is a subscription's state in the journal. Merchants see its Status.
 type State string
 
-// The states. Those of renewing have a renewal under way.
+// The states. A renewal is under way in the renewing states.
 const (
-	Absent            State = "none"   // before creation: never stored
+	Absent            State = "none"   // before creation; never stored
 	Active            State = "active" // waits for its next renewal
 	Renewing          State = "renewing"
-	PastDue           State = "past_due" // the last renewal was not paid, and is tried again
+	PastDue           State = "past_due" // the last renewal was not paid and is retried
 	Paused            State = "paused"
 	PausedRenewing    State = "paused_renewing"
 	Cancelled         State = "cancelled"
 	CancelledRenewing State = "cancelled_renewing"
 )
 
-// UnderWay tells whether a renewal was begun and nobody has heard how it ended.
+// UnderWay tells whether a renewal began whose outcome is not known.
 func (s State) UnderWay() bool {
 	return s == Renewing || s == PausedRenewing || s == CancelledRenewing
 }
 
-// Event is what happens to a subscription: its event's name in the journal.
+// Event is the name of a subscription's event in the journal.
 type Event string
 
 // The events.
@@ -42,7 +42,7 @@ const (
 	Cancel  Event = "cancel"
 )
 
-// lifecycle is what merchants are told an event is (specification, "Events").
+// lifecycle maps events to the names in notifications (specification, "Events").
 var lifecycle = map[Event]string{
 	Renewed: "subscription.renewed",
 	Unpaid:  "subscription.payment_failed",
@@ -51,7 +51,7 @@ var lifecycle = map[Event]string{
 	Cancel:  "subscription.cancelled",
 }
 
-// Told is what a merchant is told that the event is; false: nobody is told of it.
+// Told returns the event's name in notifications; false if merchants are not notified of it.
 func (e Event) Told() (name string, told bool) {
 	name, told = lifecycle[e]
 	return name, told
@@ -115,9 +115,8 @@ var Machine = fsm.MustCompile(
 		},
 	})
 
-// Legal tells whether an event of that name may take a subscription from one state
-// to another; from is empty where it begins. It is what a checker replays a
-// journal against.
+// Legal tells whether an event of that name may take a subscription from one state to another;
+// from is empty for the first event. A checker uses it to replay a journal.
 func Legal(event, from, to string) bool {
 	if from == "" {
 		from = string(Absent)
@@ -126,9 +125,9 @@ func Legal(event, from, to string) bool {
 	return ok && string(step.To) == to
 }
 
-// move takes the record through an event, notes it, and what is told of it. What
-// the event changes in the record has to be there by then. An illegal move is our
-// own mistake: what may happen is decided before.
+// move takes the record through an event, and adds the event and its notification to the
+// decision. The caller must have changed the record before. An illegal move is a bug, because
+// the decision has checked before what is possible.
 func (d *Decision) move(e Event) {
 	from := d.Record.State
 	step, ok := Machine.Next(from, e)

@@ -11,16 +11,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-// steps are what leads out of a state: event → the state that follows. What is
-// missing is refused.
+// steps are the transitions out of a state: event → next state. A missing event is refused.
 type steps map[subscription.Event]subscription.State
 
 var vocabulary = []subscription.Event{
 	"create", "renew", "wait", "await", "renewed", "payment_failed", "pause", "resume", "cancel",
 }
 
-// grid is written by hand: a renewal is an intent before its outcome, pausing and
-// cancelling are not kept waiting by one, and cancelled is final.
+// grid is written by hand: a renewal is an intent before its outcome, pausing and cancelling do
+// not wait for it, and cancelled is final.
 var grid = map[subscription.State]steps{
 	"none":     {"create": "active"},
 	"active":   {"renew": "renewing", "wait": "active", "pause": "paused", "cancel": "cancelled"},

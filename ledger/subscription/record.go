@@ -7,30 +7,29 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of what a partner may ask for.
+// Bounds of a partner's request.
 const (
 	MaxPeriodDays = 3_660   // ten years
 	MaxMetadata   = 8 << 10 // bytes of metadata
 )
 
-// Record is a subscription as it is stored. Only its Standing ever changes, and what
-// is counted of tidings. Its version, times and what is due are in the store's
-// envelope.
+// Record is the stored state of a subscription. Only its Standing and the counts of
+// notifications change. The store's envelope has its version, times and due instant.
 type Record struct {
 	ID      ledger.ID
 	Partner int64
 	Terms
 
-	Terminal ledger.ID   // of the initial payment: where its credential can be charged
-	Asset    money.Asset // of the initial payment: what the amount is an amount of
+	Terminal ledger.ID   // of the initial payment: the terminal that can charge the credential
+	Asset    money.Asset // of the initial payment: the asset of Amount
 
 	Standing
 
-	Notified   uint64 // events that the merchant was told of
-	Unnotified uint64 // and those at which there was nobody to tell
+	Notified   uint64 // events of which the merchant was notified
+	Unnotified uint64 // events without an address for notifications
 }
 
-// Terms are what a partner asks for.
+// Terms are a partner's request.
 type Terms struct {
 	Initial    ledger.ID    // the payment whose stored credential is charged
 	Amount     money.Amount // of a renewal, in minor units
@@ -38,20 +37,20 @@ type Terms struct {
 	Metadata   []byte // JSON object; nil: none
 }
 
-// Standing is how a subscription stands: all of it that changes.
+// Standing is the part of a subscription that changes.
 type Standing struct {
 	State  State
-	Anchor ledger.Micros // when the next renewal is due by its period, as counted from the creation
-	Next   ledger.Micros // when it is charged: at Anchor, or later where it was paused or not paid at once
+	Anchor ledger.Micros // when the next renewal is due by its period, counted from the creation
+	Next   ledger.Micros // when it is charged: at Anchor, or later after a pause or an unpaid attempt
 
-	Renewals uint64    // that were paid
-	Number   uint64    // of the last renewal that was begun; 0: none was. Those that were not paid count
-	Last     ledger.ID // its transaction
-	Failures uint8     // in a row, of the renewal that is due: it keeps them while it is paused; at most MaxAttempts
-	Looks    uint8     // for what became of the one under way: their gaps grow
+	Renewals uint64    // number of paid renewals
+	Number   uint64    // of the last renewal that began, paid or not; 0: none
+	Last     ledger.ID // the last renewal's transaction
+	Failures uint8     // consecutive failed attempts of the due renewal, kept over a pause; at most MaxAttempts
+	Looks    uint8     // inquiries about the renewal under way; the gaps between them grow
 }
 
-// Status is what merchants are shown: active, past_due, paused or cancelled.
+// Status returns the status that merchants see: active, past_due, paused or cancelled.
 func (s *Standing) Status() string {
 	switch s.State {
 	case Paused, PausedRenewing:
@@ -65,35 +64,34 @@ func (s *Standing) Status() string {
 	return string(Active)
 }
 
-// Statuses are all that Status says.
+// Statuses returns all results of Status.
 func Statuses() []string {
 	return []string{string(Active), string(PastDue), string(Paused), string(Cancelled)}
 }
 
-// NextRenewal is when the next renewal is charged, or since when it waits for its
-// partner to be active; false where there is none, and where that depends on how the
-// one under way ends.
+// NextRenewal returns when the next renewal is charged, or since when it waits for its partner
+// to become active. It is false if there is none, or if it depends on the outcome of the renewal
+// under way.
 func (s *Standing) NextRenewal() (at ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
 		return s.Next, true
 	case PastDue:
-		return s.Next, int(s.Failures) <= len(retries) // behind the last it is about to be paused
+		return s.Next, int(s.Failures) <= len(retries) // after the last retry it is about to be paused
 	}
 	return 0, false
 }
 
-// Credential is what an initial payment has left.
+// Credential is what an initial payment left for further charges.
 type Credential struct {
 	Terminal ledger.ID
 	Asset    money.Asset
-	Charged  bool // it is a payment that is charged
-	Stored   bool // and its provider's token is kept
+	Charged  bool // the initial payment is charged
+	Stored   bool // the provider's token is stored
 }
 
-// Check calls refuse for everything that is wrong with the terms, by the names of
-// the request's fields; found tells whether the partner has the initial payment.
-// What was not sent at all is the caller's to refuse.
+// Check calls refuse for each wrong field of the terms, by the field's name in the request;
+// found tells whether the partner has the initial payment. The caller refuses missing fields.
 func (t *Terms) Check(of Credential, found bool, refuse func(field, detail string)) {
 	const initial = "initial_payment_id"
 	switch {
@@ -115,5 +113,5 @@ func (t *Terms) Check(of Credential, found bool, refuse func(field, detail strin
 	}
 }
 
-// period is the time between two renewals: days of 24 hours.
+// period returns the time between two renewals, in days of 24 hours.
 func (r *Record) period() time.Duration { return time.Duration(r.PeriodDays) * 24 * time.Hour }

@@ -6,30 +6,28 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// wholeKinds are the kinds of rows that are ever removed, and the store's own
-// marks, which are few. What was removed cannot be told from a row that did not
-// change, so an increment carries these kinds whole, and they replace what there
-// was of them.
+// wholeKinds lists the kinds of rows that can be removed, and the store's own marks, which are
+// few. An increment cannot show that a row was removed, so it contains all rows of these kinds,
+// and they replace the earlier ones.
 var wholeKinds = []byte{prefixDue, prefixMark, prefixKV, prefixSealed, prefixBuffer}
 
-// CarriedWhole tells whether every increment has all rows of the key's kind.
+// CarriedWhole tells whether every increment contains all rows of the key's kind.
 func CarriedWhole(key []byte) bool { return len(key) > 0 && bytes.IndexByte(wholeKinds, key[0]) >= 0 }
 
-// StoredRow is a row as it lies in the store.
+// StoredRow is a row in its stored form.
 type StoredRow struct {
 	Key    []byte
 	Stored []byte // the value with its checksum
-	Group  uint64 // that wrote it; 0: it is as old as the store
+	Group  uint64 // the group that wrote it; 0: it is as old as the store
 }
 
-// StoredRows calls fn with the rows that a backup carries, in ascending order,
-// from the first that is not below from (nil: from the beginning), until fn says
-// that it wants no more. That is all of them, or, with a group since, all that
-// was written after it and the kinds that are carried whole. The slices hold
-// until fn returns. Errors: *DamageError, or what fn returned.
+// StoredRows calls fn with the rows of a backup, in ascending order, beginning with the first
+// key that is not below from (nil: with the first of all), until fn returns false. These are all
+// rows, or, with a group since, the rows written after that group and all rows of the kinds that
+// are carried whole. The slices are valid until fn returns. Errors: *DamageError, or fn's.
 //
-// Badger keeps every table that an iterator has seen, so whoever reads much calls
-// it again and again.
+// Badger keeps every table that an iterator has visited in memory, so a caller that reads much
+// should call StoredRows again and again.
 func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (more bool, err error)) error {
 	if err := sn.readable(); err != nil {
 		return err
@@ -57,8 +55,8 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 	return nil
 }
 
-// stored visits the newest visible version of each row with the prefix that is
-// newer than after; 0: of any age.
+// stored visits the newest visible version of each row that has the prefix and is newer than
+// after; 0: any version.
 func (sn *Snapshot) stored(prefix, from []byte, after uint64, fn func(StoredRow) (bool, error)) (more bool, err error) {
 	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: after})
 	defer it.Close()
@@ -89,5 +87,5 @@ func (sn *Snapshot) stored(prefix, from []byte, after uint64, fn func(StoredRow)
 	return true, nil
 }
 
-// Schema is the version of the rows' forms that this release writes.
+// Schema is the version of the forms of rows that this release writes.
 const Schema = schema

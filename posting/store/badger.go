@@ -6,18 +6,29 @@ import (
 	"strings"
 )
 
+// Failures of Badger that this package handles:
+//   - it opens silently after it lost the end of a log or of its list of tables, and
+//     deletes tables that a shortened list no longer names (examine);
+//   - it continues after a failed append to that list, and corrupts the list; after a failed
+//     sync of the list it deletes the tables that it has just listed (badgerLog, list.go);
+//   - it drops the error, and the rows, if a compaction cannot make a table
+//     (compactionAudit, gate);
+//   - it never syncs the name of a new log (rotated);
+//   - it cannot open an empty log, which a crash may leave (readLog);
+//   - a full disk kills the process (space.go).
+
 const (
-	memTables       = 1         // that wait to be flushed, beside the one written and the one being flushed
-	levelZeroTables = 10        // at which level 0 is compacted; a backwards seek looks into each
-	levelZeroStall  = 20        // at which flushing waits for compaction, and so do groups
-	baseLevel       = 256 << 20 // the size of the level that level 0 goes into; merging it takes that much disk
-	baseTable       = 2 << 20   // the size of a table below level 0; larger ones take more memory to build
+	memTables       = 1         // memtables waiting for a flush, besides the one written and the one being flushed
+	levelZeroTables = 10        // length at which level 0 is compacted; a backwards seek searches each table
+	levelZeroStall  = 20        // length at which flushing, and so each group, waits for compaction
+	baseLevel       = 256 << 20 // the size of the level into which level 0 is merged; merging needs as much disk space
+	baseTable       = 2 << 20   // the size of a table below level 0; larger tables take more memory to build
 )
 
-// badgerLog passes Badger's own log on, without what it prints of keys and
-// tables. It also ends what Badger would go on with: after a failed append to its list
-// of tables, or a failed sync of it, the list may name tables that Badger has taken
-// back, or end with half a record, and Badger would try again and append behind that.
+// badgerLog passes Badger's own log on, without keys and tables. It also stops the store in two
+// cases in which Badger would continue: after a failed append to its list of tables and after a
+// failed sync of that list. Then the list may name tables that Badger has deleted or end with
+// half a record, and Badger would try again and append after that.
 type badgerLog struct {
 	store *Store
 	audit *compactionAudit // nil while the store is created
@@ -59,16 +70,16 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	}
 }
 
-// What Badger says at once when the work of a goroutine has failed (db.go and levels.go
-// of v4.9.6). The goroutine that compacts says it before it lets go of the tables that
-// it was to replace, so none but it could compact these again.
+// Messages that Badger logs when a goroutine's work has failed (db.go and levels.go of v4.9.6).
+// The compacting goroutine logs before it releases the tables that it was to replace, so no
+// other goroutine can compact them.
 const (
 	saidFlushFailed   = "error flushing memtable"
 	saidCompactFailed = "[Compactor: %d] LOG Compact FAILED"
 )
 
-// stop poisons the store and parks the goroutine, which Badger would use to try
-// again; the process is about to end.
+// stop fails the store and blocks the goroutine, which Badger would use to try again. The
+// process is about to end.
 func (l *badgerLog) stop(what string, args []any) {
 	l.store.fail(&backgroundError{what: what, cause: cause(args)})
 	select {}
@@ -81,20 +92,20 @@ func (l *badgerLog) log(level slog.Level, format string, args []any) {
 	l.store.log.Log(context.Background(), level, "badger: "+title(format), "cause", cause(args))
 }
 
-// backgroundError is a failure of Badger's own work, outside of any Apply.
+// backgroundError is a failure of Badger's background work, outside of any Apply.
 type backgroundError struct {
 	what, cause string
 }
 
 func (e *backgroundError) Error() string { return "store: " + e.what + ": " + e.cause }
 
-// title is a log format up to its first argument.
+// title returns a log format up to its first argument.
 func title(format string) string {
 	text, _, _ := strings.Cut(format, "%")
 	return strings.TrimRight(strings.TrimSpace(text), ":,[( ")
 }
 
-// cause is the innermost cause of the first error among a log's arguments.
+// cause returns the innermost cause of the first error among a log's arguments.
 func cause(args []any) string {
 	for _, a := range args {
 		if err, ok := a.(error); ok {
@@ -104,8 +115,8 @@ func cause(args []any) string {
 	return ""
 }
 
-// lastCause is an error's text without what Badger has wrapped around it, which
-// may be pages long and hold keys.
+// lastCause returns an error's text without the parts that Badger wraps around it, which may be
+// pages long and contain keys.
 func lastCause(err error) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, " err: "); i >= 0 {

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-// MaxBlock bounds a block's row in bytes; an event is smaller (MaxPostings).
+// MaxBlock is the most bytes of a block's row; an event is smaller (MaxPostings).
 const MaxBlock = 64 << 10
 
 // Block builds the row of consecutive events of one organization.
@@ -28,17 +28,17 @@ func (b *Block) Add(seq uint64, canonical []byte) {
 	b.events = append(b.events, canonical...)
 }
 
-// Full tells whether an event of n bytes more needs a new block.
+// Full tells whether n more bytes of an event need a new block.
 func (b *Block) Full(n int) bool { return b.Count > 0 && len(b.events)+n+64 > MaxBlock }
 
-// Bytes is the size of the events in the block.
+// Bytes returns the size of the events in the block.
 func (b *Block) Bytes() int { return len(b.events) }
 
 // Reset empties the block for the next one.
 func (b *Block) Reset() { b.First, b.Count, b.events = 0, 0, b.events[:0] }
 
-// EncodeBlock appends the block's row: the events' number, the tree's root
-// after the last one, and the events.
+// EncodeBlock appends the block's row: the number of events, the tree's root after the last one,
+// and the events.
 func EncodeBlock(dst []byte, b *Block, root [32]byte) []byte {
 	dst = append(dst, 1)
 	dst = binary.AppendUvarint(dst, b.Count)
@@ -53,7 +53,7 @@ type BlockRow struct {
 	events       []byte
 }
 
-// DecodeBlock takes a block's row apart.
+// DecodeBlock parses a block's row.
 func DecodeBlock(key, row []byte) (BlockRow, error) {
 	r := reader{src: row}
 	var b BlockRow
@@ -88,17 +88,16 @@ func (b *BlockRow) Each(fn func(seq uint64, canonical []byte) (more bool, err er
 	return nil
 }
 
-// Subtree is a complete subtree's hash: of the leaves from Index<<Level on,
-// 1<<Level of them.
+// Subtree is the hash of a complete subtree: its 1<<Level leaves begin at Index<<Level.
 type Subtree struct {
 	Level int
 	Index uint64
 	Hash  [32]byte
 }
 
-// EncodeTree appends a block's tree row: the right edge of the tree after the
-// block, lowest level last, and the subtrees that the block completed but that
-// begin before it. Those inside the block follow from its events.
+// EncodeTree appends a block's tree row: the right edge of the tree after the block, lowest
+// level last, and the subtrees that the block completed but that began before it. Subtrees
+// inside the block follow from its events.
 func EncodeTree(dst []byte, edge []Subtree, crossing []Subtree) []byte {
 	dst = append(dst, 1)
 	for _, list := range [2][]Subtree{edge, crossing} {
@@ -112,7 +111,7 @@ func EncodeTree(dst []byte, edge []Subtree, crossing []Subtree) []byte {
 	return dst
 }
 
-// DecodeTree takes a tree row apart.
+// DecodeTree parses a tree row.
 func DecodeTree(row []byte) (edge, crossing []Subtree, err error) {
 	r := reader{src: row}
 	if r.byte() != 1 {
@@ -135,7 +134,7 @@ func DecodeTree(row []byte) (edge, crossing []Subtree, err error) {
 	return edge, crossing, nil
 }
 
-// DueItem is one record that wants to be woken.
+// DueItem is one record with a due instant.
 type DueItem struct {
 	At     ledger.Micros
 	Org    ledger.ID
@@ -150,7 +149,7 @@ func EncodeDue(dst []byte, d DueItem) []byte {
 	return append(dst, d.Source.ID[:]...)
 }
 
-// DecodeDues takes a due row apart.
+// DecodeDues parses a due row.
 func DecodeDues(row []byte, fn func(DueItem)) error {
 	r := reader{src: row}
 	for len(r.src) > 0 && !r.bad {
@@ -167,10 +166,10 @@ func DecodeDues(row []byte, fn func(DueItem)) error {
 	return nil
 }
 
-// Listed is a row of a transaction list: at Booked the record was written.
+// Listed is a row of a transaction list: the record was written at Booked.
 type Listed struct {
 	Booked ledger.Micros
-	First  bool // it was created then
+	First  bool // the record was created then
 	ID     ledger.ID
 }
 
@@ -184,12 +183,12 @@ func EncodeListed(dst []byte, l Listed) []byte {
 	return append(dst, l.ID[:]...)
 }
 
-// DecodeListed takes a list page apart, oldest first.
+// DecodeListed parses a list page, oldest row first.
 func DecodeListed(row []byte) ([]Listed, error) { return AppendListed(nil, row) }
 
 // AppendListed appends the rows of a list page, oldest first.
 func AppendListed(rows []Listed, page []byte) ([]Listed, error) {
-	rows = slices.Grow(rows, len(page)/(8+16)) // a time of our days takes eight
+	rows = slices.Grow(rows, len(page)/(8+16)) // a booked time of this century takes eight bytes
 	r := reader{src: page}
 	for len(r.src) > 0 && !r.bad {
 		v := r.uvarint()

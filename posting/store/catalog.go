@@ -20,23 +20,22 @@ var catalogMagic = []byte("mizanTB1")
 
 const catalogEntry = 8 + 8 + 4 // id, size, checksum of the file
 
-// catalog is the file DIR/TABLES: which table has which size and which content.
-// A table is sound in itself even if it is another store's, or an older one
-// that had the same number; Badger's own list knows only the numbers. The file
-// may lag behind: a table that it doesn't know is taken as it is. Numbers are
-// never used twice while a store is open, and the file is brought up to date
-// before each opening, so a table that it does know must be the same one.
+// catalog is the file DIR/TABLES: the size and checksum of each table. Badger's own list knows
+// only the tables' numbers, and a table of another store, or an older one with the same number,
+// is sound in itself. The file may be behind: a table that it doesn't list is accepted. Numbers
+// are never reused while a store is open, and the file is refreshed before each opening, so a
+// listed table must be the same one.
 type catalog struct {
 	path string
 	busy sync.WaitGroup // refreshes beside the writer
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	running bool
 	again   bool
 }
 
-// load returns what the file knows; nothing if there is none or it is damaged,
-// for then every table is merely taken as it is.
+// load returns the tables in the file; none if the file is missing or damaged, because then
+// every table is accepted.
 func (c *catalog) load() (known map[uint64]tableFile, damage bool, err error) {
 	b, err := os.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,8 +79,8 @@ func (c *catalog) write(tables map[uint64]tableFile) error {
 	return writeWhole(c.path, binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
 }
 
-// refreshSoon has the file written beside whatever is going on. That it lags is
-// no harm, so neither is it that it fails.
+// refreshSoon rewrites the file in the background. A late or failed refresh is harmless, because
+// tables that are not listed are accepted.
 func (c *catalog) refreshSoon(dir string, failed func(error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +101,7 @@ func (c *catalog) refreshSoon(dir string, failed func(error)) {
 	})
 }
 
-// refresh writes the file anew from Badger's list, and reads the tables that it
-// did not know.
+// refresh rewrites the file from Badger's list. It reads the tables that the file did not list.
 func (c *catalog) refresh(dir string) error {
 	known, _, err := c.load()
 	if err != nil {
@@ -118,7 +116,7 @@ func (c *catalog) refresh(dir string) error {
 		t, ok := known[id]
 		if !ok {
 			if t, err = identifyTable(tablePath(dir, id)); err != nil {
-				continue // compaction is just deleting it; unknown is no harm
+				continue // compaction is deleting it; an unlisted table is accepted
 			}
 		}
 		tables[id] = t

@@ -10,53 +10,53 @@ import (
 	"mizan/ledger"
 )
 
-// Checkpoints are KVs: a head each, by the time up to which they go, and
-// parts, by seq and place. The heads come first, so that they are read together.
+// Checkpoints are KVs: one head each, keyed by the booked time of its event, and parts, keyed by
+// seq and place. All heads come first, so that they can be read together.
 const (
 	kvCheckpointHeads = "th"
 	kvCheckpointParts = "tp"
 )
 
-// maxCheckpointPart bounds a part's row in bytes, but for its last account.
+// maxCheckpointPart is the most bytes of a part's row, without its last account.
 const maxCheckpointPart = 32 << 10
 
-// CheckpointHead says what a checkpoint is of: an organization's accounts with their
-// totals after one event.
+// CheckpointHead describes a checkpoint: an organization's accounts with their totals after one
+// event.
 type CheckpointHead struct {
 	Seq      uint64        // of the event
-	Booked   ledger.Micros // and its booked time, which is in the key
-	Previous uint64        // the checkpoint before, by its event; 0: there is none
+	Booked   ledger.Micros // the event's booked time, which is in the key
+	Previous uint64        // seq of the previous checkpoint; 0: there is none
 	Accounts uint64
 	Parts    []CheckpointPart
 }
 
-// CheckpointPart is what a head says of a part: an account's key, which none before
-// it in the part is below, and the part's SHA-256.
+// CheckpointPart is the head's entry for a part: the key of the part's first account and the
+// part's SHA-256.
 type CheckpointPart struct {
 	First []byte
 	Sum   [32]byte
 }
 
-// IsCheckpoint tells whether a KV is of a checkpoint's row.
+// IsCheckpoint tells whether a KV belongs to a checkpoint.
 func IsCheckpoint(key []byte) bool { return len(key) > 0 && key[0] == kvCheckpointHeads[0] }
 
-// CheckpointHeads is what the keys of all heads begin with.
+// CheckpointHeads returns the prefix of the keys of all heads.
 func CheckpointHeads() []byte { return []byte(kvCheckpointHeads) }
 
-// CheckpointParts is what the keys of all parts begin with.
+// CheckpointParts returns the prefix of the keys of all parts.
 func CheckpointParts() []byte { return []byte(kvCheckpointParts) }
 
-// KeyCheckpointHead is th<booked time of the event>, the key of a KV.
+// KeyCheckpointHead returns the key of a KV: th<booked time of the event>.
 func KeyCheckpointHead(booked ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64([]byte(kvCheckpointHeads), uint64(booked))
 }
 
-// KeyCheckpointPart is tp<seq of the event><place, from 0>, the key of a KV.
+// KeyCheckpointPart returns the key of a KV: tp<seq of the event><place, from 0>.
 func KeyCheckpointPart(seq uint64, place int) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte(kvCheckpointParts), seq), uint32(place))
 }
 
-// ParseCheckpointPart takes the key of a part.
+// ParseCheckpointPart parses the key of a part.
 func ParseCheckpointPart(key []byte) (seq uint64, place int, ok bool) {
 	if len(key) != len(kvCheckpointParts)+8+4 || !bytes.HasPrefix(key, []byte(kvCheckpointParts)) {
 		return 0, 0, false
@@ -64,16 +64,16 @@ func ParseCheckpointPart(key []byte) (seq uint64, place int, ok bool) {
 	return binary.BigEndian.Uint64(key[2:]), int(binary.BigEndian.Uint32(key[10:])), true
 }
 
-// AccountKey is an account as checkpoints order and write it: as the keys of its
-// pages do, without what comes before it there.
+// AccountKey appends an account's key in checkpoints. It orders accounts as the keys of their
+// pages do, without those keys' first bytes.
 func AccountKey(dst []byte, a ledger.Account) []byte { return accountKey(dst, a) }
 
-// ParseAccountKey is the account with the key.
+// ParseAccountKey returns the account with the key.
 func ParseAccountKey(key []byte) (ledger.Account, bool) {
 	return ParsePagePrefix(append(orgKey(nil, prefixPage, ledger.ID{}), key...))
 }
 
-// EncodeCheckpointHead is a head's row.
+// EncodeCheckpointHead returns a head's row.
 func EncodeCheckpointHead(h *CheckpointHead) []byte {
 	row := binary.AppendUvarint([]byte{1}, h.Seq)
 	row = binary.AppendUvarint(row, h.Previous)
@@ -86,8 +86,7 @@ func EncodeCheckpointHead(h *CheckpointHead) []byte {
 	return row
 }
 
-// DecodeCheckpointHead takes a head apart: its key and its value, of which
-// nothing is kept.
+// DecodeCheckpointHead parses a head's key and value. The result does not alias them.
 func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 	r := reader{src: row}
 	if len(key) != len(kvCheckpointHeads)+8 || !bytes.HasPrefix(key, []byte(kvCheckpointHeads)) || r.byte() != 1 {
@@ -106,24 +105,23 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 	return h, nil
 }
 
-// CheckpointWriter makes a checkpoint's parts out of accounts that come in the order
-// of their keys. Each account has its key without what it shares with the one before
-// it in the part, and its totals.
+// CheckpointWriter builds a checkpoint's parts from accounts in the order of their keys. Each
+// account has its key without the prefix that it shares with the previous key of the part, and
+// its totals.
 type CheckpointWriter struct {
 	Head  CheckpointHead
-	named int // bytes of the head's row that name parts, at the most
+	named int // upper bound of the bytes in the head's row that name parts
 	row   []byte
 	last  []byte
 }
 
-// Full tells that the head would be longer than a KV may be: there are
-// too many accounts for a checkpoint.
+// Full tells whether the head would exceed the largest KV, because there are too many accounts.
 func (w *CheckpointWriter) Full() bool {
 	return 1+3*binary.MaxVarintLen64+w.named > MaxKVValue
 }
 
-// Add takes an account. It returns a part's row when that is full; it is the
-// caller's.
+// Add adds an account. It returns the row of a part that is full, else nil; the caller owns the
+// row.
 func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
 	if len(w.row) >= maxCheckpointPart {
 		part = w.Flush()
@@ -149,7 +147,7 @@ func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
 	return part
 }
 
-// Flush returns the last part's row, nil if there is none. Its sum is in the head.
+// Flush returns the last part's row, nil if there is none. The head then has the row's hash.
 func (w *CheckpointWriter) Flush() (part []byte) {
 	if len(w.row) == 0 {
 		return nil
@@ -159,8 +157,8 @@ func (w *CheckpointWriter) Flush() (part []byte) {
 	return part
 }
 
-// DecodeCheckpointPart calls fn with every account of a part in order. The key holds
-// until fn returns.
+// DecodeCheckpointPart calls fn with every account of a part in order. The key is valid until fn
+// returns.
 func DecodeCheckpointPart(row []byte, fn func(key []byte, t *ledger.Totals) (more bool, err error)) error {
 	r := reader{src: row}
 	var key []byte
@@ -182,8 +180,8 @@ func DecodeCheckpointPart(row []byte, fn func(key []byte, t *ledger.Totals) (mor
 	return nil
 }
 
-// ParseShifted takes a shifted line's key apart: the key of its account as checkpoints
-// have it, which is part of the key given, and its effective date.
+// ParseShifted parses a shifted line's key into the account's key in checkpoints, which aliases
+// key, and the effective date.
 func ParseShifted(key []byte) (account []byte, on ledger.Date, ok bool) {
 	const tail = 4 + 8 + 2
 	if on, ok = ParseShiftedDate(key); !ok {

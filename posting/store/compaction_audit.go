@@ -11,31 +11,30 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The log lines of Badger's compactors that the audit reads (levels.go of
-// v4.9.6: subcompact and doCompact).
+// Log lines of Badger's compactors that the audit reads (levels.go of v4.9.6: subcompact and
+// doCompact).
 const (
 	logBuilt = "[%d] LOG Compact. Added %d keys."
 	logDone  = "[Compactor: %d] Compaction for level: %d DONE"
 )
 
-// compactionAudit counts the tables that compactions announce against those that they
-// list. If Badger cannot make a table during a compaction (no file handle, no
-// inode, a failed sync), it drops the error and goes on without the table: the
-// old ones are deleted and the rows are gone, without a word. (The error is an
-// argument of a deferred call, which was evaluated while it was still nil.)
-// Nothing can stop that; the audit notices within one compaction, and from then
-// on the store neither reads nor writes.
+// compactionAudit compares the number of tables that compactions announce with the number that
+// they list. If Badger cannot make a table during a compaction (no file handle, no inode, a
+// failed sync), it drops the error and continues without the table: the old tables are deleted
+// and the rows are lost silently. (The error is an argument of a deferred call, evaluated while
+// it was still nil.) Nothing can prevent that. The audit notices it within one compaction, and
+// from then on the store neither reads nor writes.
 type compactionAudit struct {
 	mu       sync.Mutex
 	path     string
 	list     *os.File
 	at       int64          // how far the list has been read
-	building map[int]uint64 // by compactor: tables of the compaction under way
-	finished uint64         // tables of all compactions that are done
-	listed   uint64         // tables that compactions have put on the list
+	building map[int]uint64 // by compactor: tables of the current compaction
+	finished uint64         // tables of all finished compactions
+	listed   uint64         // tables that compactions have listed
 }
 
-// newCompactionAudit begins to count at the end of the list, before Badger opens it.
+// newCompactionAudit begins counting at the end of the list, before Badger opens it.
 func newCompactionAudit(path string, end int64) (*compactionAudit, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -44,8 +43,8 @@ func newCompactionAudit(path string, end int64) (*compactionAudit, error) {
 	return &compactionAudit{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
 }
 
-// observe reads a line of Badger's log. done: it ends a compaction; lost: one of its tables
-// is missing.
+// observe reads a line of Badger's log. done tells that the line ends a compaction, lost that
+// one of its tables is missing.
 func (t *compactionAudit) observe(format string, args []any) (done, lost bool, err error) {
 	built := strings.HasPrefix(format, logBuilt)
 	if !built && format != logDone || len(args) < 2 {
@@ -69,9 +68,9 @@ func (t *compactionAudit) observe(format string, args []any) (done, lost bool, e
 	return true, err == nil && t.listed < t.finished, err
 }
 
-// read counts what was appended to the list since the last time. When Badger
-// has written the list anew, the old one is read to its end; the compaction
-// that caused it is only in the new one, among all others, and is not checked.
+// read counts the records appended to the list since the last call. If Badger has rewritten the
+// list, read finishes the old file. The compaction that caused the rewrite is only in the new
+// file, among all others, and is not checked.
 func (t *compactionAudit) read() error {
 	if err := t.readOn(); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (t *compactionAudit) read() error {
 	if err != nil {
 		return err
 	}
-	_ = t.list.Close() // it was only read
+	_ = t.list.Close() // only read
 	t.list, t.at = next, manifestHeader
 	if err := t.readOn(); err != nil {
 		return err

@@ -11,10 +11,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// createIfNew makes an empty store where there is none. It is built under
-// another name and gets its own by a rename, after HEAD is there. So whenever
-// the machine stops there is either nothing but a HEAD of group 0, and it is
-// built again, or a whole store with its HEAD.
+// createIfNew makes an empty store if there is none. It builds the store under another name and
+// renames it after HEAD exists. So after a crash at any point there is either only a HEAD of
+// group 0, and the store is built again, or a complete store with its HEAD.
 func (s *Store) createIfNew() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +40,7 @@ func (s *Store) createIfNew() error {
 	return nil
 }
 
-// nothingLost refuses to make a new store where a HEAD knows of an older one.
+// nothingLost refuses to make a new store if a HEAD exists that knows of an older one.
 func (s *Store) nothingLost() error {
 	path := filepath.Join(s.options.Dir, headName)
 	h, err := openHead(path)
@@ -52,7 +51,7 @@ func (s *Store) nothingLost() error {
 		return fmt.Errorf("store: %w", err)
 	}
 	known, slots, err := h.read()
-	_ = h.close() // it was only read
+	_ = h.close() // only read
 	switch {
 	case err != nil:
 		return fmt.Errorf("store: %w", err)
@@ -87,10 +86,10 @@ func (s *Store) create() error {
 	if err := syncDir(s.options.Dir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Join(s.options.Dir, "..")) // it may be new itself
+	return syncDir(filepath.Join(s.options.Dir, "..")) // the directory itself may be new
 }
 
-// bootstrap writes the schema version, as version 1 of everything.
+// bootstrap writes the schema version with Badger version 1.
 func (s *Store) bootstrap(path string) error {
 	db, err := openBadger(s.badgerOptions(path, nil), path)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"mizan/internal/assert"
 )
 
-// Badger's iterators parse two items ahead. Left to themselves they step over
-// every deleted row on the way to the second, so that one backwards seek beside
-// a region of deleted rows reads all of it. With AllVersions a deleted row is an
-// item like any other, two are two, and the code below picks the versions.
+// Badger's iterators parse two items ahead. By default they skip every deleted row on the way to
+// the second item, so one backwards seek beside a region of deleted rows reads the whole region.
+// With AllVersions a deleted row is an ordinary item, so only two items are read, and the code
+// below selects the versions.
 
-// maxVersionSteps is how many versions of one key are stepped over before a
-// seek jumps over the rest (a counter has one in every group until compaction).
+// maxVersionSteps is how many versions of one key are stepped over before a seek skips the rest
+// (a counter has one version in every group until compaction).
 const maxVersionSteps = 4
 
-// lowestKey has no key below it.
+// lowestKey is the smallest key.
 var lowestKey = []byte{0}
 
 // ascend visits the newest visible version of each row in ascending order.
@@ -31,7 +31,7 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(*badger.Item) (skipTo []
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
 	}
-	var seen []byte // the key that was decided last
+	var seen []byte // the last key that was handled
 	steps := 0
 	for it.Seek(from); it.Valid(); {
 		item := it.Item()
@@ -81,7 +81,7 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 			if bytes.Compare(key, prefix) < 0 {
 				return nil
 			}
-			it.Next() // the first key after the prefix is itself a row
+			it.Next() // the first key after the prefix may itself exist
 			continue
 		}
 		found, err := b.take(sn, it)
@@ -103,9 +103,9 @@ type backwards struct {
 	key, stored []byte
 }
 
-// take reads the row that the iterator stands on and moves the iterator below
-// it. Backwards a key's oldest version comes first. Most keys have one; for the
-// others a lookup finds the newest. found is false if the row is deleted.
+// take reads the row at the iterator and moves the iterator below it. A backwards iterator sees
+// a key's oldest version first. Most keys have one version; for the others a lookup finds the
+// newest. found is false if the row is deleted.
 func (b *backwards) take(sn *Snapshot, it *badger.Iterator) (found bool, err error) {
 	item := it.Item()
 	b.key = append(b.key[:0], item.Key()...)
@@ -138,9 +138,9 @@ func (b *backwards) take(sn *Snapshot, it *badger.Iterator) (found bool, err err
 	return err == nil, err
 }
 
-// seekBelow moves a backwards iterator to the greatest key below key. Badger can
-// only seek to a key at or below another, so the one just below is built: keys
-// are at most MaxKey long, so nothing fits between the two.
+// seekBelow moves a backwards iterator to the greatest key below key. Badger can only seek to a
+// key at or below another, so seekBelow builds the key just below: keys have at most MaxKey
+// bytes, so no key lies between the two.
 func seekBelow(it *badger.Iterator, key []byte) {
 	n := len(key) - 1
 	below := append(make([]byte, 0, MaxKey), key[:n]...)
@@ -151,12 +151,12 @@ func seekBelow(it *badger.Iterator, key []byte) {
 		}
 	}
 	assert.That(len(below) > 0, "nothing is below the lowest key")
-	it.Seek(below) // an empty key would mean: from the very end
+	it.Seek(below) // an empty key would mean the very end
 }
 
-// descentStart returns where a backwards seek begins and a prefix that the keys
-// there share with prefix. Badger's backwards seek wants a key at or above all
-// that is looked for: the first key after the prefix does, even if it exists.
+// descentStart returns where a backwards seek begins, and a prefix that the keys there share
+// with prefix. Badger's backwards seek needs a key at or above all sought keys: the first key
+// after the prefix is such a key, even if it exists.
 func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
 	if from != nil && bytes.HasPrefix(from, prefix) {
 		return from, prefix, true
@@ -169,14 +169,14 @@ func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
 		i--
 	}
 	if i == 0 {
-		return nil, nil, true // nothing comes after the prefix: from the very end
+		return nil, nil, true // no key comes after the prefix: begin at the very end
 	}
 	start = bytes.Clone(prefix[:i])
 	start[i-1]++
 	return start, prefix[:i-1], true
 }
 
-// readable refuses reads of a store that is closed, or known to have lost rows.
+// readable returns an error if the store is closed or known to have lost rows.
 func (sn *Snapshot) readable() error {
 	if sn.late {
 		return ErrClosed

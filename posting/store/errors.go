@@ -9,36 +9,36 @@ import (
 )
 
 var (
-	// ErrLocked says that another process has the store open.
+	// ErrLocked is the error for a store that another process has open.
 	ErrLocked = errors.New("the data directory is in use by another process")
 
-	// ErrNewerSchema says that a newer release has written the store.
+	// ErrNewerSchema is the error for a store that a newer release has written.
 	ErrNewerSchema = errors.New("the store was written by a newer release")
 
-	// ErrOlderSchema says that the store has rows of forms that this release does not
-	// read. No release before the first one is migrated from.
+	// ErrOlderSchema is the error for a store with rows in forms that this release does not
+	// read. Rows of releases before the first one are not migrated.
 	ErrOlderSchema = errors.New("the store was written by an older release, whose rows this one does not read")
 
-	// ErrNoSpace says that the disk has too little room to open or to write.
+	// ErrNoSpace is the error for a disk with too little room to open or to write.
 	ErrNoSpace = errors.New("not enough free space on the disk")
 
-	// ErrClosed is the answer of a store that was closed.
+	// ErrClosed is the error of a closed store.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// IsOtherSchema tells whether an error is that a store, or a backup of one, was
-// written by a release whose rows this one does not read.
+// IsOtherSchema tells whether the error reports a store, or a backup, that was written by a
+// release whose rows this release does not read.
 func IsOtherSchema(err error) bool {
 	return errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrOlderSchema)
 }
 
-// DamageError says that what the disk holds is not what was written to it.
+// DamageError reports that the disk does not hold what was written to it.
 type DamageError struct {
 	Path string // the file or directory; empty if only the row is known
 	What string
 }
 
-// Error ends with what to do about it.
+// Error returns the text, which ends with the advice to restore from a backup.
 func (e *DamageError) Error() string {
 	if e.Path == "" {
 		return "the store is damaged: " + e.What + "; restore from a backup"
@@ -50,11 +50,11 @@ func damaged(path, format string, args ...any) *DamageError {
 	return &DamageError{Path: path, What: fmt.Sprintf(format, args...)}
 }
 
-// verdictName is the file that says that rows are known to be lost. No later
-// examination could find that out: what is there is sound.
+// verdictName is the file that records that rows are known to be lost. A later examination could
+// not find that out, because the remaining files are sound.
 const verdictName = "DAMAGED"
 
-// condemn stops the store for good, and every later Open of it.
+// condemn stops the store for good, and makes every later Open of it fail.
 func (s *Store) condemn(what string) {
 	path := filepath.Join(s.options.Dir, verdictName)
 	err := writeWhole(path, []byte(what))

@@ -13,19 +13,42 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// survey is what an examination of Badger's directory has found.
+// Consequences of damage, file by file (a test tries each):
+//
+//	HEAD          one slot: harmless, the other one suffices. Both, or an old HEAD: refused.
+//	IDENTITY      harmless, it is written again. Another store's: refused, as is a directory
+//	              without a store that still has IDENTITY or TABLES.
+//	TABLES        harmless, it is written again (then no table is compared with it).
+//	LOCK          harmless, only its lock counts. If it is deleted while a process
+//	              has the store open, Badger's own lock keeps a second process from
+//	              changing anything.
+//	MANIFEST      refused, except for a torn end that names nothing that is needed. A record
+//	              whose tables Badger has deleted again is left out if its rows still
+//	              exist elsewhere (list.go).
+//	.sst          refused.
+//	.mem          refused if an acknowledged group is incomplete; bytes after
+//	              the last group are cut off. A log whose groups are all in tables is
+//	              deleted unread: replaying it could restore deleted rows.
+//	KEYREGISTRY, DISCARD, .vlog   deleted at each opening: they hold nothing here
+//	              (no encryption, no value longer than a table takes).
+//
+// Two cases are not noticed: an older state of the whole directory that was put back (no file
+// outside of it could disagree), and damage in the index of a table while a process has it
+// open (the process does notice a damaged value, and the next start notices everything).
+
+// survey is the result of examining Badger's directory.
 type survey struct {
-	last     uint64 // the greatest version that is wholly there
+	last     uint64 // the greatest version that is completely there
 	list     *tableList
-	listEnd  int64 // where it ends after clean
+	listEnd  int64 // the list's end after clean
 	tables   map[uint64]tableFile
 	logs     []walLog
-	logBytes uint64   // of the logs, as they will be written into tables
-	spare    []string // names of files that hold nothing and must go
+	logBytes uint64   // size of the logs' content when written into tables
+	spare    []string // names of files without content that must be removed
 }
 
-// examine checks every file of the store before Badger sees it, and that the
-// versions in them have no gap and end where HEAD says.
+// examine checks every file of the store before Badger opens it, and that the versions in them
+// have no gap and end with HEAD's group.
 func (s *Store) examine(known mark, slots int) (*survey, error) {
 	found, err := surveyFiles(s.path)
 	if err == nil {
@@ -36,7 +59,8 @@ func (s *Store) examine(known mark, slots int) (*survey, error) {
 	case err == nil && found.list.void != 0:
 		s.log.Warn("a table that was never finished is left out of Badger's list; its rows are in its log, or in the tables before it", "table", found.list.void)
 	case errors.As(err, &damage) && found != nil && found.list.void != 0:
-		// Without the table the rest does not fit together: so that is what is wrong.
+		// Without the missing table the rest does not fit together, so it is the cause to
+		// report.
 		return nil, damaged(tablePath(s.path, found.list.void), "it is missing")
 	}
 	return found, err
@@ -51,7 +75,7 @@ func (s *Store) examined(found *survey, known mark, slots int) error {
 	}
 	behind := uint64(1) // a crash between the commit and HEAD
 	if slots == 1 {
-		behind = 2 // and the slot that was newer is the broken one
+		behind = 2 // and the newer slot is the broken one
 	}
 	switch last := found.last - 1; {
 	case last < known.n:
@@ -62,7 +86,7 @@ func (s *Store) examined(found *survey, known mark, slots int) error {
 	return nil
 }
 
-// compareCatalog refuses a table that is not the one that once had its number.
+// compareCatalog refuses a table that differs from the listed table of its number.
 func (s *Store) compareCatalog(found *survey) error {
 	known, damage, err := s.tables.load()
 	if err != nil {
@@ -79,7 +103,7 @@ func (s *Store) compareCatalog(found *survey) error {
 	return nil
 }
 
-// surveyFiles reads every file. With an error it returns what it had read before.
+// surveyFiles reads every file. With an error it also returns what it had read before.
 func surveyFiles(dir string) (*survey, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -109,24 +133,24 @@ func surveyFiles(dir string) (*survey, error) {
 	return found, nil
 }
 
-// holdsNothing names the files that Badger keeps for what this store does not
-// do: values outside of the tables, and encryption. It makes them anew. Gone,
-// they can't be damaged; left, a flipped bit in one could keep the store shut.
+// holdsNothing tells whether Badger keeps the file for features that this store does not use:
+// values outside of the tables, and encryption. Badger makes these files anew, so they are
+// removed: a flipped bit in one of them could otherwise prevent opening the store.
 func holdsNothing(name string) bool {
 	return strings.HasSuffix(name, ".vlog") || name == "DISCARD" || strings.HasPrefix(name, "KEYREGISTRY") ||
 		strings.HasPrefix(name, "REWRITE-") || name == "MANIFEST-REWRITE" || name == badger.ManifestFilename+unfinished
 }
 
-// readLog adds a log to the survey. Logs are flushed in order, so one whose
-// versions are all in tables is a leftover of a process that ended just then,
-// or was put back. Replayed, it could bring back rows that were deleted later.
+// readLog adds a log to the survey. Logs are flushed in order, so a log whose versions are all
+// in tables is left over from a process that ended just then, or was put back. Replaying it
+// could restore rows that were deleted later.
 func (found *survey) readLog(dir string, id, flushed uint64) error {
 	l, err := readWAL(logPath(dir, id))
 	if err != nil {
 		return err
 	}
 	switch {
-	case l.last <= flushed: // also an empty one, which Badger can't open if it has no byte
+	case l.last <= flushed: // also an empty log, which Badger can't open if it has no bytes
 		found.spare = append(found.spare, filepath.Base(l.path))
 		return nil
 	case l.first <= flushed:
@@ -158,10 +182,10 @@ func (found *survey) readTables(dir string) (flushed uint64, err error) {
 	return found.checkTables(dir)
 }
 
-// clean makes durable what was found, for it may only be in the page cache of
-// a machine whose last process was killed, or met a sync that failed. Then it removes
-// what holds nothing, and cuts off what follows the last whole group in a log: Badger
-// would take the length of a torn row at its word and ask for gigabytes of memory.
+// clean makes the files durable, because their content may only be in the page cache after the
+// last process was killed or a sync failed. Then it removes files without content, and truncates
+// a log after its last complete group, because Badger would trust the length of a torn row and
+// ask for gigabytes of memory.
 func (found *survey) clean(dir string) (err error) {
 	if found.listEnd, err = found.list.write(filepath.Join(dir, badger.ManifestFilename)); err != nil {
 		return err
@@ -180,7 +204,8 @@ func (found *survey) clean(dir string) (err error) {
 		return err
 	}
 	for _, name := range found.spare {
-		// The list was just written under the name of one that a kill had left.
+		// A file that a killed process left was just replaced by the new list under the same
+		// name.
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -188,9 +213,9 @@ func (found *survey) clean(dir string) (err error) {
 	return syncDir(dir)
 }
 
-// rewrite makes the content of a file durable whatever became of earlier syncs. After a
-// sync has failed the kernel holds what it could not write as if it were on the disk,
-// and later syncs say that all is well. So every byte is written once more.
+// rewrite makes the content of a file durable whatever happened to earlier syncs. After a failed
+// sync the kernel treats the unwritten pages as clean, and later syncs report success. So
+// rewrite writes every byte once more.
 func rewrite(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// MaxKey and MaxValue bound one row, in bytes. Badger keeps values up to
-	// 15% of a memtable in its tables and moves longer ones into another file,
-	// where none of the promises of this package hold.
+	// MaxKey and MaxValue are the largest sizes of a row, in bytes. Badger keeps values up to
+	// 15% of a memtable in its tables and moves longer ones into another file, for which this
+	// package's invariants do not hold.
 	MaxKey   = 4 << 10
 	MaxValue = 128 << 10
 
@@ -28,21 +28,21 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// row is where one row lies in the group's arena.
+// row is the place of one row in the group's arena.
 type row struct {
-	at      uint32 // of the key
-	key     uint32 // length
-	value   uint32 // length with its checksum; 0 for a deletion
+	at      uint32 // offset of the key
+	key     uint32 // length of the key
+	value   uint32 // length of the value with its checksum; 0 for a deletion
 	deleted bool
 }
 
-// Group is a set of rows that becomes durable together. It is prepared and
-// serialised by its owner; Store.Apply only copies. A Group is used by one
-// goroutine at a time, and its memory is used again after Reset.
+// Group is a set of rows that become durable together. Its owner prepares and serialises it;
+// Store.Apply only copies. Only one goroutine at a time may use a Group. Reset reuses its
+// memory.
 type Group struct {
 	n        uint64
 	previous [32]byte
-	arena    []byte // the rows as they are hashed: operation, lengths, key, value
+	arena    []byte // the rows in the hashed form: operation, lengths, key, value
 	rows     []row
 	size     int
 	sealed   bool
@@ -50,31 +50,31 @@ type Group struct {
 	entries  []badger.Entry // for Apply
 }
 
-// NewGroup begins group n, which follows the group with the hash previous (all
-// zeros before group 1).
+// NewGroup returns an empty group n, which follows the group with the hash previous (all zeros
+// before group 1).
 func NewGroup(n uint64, previous [32]byte) *Group {
 	g := new(Group)
 	g.Reset(n, previous)
 	return g
 }
 
-// Reset empties the group and begins group n in its place.
+// Reset empties the group and makes it group n.
 func (g *Group) Reset(n uint64, previous [32]byte) {
 	assert.That(n > 0, "group 0 is the empty store")
 	g.n, g.previous = n, previous
 	g.arena, g.rows, g.size, g.sealed = g.arena[:0], g.rows[:0], 0, false
 }
 
-// N is the group's number.
+// N returns the group's number.
 func (g *Group) N() uint64 { return g.n }
 
-// Previous is the hash of the group before.
+// Previous returns the hash of the group before.
 func (g *Group) Previous() [32]byte { return g.previous }
 
-// Set puts a row into the group. Key and value are copied, and the value's
-// checksum is added. If a group sets a key twice, the later row holds.
+// Set adds a row to the group. It copies key and value, and adds the value's checksum. If a
+// group sets a key twice, the later row applies.
 func (g *Group) Set(key, value []byte) {
-	if len(value) > MaxValue { // the assertion's arguments would be allocated
+	if len(value) > MaxValue { // passing the arguments to an assertion would allocate them
 		assert.That(false, "a value of %d bytes", len(value))
 	}
 	at := g.add(opSet, key, len(value)+checksumSize)
@@ -83,7 +83,7 @@ func (g *Group) Set(key, value []byte) {
 	g.arena = binary.BigEndian.AppendUint32(g.arena, sum)
 }
 
-// Delete puts the deletion of a key into the group.
+// Delete adds the deletion of a key to the group.
 func (g *Group) Delete(key []byte) { g.add(opDelete, key, 0) }
 
 func (g *Group) add(op byte, key []byte, value int) (at uint32) {
@@ -101,15 +101,15 @@ func (g *Group) add(op byte, key []byte, value int) (at uint32) {
 	return at
 }
 
-// Rows is the number of rows in the group.
+// Rows returns the number of rows in the group.
 func (g *Group) Rows() int { return len(g.rows) }
 
-// Bytes is the group's size as Badger counts it against its limit: keys,
-// values, checksums and 12 bytes a row.
+// Bytes returns the group's size as Badger counts it against its limit: keys, values, checksums
+// and 12 bytes per row.
 func (g *Group) Bytes() int { return g.size }
 
-// Seal ends the group: nothing can be added any more. It returns the group's
-// hash, which covers every row in order and the hash of the group before.
+// Seal ends the group: no row can be added afterwards. It returns the group's hash, which covers
+// every row in order and the hash of the group before.
 func (g *Group) Seal() [32]byte {
 	if !g.sealed {
 		g.seal = groupRow{n: g.n, previous: g.previous, rows: sha256.Sum256(g.arena), size: uint64(g.size)}
@@ -118,11 +118,11 @@ func (g *Group) Seal() [32]byte {
 	return g.seal.hash()
 }
 
-// fill hands every row, and the group's own, to a Badger transaction.
+// fill adds every row, and the group's own row, to a Badger transaction.
 func (g *Group) fill(txn *badger.Txn) error {
 	n := len(g.rows)
 	g.entries = slices.Grow(g.entries[:0], n+1)[:n+1]
-	clear(g.entries) // Badger leaves marks of its own in them
+	clear(g.entries) // Badger leaves its own marks in them
 	for i, r := range g.rows {
 		if r.deleted {
 			if err := txn.Delete(g.key(r)); err != nil {
@@ -149,17 +149,17 @@ func (g *Group) value(r row) []byte {
 	return g.arena[from : from+r.value : from+r.value]
 }
 
-// prefixGroup begins the keys of group rows: g, then n as 8 bytes, big-endian.
+// prefixGroup is the first byte of the keys of group rows: g, then n as 8 bytes, big-endian.
 const prefixGroup = 'g'
 
-// KeyGroup is group/<n>.
+// KeyGroup returns the key group/<n>.
 func KeyGroup(n uint64) []byte { return groupRowKey(n) }
 
 func groupRowKey(n uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixGroup}, n)
 }
 
-// groupRow is what the row group/<n> holds. Group rows are never deleted.
+// groupRow is the value of the row group/<n>. Group rows are never deleted.
 type groupRow struct {
 	n        uint64
 	previous [32]byte
@@ -176,7 +176,8 @@ func (r groupRow) append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(dst, r.size)
 }
 
-// hash chains the group to the one before: the row holds the previous hash.
+// hash returns the group's hash. It chains the group to the one before, because the row contains
+// the previous hash.
 func (r groupRow) hash() [32]byte {
 	return sha256.Sum256(r.append(make([]byte, 0, groupRowSize)))
 }
@@ -192,13 +193,13 @@ func parseGroupRow(b []byte) (r groupRow, ok bool) {
 	return r, true
 }
 
-// sealValue appends the checksum that every stored value ends with.
+// sealValue appends the checksum with which every stored value ends.
 func sealValue(key, value []byte) []byte {
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
 	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(value)+checksumSize), value...), sum)
 }
 
-// openValue checks and takes off the checksum of a stored value.
+// openValue verifies and removes the checksum of a stored value.
 func openValue(key, stored []byte) (value []byte, ok bool) {
 	n := len(stored) - checksumSize
 	if n < 0 {

@@ -13,29 +13,29 @@ import (
 const (
 	headName = "HEAD"
 	slotSize = 4096
-	slotSum  = slotSize - 4 // where the slot's own checksum stands
+	slotSum  = slotSize - 4 // offset of the slot's checksum
 )
 
-// headMagic begins each slot; its last letter is the version of the format.
+// headMagic begins each slot; the last character is the version of the format.
 var headMagic = []byte("mizanHD2")
 
-// head is the small file beside the store that knows the last durable group.
-// Badger opens without an error after it lost the end of one of its logs; only
-// something outside of it can notice. Two slots are written in turn, each a
-// page of its own, so that a torn write leaves the other slot.
+// head is the small file beside the store with the last durable group. Badger opens without an
+// error after it lost the end of one of its logs, and only a file outside of it can show that.
+// Two slots are written in turn, each on a page of its own, so that a torn write leaves the
+// other slot intact.
 type head struct {
 	f   *os.File
-	id  identity // stands in each slot
+	id  identity // stored in each slot
 	buf [slotSize]byte
 }
 
-// mark is what a slot holds: the last group and its hash.
+// mark is the content of a slot: the last group and its hash.
 type mark struct {
 	n    uint64
 	hash [32]byte
 }
 
-// openHead opens the file DIR/HEAD; it returns an os.ErrNotExist if there is none.
+// openHead opens the file DIR/HEAD. The error is os.ErrNotExist if there is none.
 func openHead(path string) (*head, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -44,9 +44,9 @@ func openHead(path string) (*head, error) {
 	return &head{f: f}, nil
 }
 
-// read returns the newer of the valid slots, and how many are valid. What it says of the
-// store's identity is kept for what is written. Where all that is valid is of another
-// format it is ErrOlderSchema or ErrNewerSchema.
+// read returns the newer of the valid slots, and the number of valid slots. It keeps the store's
+// identity for later writes. If all valid slots have another format, the error is ErrOlderSchema
+// or ErrNewerSchema.
 func (h *head) read() (newest mark, valid int, err error) {
 	var other error
 	for slot := range int64(2) {
@@ -72,7 +72,7 @@ func (h *head) read() (newest mark, valid int, err error) {
 	return newest, valid, nil
 }
 
-// formatOf is ErrOlderSchema or ErrNewerSchema for a whole slot of another format.
+// formatOf returns ErrOlderSchema or ErrNewerSchema for a valid slot of another format.
 func formatOf(buf []byte) error {
 	last := len(headMagic) - 1
 	if len(buf) != slotSize || !bytes.HasPrefix(buf, headMagic[:last]) ||
@@ -88,7 +88,7 @@ func formatOf(buf []byte) error {
 	return nil
 }
 
-// write makes m durable in the slot whose turn it is.
+// write makes m durable in the older slot.
 func (h *head) write(m mark) error {
 	fillSlot(h.buf[:], m, h.id)
 	if _, err := h.f.WriteAt(h.buf[:], int64(m.n%2)*slotSize); err != nil {
@@ -108,7 +108,7 @@ func fillSlot(buf []byte, m mark, id identity) {
 	b = binary.BigEndian.AppendUint64(b, m.n)
 	b = append(b, m.hash[:]...)
 	b = append(b, id.first[:]...)
-	_ = append(b, id.keyring[:]...) // a slot has room for much more
+	_ = append(b, id.keyring[:]...) // a slot has much more room
 	binary.BigEndian.PutUint32(buf[slotSum:], crc32.Checksum(buf[:slotSum], castagnoli))
 }
 
@@ -126,7 +126,7 @@ func parseSlot(buf []byte) (m mark, id identity, ok bool) {
 	return m, id, true
 }
 
-// createHead writes a HEAD for a store without groups: whole, or not at all.
+// createHead writes a HEAD for a store without groups, completely or not at all.
 func createHead(path string) error {
 	buf := make([]byte, 2*slotSize)
 	fillSlot(buf[:slotSize], mark{}, identity{})
@@ -134,10 +134,10 @@ func createHead(path string) error {
 	return writeWhole(path, buf)
 }
 
-// unfinished ends the name of a file that is being written and will replace another.
+// unfinished is the suffix of a file that is being written and will replace another.
 const unfinished = ".new"
 
-// writeWhole replaces a file so that a crash leaves the old or the new content.
+// writeWhole replaces a file so that a crash leaves either the old or the new content.
 func writeWhole(path string, content []byte) error {
 	next := path + unfinished
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -159,8 +159,8 @@ func writeWhole(path string, content []byte) error {
 
 func syncDir(path string) error { return syncFile(path) }
 
-// syncFile makes durable whatever was written to a file or a directory before,
-// by whomever.
+// syncFile makes all earlier writes to a file or a directory durable, including those of other
+// processes.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,29 +12,29 @@ import (
 	"slices"
 )
 
-// identityName is the file beside the store that says which store it is. The same
-// stands in HEAD, and its first part follows from the store itself. So a part of the
-// directory that is lost, or of another one, is noticed; one place of them that is lost
-// is written anew.
+// identityName is the file beside the store that identifies the store. HEAD has the same
+// identity, and its first part follows from the store itself. So Open notices a part of the
+// directory that is lost or belongs to another store. If only one copy of the identity is lost,
+// it is written again.
 const identityName = "IDENTITY"
 
-// identity tells a store from any other. Zeros stand for what is not known yet.
+// identity distinguishes a store from all others. Zeros stand for unknown parts.
 type identity struct {
 	first   [32]byte // the hash of group 1
-	keyring [32]byte // of the keyring that what is in it was sealed and signed with
+	keyring [32]byte // identity of the keyring that encrypts and signs the store's content
 }
 
-// ErrOtherKeyring says that the store was made with another keyring.
+// ErrOtherKeyring is the error for a store that belongs to another keyring.
 var ErrOtherKeyring = errors.New("the store was made with another keyring")
 
-// ErrNoStore says that there is no store, and that none was to be made.
+// ErrNoStore is the error if there is no store and none may be made.
 var ErrNoStore = errors.New("there is no store in it")
 
-// ErrRemains says that there is no store, but something that only a store leaves.
+// ErrRemains is the error if there is no store, but files that only a store leaves behind.
 var ErrRemains = errors.New("the store is gone; restore from a backup, or, to begin anew, name an empty directory or move away all that is in this one")
 
-// appendIdentity appends the content of the file: lines that people can compare, the last
-// with a checksum of those before.
+// appendIdentity appends the content of the file: lines that people can compare, the last line
+// with a checksum of the others.
 func appendIdentity(dst []byte, id identity) []byte {
 	from := len(dst)
 	dst = fmt.Appendf(dst, "store %x\nkeyring %x\n", id.first, id.keyring)
@@ -51,8 +51,8 @@ func parseIdentity(b []byte) (id identity, ok bool) {
 	return id, bytes.Equal(b, appendIdentity(nil, id))
 }
 
-// recognise compares what the store is with what HEAD and the file say that it is, and
-// brings both up to that. It comes after the groups were checked.
+// recognise compares the store's identity with HEAD and the file, and completes both. It runs
+// after the groups were checked.
 func (s *Store) recognise() error {
 	known := &s.head.id
 	first, err := s.firstGroup()
@@ -87,7 +87,7 @@ func (s *Store) recognise() error {
 	return s.writeIdentity()
 }
 
-// firstGroup is the hash of group 1; zeros for a store without groups.
+// firstGroup returns the hash of group 1; zeros for a store without groups.
 func (s *Store) firstGroup() (hash [32]byte, err error) {
 	if s.last.n == 0 {
 		return hash, nil
@@ -105,7 +105,7 @@ func (s *Store) firstGroup() (hash [32]byte, err error) {
 	return r.hash(), nil
 }
 
-// writeIdentity makes the file say what HEAD will say.
+// writeIdentity writes the identity of HEAD into the file.
 func (s *Store) writeIdentity() error {
 	err := writeWhole(filepath.Join(s.options.Dir, identityName), appendIdentity(nil, s.head.id))
 	if err == nil {
@@ -117,9 +117,9 @@ func (s *Store) writeIdentity() error {
 	return nil
 }
 
-// Bind ties the store to the keyring of that identity, or compares it with the one that it
-// is tied to: ErrOtherKeyring. A store without groups holds nothing of any, and is tied
-// anew. It must not be called while a group is applied.
+// Bind ties the store to the keyring with the identity. If the store is already tied to another
+// one, the error is ErrOtherKeyring. A store without groups has no content of any keyring, so it
+// is tied anew. Bind must not be called while a group is applied.
 func (s *Store) Bind(keyring [32]byte) error {
 	known := &s.head.id.keyring
 	switch {
@@ -138,14 +138,14 @@ func (s *Store) Bind(keyring [32]byte) error {
 	return nil
 }
 
-// Bound is the identity of the keyring that the store is tied to; zeros: to none.
+// Bound returns the identity of the store's keyring; zeros if there is none.
 func (s *Store) Bound() [32]byte { return s.head.id.keyring }
 
-// shortHex is enough of an identity for people to compare.
+// shortHex returns the beginning of an identity, enough for people to compare.
 func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }
 
-// nothingRemains refuses to make a new store where an older one has been: whoever has lost
-// it must not be told so by empty balances.
+// nothingRemains refuses to make a new store where an older one has been. Otherwise operators
+// would learn of the lost store only from empty balances.
 func (s *Store) nothingRemains() error {
 	for _, name := range slices.Concat([]string{identityName, catalogName}, s.options.Remains) {
 		path := filepath.Join(s.options.Dir, name)

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// The first byte of a key says what kind of row it is. 'g' (groups) and 'm'
-// (the store's own marks) belong to the store.
+// The first byte of a key is the kind of row. 'g' (groups) and 'm' (the store's own marks)
+// belong to the store.
 const (
 	prefixBlock   = 'b'
 	prefixPage    = 'p'
@@ -27,7 +27,7 @@ const (
 	prefixMark    = 'm'
 )
 
-// keyRoom holds most keys, so that one made from nothing is made once.
+// keyRoom is enough capacity for most keys, so that a new key needs one allocation.
 const keyRoom = 64
 
 func orgKey(dst []byte, prefix byte, org ledger.ID) []byte {
@@ -51,7 +51,7 @@ func KeyTree(dst []byte, org ledger.ID, first uint64) []byte {
 // KeyTrees is the prefix of an organization's tree rows.
 func KeyTrees(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixTree, org) }
 
-// ParseTreeKey is the seq of the first event of the block that a tree row is of.
+// ParseTreeKey returns the seq of the first event of a tree row's block.
 func ParseTreeKey(key []byte) (first uint64, ok bool) {
 	if len(key) != 1+16+8 || key[0] != prefixTree {
 		return 0, false
@@ -60,15 +60,14 @@ func ParseTreeKey(key []byte) (first uint64, ok bool) {
 	return first, first != 0
 }
 
-// KeyPages is the prefix of one account's pages: org, env, path, asset. The
-// zero bytes end the texts, so that no account's prefix begins another's.
+// KeyPages is the prefix of one account's pages: org, env, path, asset. The texts end with zero
+// bytes, so that no account's prefix is a prefix of another's.
 func KeyPages(dst []byte, org ledger.ID, a ledger.Account) []byte {
 	return accountKey(orgKey(dst, prefixPage, org), a)
 }
 
-// KeyPage is page/<org>/<account>/<booked time of its first line>. Booked times
-// rise strictly within an organization, as sequences do, and a balance is asked
-// for by time.
+// KeyPage is page/<org>/<account>/<booked time of its first line>. Booked times increase
+// strictly within an organization, as sequences do, and balances are requested by time.
 func KeyPage(dst []byte, org ledger.ID, a ledger.Account, first ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(KeyPages(dst, org, a), uint64(first))
 }
@@ -86,7 +85,7 @@ func accountKey(dst []byte, a ledger.Account) []byte {
 	return append(append(dst, a.Asset.Network...), 0)
 }
 
-// ParsePageKey is the account of a page's key.
+// ParsePageKey returns the account of a page's key.
 func ParsePageKey(key []byte) (ledger.Account, bool) {
 	if len(key) < 8 {
 		return ledger.Account{}, false
@@ -94,7 +93,7 @@ func ParsePageKey(key []byte) (ledger.Account, bool) {
 	return ParsePagePrefix(key[:len(key)-8])
 }
 
-// ParsePagePrefix is the account whose pages' keys begin with the prefix.
+// ParsePagePrefix returns the account whose pages' keys begin with the prefix.
 func ParsePagePrefix(prefix []byte) (ledger.Account, bool) {
 	var a ledger.Account
 	if len(prefix) < 1+16+1+3 || prefix[0] != prefixPage {
@@ -117,8 +116,8 @@ func ParsePagePrefix(prefix []byte) (ledger.Account, bool) {
 	return a, len(rest) == 0
 }
 
-// KeyShifts is the prefix of the lines of an account whose effective day is not
-// their booked day.
+// KeyShifts is the prefix of an account's shifted lines, whose effective day is not their booked
+// day.
 func KeyShifts(dst []byte, org ledger.ID, a ledger.Account) []byte {
 	return accountKey(orgKey(dst, prefixShifted, org), a)
 }
@@ -141,7 +140,7 @@ func KeyPart(dst []byte, org ledger.ID, s ledger.Source, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, n)
 }
 
-// KeySealed is sealed/<org>/<kind><id>: what is kept beside a record for a while.
+// KeySealed is sealed/<org>/<kind><id>: a ciphertext that is kept beside a record for a while.
 func KeySealed(dst []byte, org ledger.ID, s ledger.Source) []byte {
 	return append(append(KeySealeds(dst, org), byte(s.Kind)), s.ID[:]...)
 }
@@ -149,7 +148,7 @@ func KeySealed(dst []byte, org ledger.ID, s ledger.Source) []byte {
 // KeySealeds is the prefix of an organization's sealed rows.
 func KeySealeds(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixSealed, org) }
 
-// ParseSealedKey is the record beside which a sealed row lies.
+// ParseSealedKey returns the record of a sealed row.
 func ParseSealedKey(key []byte) (s ledger.Source, ok bool) {
 	_, s, ok = parseSourceKey(prefixSealed, key)
 	return s, ok
@@ -163,7 +162,7 @@ func KeyRecords(dst []byte, org ledger.ID, kind ledger.Kind) []byte {
 // KeyAllRecords is the prefix of every record of every organization.
 func KeyAllRecords(dst []byte) []byte { return append(dst, prefixRecord) }
 
-// ParseRecordKey takes a record's key apart.
+// ParseRecordKey parses a record's key.
 func ParseRecordKey(key []byte) (org ledger.ID, s ledger.Source, ok bool) {
 	return parseSourceKey(prefixRecord, key)
 }
@@ -197,13 +196,13 @@ func KeyCounter(dst []byte, org ledger.ID, key, window string) []byte {
 // KeyCounters is the prefix of an organization's counters.
 func KeyCounters(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixCounter, org) }
 
-// KeyDue is due/<second>/<group>: what a group makes due in that second.
+// KeyDue is due/<second>/<group>: the items that a group makes due in that second.
 func KeyDue(dst []byte, second int64, group uint64) []byte {
 	dst = binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
 	return binary.BigEndian.AppendUint64(dst, group)
 }
 
-// KeyDueFrom is where the rows of a second begin; KeyDues is the prefix of all.
+// KeyDueFrom returns where the rows of a second begin.
 func KeyDueFrom(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
 }
@@ -211,7 +210,7 @@ func KeyDueFrom(dst []byte, second int64) []byte {
 // KeyDues is the prefix of all due rows.
 func KeyDues(dst []byte) []byte { return append(dst, prefixDue) }
 
-// ParseDueKey is the second of a due row's key.
+// ParseDueKey returns the second in a due row's key.
 func ParseDueKey(key []byte) (second int64, ok bool) {
 	if len(key) != 17 || key[0] != prefixDue {
 		return 0, false
@@ -230,7 +229,7 @@ func KeyList(dst []byte, org ledger.ID, partner int64, env uint8, first ledger.M
 	return binary.BigEndian.AppendUint64(KeyLists(dst, org, partner, env), uint64(first))
 }
 
-// ParseListPrefix is the partner and environment of a list's prefix.
+// ParseListPrefix returns the partner and environment of a list's prefix.
 func ParseListPrefix(prefix []byte) (partner int64, env uint8, ok bool) {
 	if len(prefix) != 1+16+8+1 || prefix[0] != prefixList {
 		return 0, 0, false
@@ -238,10 +237,10 @@ func ParseListPrefix(prefix []byte) (partner int64, env uint8, ok bool) {
 	return int64(binary.BigEndian.Uint64(prefix[17:])), prefix[25], true
 }
 
-// KeyMark is the row that remembers how far due work was done.
+// KeyMark is the key of the low-water mark of due work.
 var KeyMark = []byte("mdue")
 
-// ParseShiftedDate is the effective date of a shifted line's key.
+// ParseShiftedDate returns the effective date in a shifted line's key.
 func ParseShiftedDate(key []byte) (ledger.Date, bool) {
 	const tail = 4 + 8 + 2
 	if len(key) < 1+16+tail || key[0] != prefixShifted {

@@ -21,17 +21,17 @@ const (
 	recordHead     = 8
 )
 
-// tableList is the list as it was read, and the tables that it names.
+// tableList is the list as read, and its tables.
 type tableList struct {
 	header  []byte
 	records []*pb.ManifestChangeSet
-	tables  map[uint64]*pb.ManifestChange // by number: the change that made it
+	tables  map[uint64]*pb.ManifestChange // by number: the change that made the table
 
-	void uint64 // a table of a record that was left out because it is not there; 0: none
+	void uint64 // a table that a left-out record would have named; 0: none
 }
 
-// readList reads the list. Badger's own reader is the judge of the file: it refuses
-// what is damaged, and tells where an append that was cut short begins.
+// readList reads the list with Badger's own reader, which refuses damage and returns where an
+// incomplete append begins.
 func readList(path string) (*tableList, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,23 +74,23 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	return tables
 }
 
-// leaveOut takes the records out of the list whose tables Badger has taken back. When
+// leaveOut removes the records of tables that Badger has deleted again. When
 // the sync of a record fails, Badger deletes the tables that the record names, but the
-// record is in the file, or in the kernel's memory of it, all the same. Nothing is lost
-// then: what was flushed is still in its log, what was compacted in the tables before.
-// Records may follow, of a compactor that was just as far before the process ended.
+// record is still in the file or in the kernel's page cache. No rows are lost
+// then: those of a flush are still in its log, those of a compaction in the tables before.
+// Records of another compactor that was equally far may follow.
 //
-// A record is left out only if what it stood for is there without it:
-//   - of a flush, the last one: that its rows are in a log is then seen by the versions,
-//     which must follow without a gap (examine);
-//   - of a compaction, all tables that it replaced must be there, and no later record
+// A record is left out only if the rows of its tables exist without it:
+//   - for a flush, only the last record: its rows must be in a log, which the versions show,
+//     because they must follow without a gap (examine);
+//   - for a compaction, all tables that it replaced must exist, and no later record
 //     may have touched them.
 //
-// Anything else that is missing is damage, and stays on the list to be found.
+// Any other missing table is damage and stays on the list, so that examine finds it.
 func (l *tableList) leaveOut(dir string) {
 	there := func(id uint64) bool {
 		info, err := os.Stat(tablePath(dir, id))
-		return err == nil && info.Size() > 0 // Badger empties a file before it deletes it
+		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes it
 	}
 	var kept []*pb.ManifestChangeSet
 	var void uint64
@@ -109,7 +109,7 @@ func (l *tableList) leaveOut(dir string) {
 	}
 }
 
-// replaceable tells whether what the i-th record stood for is there without it.
+// replaceable tells whether the rows of the i-th record's tables exist without it.
 func (l *tableList) replaceable(i int, there func(uint64) bool) bool {
 	made, replaced := make(map[uint64]bool), make(map[uint64]bool)
 	for _, c := range l.records[i].Changes {
@@ -120,7 +120,7 @@ func (l *tableList) replaceable(i int, there func(uint64) bool) bool {
 		}
 	}
 	if len(replaced) == 0 && len(made) != 1 {
-		return false // the list as it was last written anew
+		return false // the list as last rewritten
 	}
 	for _, later := range l.records[i+1:] {
 		if len(replaced) == 0 && isFlush(later) {
@@ -135,15 +135,15 @@ func (l *tableList) replaceable(i int, there func(uint64) bool) bool {
 	return true
 }
 
-// isFlush tells whether a record is one of a flush, which replaces nothing.
+// isFlush tells whether a record is a flush, which replaces no table.
 func isFlush(set *pb.ManifestChangeSet) bool {
 	return !slices.ContainsFunc(set.Changes, func(c *pb.ManifestChange) bool { return c.Op == pb.ManifestChange_DELETE })
 }
 
-// write puts a new file in the list's place: one record with every table. It is always
-// done before Badger opens the store. A sync that failed leaves the kernel's memory of
-// a file marked as clean, so syncing the old file again would prove nothing; and half a
-// record, or one that was left out, must not stand before what is appended next.
+// write replaces the list by a new file: one record with every table. It runs each time before
+// Badger opens the store. After a failed sync the kernel marks a file's pages as clean, so
+// syncing the old file again would prove nothing; and half a record, or a left-out one, must not
+// precede later appends.
 func (l *tableList) write(path string) (end int64, err error) {
 	set := new(pb.ManifestChangeSet)
 	for _, id := range slices.Sorted(maps.Keys(l.tables)) {

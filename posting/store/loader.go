@@ -11,29 +11,29 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 )
 
+// bytes of rows that are given to Badger at once
 const (
-	loadBatch = 4 << 20             // bytes of rows that are handed to Badger at once
+	loadBatch = 4 << 20             // the most that Badger writes at once: 16 tables and one more
 	loadTable = 256 << 10           // Badger makes the tables of its last level 32 times as large
 	loadRoom  = 17 * 32 * loadTable // what Badger may be writing at once: 16 tables and one more
 )
 
-// Loader makes a store of the rows of another one. They become tables at once,
-// in the order in which they come, with the versions that they had; so what is
-// made is what a server that wrote them would have left. Until Finish the
-// directory holds no store. A Loader is used by one goroutine.
+// Loader makes a store of the rows of another store. It writes tables directly, in the order of
+// the rows and with their versions, so the result equals the store of the server that wrote the
+// rows. Until Finish the directory contains no store. Only one goroutine may use a Loader.
 type Loader struct {
 	store  *Store
 	tables *badger.StreamWriter
 	batch  *z.Buffer
 	kv     pb.KV
 	check  RowCheck
-	room   uint64 // bytes that have to be free before a batch
+	room   uint64 // free bytes required before a batch
 }
 
-// NewLoader begins a store in o.Dir, which must not hold one; it is made if it is
-// absent. The rows will have about so many bytes; there is to be room for them, and for
-// what the store wants to find free when it is opened. Errors: ErrLocked, ErrNoSpace,
-// or an I/O error that names the path.
+// NewLoader begins a store in o.Dir, which must not contain one; it makes the directory if it is
+// absent. size is the approximate number of bytes of the rows. There must be room for them and
+// for the free space that an open store needs. Errors: ErrLocked, ErrNoSpace, or an I/O error
+// that names the path.
 func NewLoader(o Options, size uint64) (*Loader, error) {
 	if o.MemTable == 0 {
 		o.MemTable = DefaultMemTable
@@ -87,8 +87,7 @@ func (l *Loader) begin(size uint64) error {
 	return nil
 }
 
-// Add takes the next row; keys must rise. The errors say what no store could
-// have held: the rows are not those of one store.
+// Add takes the next row, by ascending key. Its errors mean that no store could have these rows.
 func (l *Loader) Add(r StoredRow) error {
 	if err := l.check.Add(r); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (l *Loader) Add(r StoredRow) error {
 	return l.flush()
 }
 
-// flush hands the batch to Badger, if there is room for what that may write.
+// flush gives the batch to Badger, if there is room for what Badger may write.
 func (l *Loader) flush() error {
 	if err := l.store.roomFor(l.room); err != nil {
 		return err
@@ -116,12 +115,12 @@ func (l *Loader) flush() error {
 	return nil
 }
 
-// LastGroup is the number and hash of the last group whose row was added, and so
-// of the store if it is finished now; 0 and zeros: none.
+// LastGroup returns the number and hash of the last group whose row was added; 0 and zeros if
+// there was none. Finish makes a store that ends with it.
 func (l *Loader) LastGroup() (n uint64, hash [32]byte) { return l.check.LastGroup() }
 
-// Finish makes the store durable and gives it its name. It can be opened then,
-// and goes on after its last group. After an error there is no store.
+// Finish makes the store durable and gives it its name. Then it can be opened and continues
+// after its last group. After an error there is no store.
 func (l *Loader) Finish() error {
 	err := l.finish()
 	if err != nil {
@@ -154,8 +153,8 @@ func (l *Loader) finish() error {
 	return nil
 }
 
-// settle does what create does when Badger's files are there: the store gets its
-// name when it is durable, and after HEAD.
+// settle does the same as create once Badger's files exist: the store gets its name when it is
+// durable and HEAD exists.
 func (l *Loader) settle() error {
 	s := l.store
 	files, err := os.ReadDir(s.path)
@@ -192,8 +191,8 @@ func (l *Loader) settle() error {
 	return syncDir(s.options.Dir)
 }
 
-// Abandon ends a load that has failed. What lies in the directory is no store, and
-// the caller's to remove.
+// Abandon ends a failed load. The files in the directory are not a store, and the caller must
+// remove them.
 func (l *Loader) Abandon() {
 	s := l.store
 	if l.tables != nil {

@@ -11,8 +11,8 @@ import (
 
 const lockName = "LOCK"
 
-// lockDirectory takes the lock of a data directory for as long as the file is
-// open. It holds before Badger is touched, whose own lock only covers store/.
+// lockDirectory takes the lock of a data directory, which holds as long as the file is open. It
+// is taken before Badger is opened, whose own lock covers only store/.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -21,9 +21,9 @@ func lockDirectory(dir string) (*os.File, error) {
 	return take(f, dir)
 }
 
-// lockBadger takes the lock that Badger itself holds while it has the directory
-// open: whoever has deleted LOCK has not let go of that one. It has to be given
-// back before Badger is asked to open, which takes it anew.
+// lockBadger takes the lock that Badger itself holds while it has the directory open. It
+// protects the store even if somebody has deleted LOCK. The caller must release it before it
+// opens Badger, which takes the lock itself.
 func lockBadger(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func lockBadger(path string) (*os.File, error) {
 	return take(f, path)
 }
 
-// take locks f, which stands for dir, or closes it.
+// take locks f, which represents dir, or closes it.
 func take(f *os.File, dir string) (*os.File, error) {
 	err := filelock.Try(f)
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger"
 )
 
-// kvNotices begins the keys of the pages of notices. Only the writer sets these KVs.
+// kvNotices is the first byte of the keys of notice pages. Only the writer sets these KVs.
 const kvNotices = 'n'
 
 // Bounds of KVs and notices, in bytes.
@@ -15,13 +15,13 @@ const (
 	MaxKVKey   = 256      // of a row's key
 	MaxKVValue = 96 << 10 // of a row
 	MaxNotice  = 16 << 10 // of a notice's body
-	MaxNotices = 48 << 10 // of a page of notices, beyond which a new one begins
+	MaxNotices = 48 << 10 // of a page of notices; more notices begin a new page
 )
 
-// Notice is what is stored of a notice.
+// Notice is the stored form of a notice.
 type Notice struct {
-	Booked  ledger.Micros // of the event that it tells of
-	Source  ledger.Source // whose event it is
+	Booked  ledger.Micros // booked time of the notice's event
+	Source  ledger.Source // record of the event
 	Channel byte
 	To      ledger.ID // destination
 	Body    []byte
@@ -32,10 +32,10 @@ func KeyKV(dst []byte, org ledger.ID, key []byte) []byte {
 	return append(orgKey(dst, prefixKV, org), key...)
 }
 
-// KVKey is the key of a KV without its prefix.
+// KVKey returns the key of a KV without its prefix.
 func KVKey(key []byte) []byte { return key[1+16:] }
 
-// IsActorKV tells whether actors may set the KV; others are set by the writer only.
+// IsActorKV tells whether actors may set the KV. Only the writer sets the others.
 func IsActorKV(key []byte) bool { return key[0] != kvNotices }
 
 // KeyNotices is kv/<org>/n: the prefix of an organization's notices.
@@ -48,7 +48,7 @@ func KeyNoticePage(dst []byte, org ledger.ID, first ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(KeyNotices(dst, org), uint64(first))
 }
 
-// ParseNoticePage is the booked time of the first notice of the page with the key.
+// ParseNoticePage returns the booked time of the first notice of the page with the key.
 func ParseNoticePage(key []byte) (first ledger.Micros, ok bool) {
 	if len(key) != 1+16+1+8 || key[0] != prefixKV || key[17] != kvNotices {
 		return 0, false
@@ -58,18 +58,18 @@ func ParseNoticePage(key []byte) (first ledger.Micros, ok bool) {
 
 // NoticePage builds the row of notices of one organization in one group.
 type NoticePage struct {
-	First ledger.Micros // 0: it is empty
-	last  Notice        // but for its body
+	First ledger.Micros // 0: the page is empty
+	last  Notice        // without its body
 	row   []byte
 }
 
-// sameTo is set in a notice's channel if it goes where the one before went.
+// sameTo is a flag in a notice's channel: its destination is that of the previous notice.
 const sameTo = 0x80
 
-// Full tells whether a notice with a body of n bytes more needs a new page.
+// Full tells whether a notice with a body of n bytes needs a new page.
 func (p *NoticePage) Full(n int) bool { return p.First != 0 && len(p.row)+n+64 > MaxNotices }
 
-// Add appends a notice. They come in the order of their booked times.
+// Add appends a notice. Notices must be in the order of their booked times.
 func (p *NoticePage) Add(n *Notice) {
 	if p.First == 0 {
 		p.First, p.last = n.Booked, Notice{Booked: n.Booked}
@@ -88,16 +88,16 @@ func (p *NoticePage) Add(n *Notice) {
 	p.last = Notice{Booked: n.Booked, Channel: n.Channel, To: n.To}
 }
 
-// Bytes is the size of the page.
+// Bytes returns the size of the page.
 func (p *NoticePage) Bytes() int { return len(p.row) }
 
-// Row is the page as it is stored.
+// Row returns the stored form of the page.
 func (p *NoticePage) Row() []byte { return p.row }
 
 // Reset empties the page for the next one.
 func (p *NoticePage) Reset() { p.First, p.last, p.row = 0, Notice{}, p.row[:0] }
 
-// EachNotice calls fn with the notices of a page in order; the body aliases it.
+// EachNotice calls fn with the notices of a page in order; the bodies alias the row.
 func EachNotice(first ledger.Micros, row []byte, fn func(n *Notice) (more bool, err error)) error {
 	r := reader{src: row}
 	if r.byte() != 1 {

@@ -21,14 +21,14 @@ const (
 	buildName = "store.new"
 
 	schemaKey = "mschema"
-	schema    = 4 // events have the hashes of what was stored with them
+	schema    = 4 // version 4: events have the hashes of what was stored with them
 )
 
-// Open opens the store in o.Dir, or makes a new one if there is none. Errors:
-// ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that
-// names the path. Before Badger may touch its files, every one of them is
-// examined: Badger deletes what a shortened list of tables no longer names, and
-// opens without a word after it has lost the end of a log.
+// Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked,
+// ErrNewerSchema, ErrOlderSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that
+// names the path. Open examines every file before Badger may change one, because Badger deletes
+// tables that a shortened list no longer names, and opens silently after it has lost the end of
+// a log.
 func Open(o Options) (*Store, error) {
 	if o.MemTable == 0 {
 		o.MemTable = DefaultMemTable
@@ -91,14 +91,14 @@ func (s *Store) open() error {
 	return s.failure() // Badger has begun to make tables of its logs
 }
 
-// makeReady examines what is there, under the lock that Badger will take, and
-// makes it ready for Badger.
+// makeReady examines the files, under the lock that Badger will take, and prepares them for
+// Badger.
 func (s *Store) makeReady() (known mark, found *survey, err error) {
 	held, err := lockBadger(s.path)
 	if err != nil {
 		return known, nil, err
 	}
-	defer func() { _ = held.Close() }() // a folder, and only locked
+	defer func() { _ = held.Close() }() // a directory that was only locked
 	known, slots, err := s.openHead()
 	if err != nil {
 		return known, nil, err
@@ -127,7 +127,7 @@ func (s *Store) prepare(found *survey) (err error) {
 	return err
 }
 
-// openHead reads HEAD. createIfNew has seen to it that a store exists.
+// openHead reads HEAD. createIfNew has made sure that a store exists.
 func (s *Store) openHead() (known mark, slots int, err error) {
 	path := filepath.Join(s.options.Dir, headName)
 	s.head, err = openHead(path)
@@ -147,7 +147,8 @@ func (s *Store) openHead() (known mark, slots int, err error) {
 	return known, slots, nil
 }
 
-// badgerOptions are the same for every store; docs are in Badger's options.go.
+// badgerOptions returns Badger's options, which are the same for every store; see Badger's
+// options.go.
 func (s *Store) badgerOptions(path string, t *compactionAudit) badger.Options {
 	mem := s.options.MemTable
 	return badger.DefaultOptions(path).
@@ -171,8 +172,8 @@ func (s *Store) badgerOptions(path string, t *compactionAudit) badger.Options {
 		WithChecksumVerificationMode(options.OnTableRead)
 }
 
-// openBadger turns what Badger says into the errors of this package. The files
-// have been examined, so a panic here is one that no check foresaw.
+// openBadger converts Badger's messages to the errors of this package. The files have been
+// examined, so a panic here is a case that no check covers.
 func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -208,15 +209,15 @@ func (s *Store) checkSchema() error {
 	return nil
 }
 
-// checkGroups walks the group rows back from the last one, for as many bytes as
-// all memtables could hold twice over: that is where Badger loses rows if its
-// logs or its list of tables are cut short.
+// checkGroups walks the group rows back from the last one, for twice as many bytes as all
+// memtables can hold. That is the range in which Badger loses rows if its logs or its list of
+// tables are truncated.
 func (s *Store) checkGroups(known mark) error {
 	sn := s.Snapshot()
 	defer sn.Close()
 	var (
-		next   = s.last.n // the group that must come next, downwards
-		chain  [32]byte   // and its hash, as the group after it says
+		next   = s.last.n // the next group to be found, downwards
+		chain  [32]byte   // its hash, according to the group after it
 		walked uint64
 		bound  = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
 	)
@@ -251,7 +252,7 @@ func (s *Store) checkGroups(known mark) error {
 	return nil
 }
 
-// takeOver brings everything beside Badger up to the last group.
+// takeOver updates the files beside Badger to the last group.
 func (s *Store) takeOver() error {
 	if err := s.rewriteHead(); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -259,7 +260,7 @@ func (s *Store) takeOver() error {
 	return s.watchLogs()
 }
 
-// rewriteHead writes both slots, so that both are valid and one behind the other.
+// rewriteHead writes both slots, so that both are valid and one is older than the other.
 func (s *Store) rewriteHead() error {
 	if s.last.n > 0 {
 		sn := s.Snapshot()
@@ -278,8 +279,8 @@ func (s *Store) rewriteHead() error {
 	return s.head.write(s.last)
 }
 
-// abandon lets go of everything after a failed Open. Badger flushes what it has
-// read from its logs when it is closed; that is no harm, for it was durable.
+// abandon releases everything after a failed Open. When Badger is closed it flushes what it has
+// read from its logs; that is harmless, because those rows were durable.
 func (s *Store) abandon() {
 	if s.db != nil {
 		if err := s.closeBadger(s.db); err != nil {
@@ -288,10 +289,10 @@ func (s *Store) abandon() {
 		s.tables.busy.Wait()
 	}
 	if s.audit != nil {
-		_ = s.audit.close() // it was only read
+		_ = s.audit.close() // only read
 	}
 	if s.head != nil {
-		_ = s.head.close() // nothing was written that is not synced
+		_ = s.head.close() // everything written is synced
 	}
 	_ = s.lock.Close()
 }

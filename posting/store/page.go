@@ -8,13 +8,13 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxPage bounds a page's row in bytes.
+// MaxPage is the most bytes of a page's row.
 const MaxPage = 32 << 10
 
 // Line is one posting on one account, with the account's totals after it.
 type Line struct {
 	Seq    uint64
-	Index  int // of the posting in its entry; a release without a posting counts on
+	Index  int // of the posting in its entry; releases without a posting have the following indexes
 	Booked ledger.Micros
 	Side   ledger.Side
 	Phase  ledger.Phase
@@ -68,10 +68,10 @@ func (r *reader) amount() money.Amount {
 	return a
 }
 
-// EncodeAmount is the value of a counter's row.
+// EncodeAmount appends the value of a counter's row.
 func EncodeAmount(dst []byte, a money.Amount) []byte { return a.AppendBinary(dst) }
 
-// DecodeAmount reads a counter's row.
+// DecodeAmount parses a counter's row.
 func DecodeAmount(row []byte) (money.Amount, error) {
 	r := reader{src: row}
 	a := r.amount()
@@ -81,12 +81,12 @@ func DecodeAmount(row []byte) (money.Amount, error) {
 	return a, nil
 }
 
-// EncodeMark is the value of the due mark: a second since 1970.
+// EncodeMark appends the value of the due mark: a second since 1970.
 func EncodeMark(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(second))
 }
 
-// DecodeMark reads the due mark.
+// DecodeMark parses the due mark.
 func DecodeMark(row []byte) (int64, error) {
 	if len(row) != 8 {
 		return 0, fmt.Errorf("due mark: %d bytes", len(row))

@@ -52,7 +52,7 @@ type BufferKey struct {
 	Part  uint16 // rows are not longer than pages
 }
 
-// Unsharded is the shard of rows that may hold chunks of any page.
+// Unsharded is the shard of rows that may contain chunks of any page.
 const Unsharded byte = unsharded
 
 // KeyBufferRow is buffer/<org>/<shard>/<group>/<part>.

@@ -6,7 +6,7 @@ import (
 	"mizan/ledger"
 )
 
-// Envelope is what the writer keeps of every record, before its payload.
+// Envelope is the writer's part of every record, stored before the payload.
 type Envelope struct {
 	Version  uint64
 	LastSeq  uint64
@@ -16,27 +16,26 @@ type Envelope struct {
 	Held     uint64
 	Settled  uint64
 	Finished ledger.Micros
-	Parts    uint64 // rows that follow with the rest of a long payload
+	Parts    uint64 // further rows with the rest of a long payload
 	Number   uint64 // from a sequence; 0: none
 
-	// Sealed is the SHA-256 of the record's sealed row; zero: it has none. So the
-	// hash of the record proves the ciphertext too.
+	// Sealed is the SHA-256 of the record's sealed row; zero: it has none. Thus the hash of the
+	// record proves the ciphertext too.
 	Sealed ledger.Hash
 }
 
-// MaxPart is how much of a payload one row holds.
+// MaxPart is the most bytes of a payload in one row.
 const MaxPart = 96 << 10
 
-// The first byte of a record's row: its form, and which fields follow that most
-// records do not have.
+// The first byte of a record's row: its form, and flags of optional fields.
 const (
 	recordForm   = 1
 	recordNumber = 1 << 1
 	recordSealed = 1 << 2
 )
 
-// EncodeRecord appends a record's row: the envelope and the payload, of a long
-// payload its first MaxPart bytes.
+// EncodeRecord appends a record's row: the envelope and the payload, or the first MaxPart bytes
+// of a long payload.
 func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	form := byte(recordForm)
 	if e.Number != 0 {
@@ -64,8 +63,8 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// DecodeRecord takes a record's row apart; the payload aliases it and is not
-// whole if the envelope has Parts.
+// DecodeRecord parses a record's row. The payload aliases the row and is incomplete if the
+// envelope has Parts.
 func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	r := reader{src: row}
 	form := r.byte()
@@ -90,7 +89,7 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	return e, r.src, !r.bad
 }
 
-// reader takes a row apart; bad stays set after the first fault.
+// reader parses a row; bad stays set after the first fault.
 type reader struct {
 	src []byte
 	bad bool

@@ -5,19 +5,18 @@ import (
 	"fmt"
 )
 
-// RowCheck looks at the rows of a store as they come, by ascending key: each is
-// what was stored, and the groups are all there, each after its predecessor. The
-// zero value has seen none.
-type RowCheck struct {
-	last   []byte   // the key added last
+// RowCheck checks the rows of a store one by one, by ascending key: each row must equal what was
+// stored, and the groups must be complete, each after its predecessor. The zero value has
+// checked no row.
+type RowCheck struct { // the key of the last row
+	last   []byte   // the last group row
 	end    mark     // the last group whose row was added
-	before [32]byte // the hash of the one before
+	before [32]byte // the hash of the group before it
 	first  [32]byte // the hash of group 1
-	newest uint64   // group of any row
+	newest uint64   // the largest group number of any row
 }
 
-// Add looks at the next row. The errors say what no store could have held: the
-// rows are not those of one store.
+// Add checks the next row. Its errors mean that no store could have these rows.
 func (c *RowCheck) Add(r StoredRow) error {
 	switch {
 	case len(r.Key) == 0 || len(r.Key) > MaxKey || len(r.Stored) > MaxValue+checksumSize:
@@ -39,7 +38,7 @@ func (c *RowCheck) Add(r StoredRow) error {
 	return nil
 }
 
-// group follows the chain of groups.
+// group checks the next group row of the chain.
 func (c *RowCheck) group(key, value []byte) error {
 	r, ok := parseGroupRow(value)
 	if !ok || r.n != c.end.n+1 || !bytes.Equal(key, groupRowKey(r.n)) || r.previous != c.end.hash {
@@ -52,5 +51,5 @@ func (c *RowCheck) group(key, value []byte) error {
 	return nil
 }
 
-// LastGroup is the number and hash of the last group that came; 0 and zeros: none.
+// LastGroup returns the number and hash of the last group row; 0 and zeros if there was none.
 func (c *RowCheck) LastGroup() (n uint64, hash [32]byte) { return c.end.n, c.end.hash }

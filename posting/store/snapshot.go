@@ -11,15 +11,14 @@ import (
 	"mizan/internal/assert"
 )
 
-// Snapshot reads the store as it was after one group, whatever is applied
-// meanwhile. It is for one goroutine at a time, is closed exactly once, and is
-// meant to live for one question: while it is open nothing that it can see is
-// compacted away.
+// Snapshot reads the store as it was after one group, whatever is applied meanwhile. One
+// goroutine at a time may use it, and it must be closed exactly once. It should live for one
+// query only, because while it is open compaction keeps everything that it can see.
 type Snapshot struct {
 	store  *Store
 	txn    *badger.Txn
 	n      uint64
-	late   bool // it was opened after the store was closed, and reads nothing
+	late   bool // opened after the store was closed: reads nothing
 	closed bool
 }
 
@@ -36,7 +35,7 @@ func (s *Store) Snapshot() *Snapshot {
 	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, late: s.shut}
 }
 
-// Group is the number of the group that the snapshot shows.
+// Group returns the number of the snapshot's group.
 func (sn *Snapshot) Group() uint64 { return sn.n }
 
 // Close ends the snapshot.
@@ -76,8 +75,8 @@ func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err e
 	return value, err == nil, err
 }
 
-// Last returns the greatest key that begins with prefix and is not above upTo,
-// and its value; the slices are the caller's. Errors: *DamageError.
+// Last returns the greatest key that begins with prefix and is not above upTo, and its value.
+// The caller owns the slices. Errors: *DamageError.
 func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, err error) {
 	err = sn.Descend(prefix, upTo, func(k, v []byte) (bool, error) {
 		key, value, found = bytes.Clone(k), bytes.Clone(v), true
@@ -86,10 +85,9 @@ func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, er
 	return key, value, found, err
 }
 
-// Ascend calls fn for every row whose key begins with prefix, in ascending
-// order, from the first that is not below from (nil: from the beginning), until
-// fn says that it wants no more. The slices hold until fn returns. Errors:
-// *DamageError, or what fn returned.
+// Ascend calls fn for every row whose key begins with prefix, in ascending order, beginning with
+// the first key that is not below from (nil: with the first of all), until fn returns false. The
+// slices are valid until fn returns. Errors: *DamageError, or fn's.
 func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.ascend(prefix, from, func(item *badger.Item) ([]byte, bool, error) {
 		more, err := withValue(item, fn)
@@ -97,16 +95,16 @@ func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more
 	})
 }
 
-// AscendKeys is Ascend without the values. If skipTo is not nil the next key is
-// the first that is not below it, which must be above the current one.
+// AscendKeys is Ascend without the values. If skipTo is not nil, the next key is the first that
+// is not below skipTo, which must be above the current key.
 func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return sn.ascend(prefix, from, func(item *badger.Item) ([]byte, bool, error) {
 		return fn(item.Key())
 	})
 }
 
-// Descend is Ascend backwards: from the greatest key that begins with prefix and
-// is not above from (nil: from the end of the prefix).
+// Descend is Ascend backwards, beginning with the greatest key that begins with prefix and is
+// not above from (nil: with the last).
 func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.descend(prefix, from, func(key, stored []byte) (bool, error) {
 		value, err := checked(key, stored)
@@ -128,7 +126,7 @@ func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (mor
 	return more, err
 }
 
-// checked takes the checksum off a stored value.
+// checked returns a stored value without its checksum, after verifying it.
 func checked(key, stored []byte) ([]byte, error) {
 	value, ok := openValue(key, stored)
 	if !ok {

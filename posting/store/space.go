@@ -12,15 +12,15 @@ import (
 const (
 	spaceRefresh = 200 * time.Millisecond
 	minReserve   = 2 << 20 // for Badger's lists, HEAD, TABLES and the directory
-	minInodes    = 1000    // compaction makes files by the dozen
-	minHandles   = 16      // that compaction wants to find free
+	minInodes    = 1000    // compaction creates dozens of files
+	minHandles   = 16      // free file handles that compaction needs
 	gatePause    = 50 * time.Millisecond
 )
 
-// Badger writes its logs and tables through memory maps of files with holes.
-// When the disk is full the kernel answers such a write with a signal that Go
-// cannot turn into an error, and again at each start. So there is room for
-// everything Badger is about to write before it begins. While a disk fills up
+// Badger writes its logs and tables through memory maps of sparse files. When the disk is full,
+// the kernel answers such a write with a signal that Go cannot turn into an error, and again at
+// each start. So the store makes sure that there is room for everything Badger is about to write
+// before Badger begins. While a disk fills up
 //
 //   - first LowSpace turns true, and commands from outside are refused;
 //   - then compaction waits (see gate), and goes on when there is room;
@@ -41,9 +41,9 @@ func freeBytes(path string) (uint64, error) {
 	return st.Bavail * uint64(st.Bsize), nil
 }
 
-// LowSpace says that commands from outside should be refused: less than MinFree
-// is left, or less than what the store is about to need. The answer is at most
-// 200 ms old. If the disk cannot be asked, it is true.
+// LowSpace tells whether commands from outside should be refused: less than MinFree is left, or
+// less than the store is about to need. The answer is at most 200 ms old. It is true if the free
+// space cannot be determined.
 func (s *Store) LowSpace() bool {
 	s.space.mu.Lock()
 	defer s.space.mu.Unlock()
@@ -88,8 +88,8 @@ func diskUsage(dir string, which func(name string) bool) (int64, error) {
 	return sum, nil
 }
 
-// room refuses a group (nil: none) for which the disk has too little room, or
-// that would wait for a compaction that waits for room.
+// room refuses a group (nil: none) for which the disk has too little room, or that would have to
+// wait for a compaction that waits for room.
 func (s *Store) room(g *Group) error {
 	need := uint64(minReserve)
 	if g != nil {
@@ -98,7 +98,7 @@ func (s *Store) room(g *Group) error {
 	if free, err := s.Free(); err != nil || free >= need+s.debt.Load() && !s.stuck() {
 		return err
 	}
-	// What was owed may have been written meanwhile.
+	// Badger may have written its debt meanwhile.
 	if err := s.weigh(); err != nil {
 		return err
 	}
@@ -113,12 +113,12 @@ func noSpace(dir string, free, need uint64) error {
 	return fmt.Errorf("store: %s: %w: %d MiB are free, %d MiB are needed", dir, ErrNoSpace, free>>20, need>>20+1)
 }
 
-// stuck says that flushing is behind because compaction waits at the gate: the
-// next log to be begun would wait for it too.
+// stuck tells whether flushing is behind because compaction waits at the gate. Then the next new
+// log would have to wait too.
 func (s *Store) stuck() bool { return s.gated.Load() > 0 && s.logs.Load() >= memTables+2 }
 
-// weigh finds out what Badger still has to write: a table for each log, with
-// its index a little larger. The log that is written now counts as a full one.
+// weigh computes how much Badger still has to write: a table for each log, with a slightly
+// larger index. The current log counts as a full one.
 func (s *Store) weigh() error {
 	var logs int64
 	sealed, err := diskUsage(s.path, func(name string) bool {
@@ -137,13 +137,13 @@ func (s *Store) weigh() error {
 	return nil
 }
 
-// buildRoom is what compaction may be writing at once: a dozen tables.
+// buildRoom returns the most that compaction writes at once: a dozen tables.
 func (s *Store) buildRoom() uint64 { return 4 * uint64(max(baseTable, s.options.MemTable)) }
 
-// gate is passed before compaction makes a table. It spreads compaction over time
-// (throttle), and holds it up while there is too little room, and while there are no
-// file handles: Badger would drop the error, and the table (see compactionAudit). Handles are
-// scarce when too many connections are open, so that is no reason to stop.
+// gate is called before compaction makes a table. It spreads compaction over time (throttle),
+// and delays it while there is too little room or no file handle, because Badger would drop the
+// error and the table (see compactionAudit). File handles are scarce when too many connections
+// are open, so a lack of handles does not fail the store.
 func (s *Store) gate() {
 	s.parkIfFailed()
 	s.throttle()
@@ -156,7 +156,7 @@ func (s *Store) gate() {
 	defer s.gated.Add(-1)
 	for reason != nil && !s.closing.Load() {
 		if errors.Is(reason, ErrNoSpace) && s.stalled() {
-			s.fail(reason) // a group may be waiting for this compaction already
+			s.fail(reason) // a group may already wait for this compaction
 		}
 		time.Sleep(gatePause)
 		s.parkIfFailed()
@@ -165,16 +165,16 @@ func (s *Store) gate() {
 	s.log.Info("compaction goes on")
 }
 
-// parkIfFailed lets no compactor begin another table after a failure: the process is
-// about to end.
+// parkIfFailed blocks a compactor after a failure, so that it makes no further table: the
+// process is about to end.
 func (s *Store) parkIfFailed() {
 	if s.failure() != nil {
 		select {}
 	}
 }
 
-// stalled says that no memtable can be flushed until level 0 is compacted, and
-// that all of them are full or on their way.
+// stalled tells whether no memtable can be flushed until level 0 is compacted, and all memtables
+// are full or being flushed.
 func (s *Store) stalled() bool {
 	return s.ready.Load() && s.logs.Load() >= memTables+2 && s.db.Levels()[0].NumTables >= levelZeroStall
 }
@@ -197,16 +197,17 @@ func (s *Store) gateClosed() error {
 	return nil
 }
 
-// roomToServe is what a store that is open wants to find free, or compaction waits.
+// roomToServe returns the free space that an open store needs; with less, compaction waits.
 func (s *Store) roomToServe() uint64 {
 	owed := uint64(s.options.MemTable)
 	return owed + owed/8 + s.buildRoom()
 }
 
-// roomToCreate and roomToOpen refuse to let Badger begin what it can't finish.
+// roomToCreate returns an error if Badger could not finish creating a store.
 func (s *Store) roomToCreate() error { return s.roomFor(minReserve) }
 
-// roomToOpen: Badger makes a table of each log while it opens.
+// roomToOpen returns an error if Badger could not finish opening the store: it makes a table of
+// each log.
 func (s *Store) roomToOpen(found *survey) error {
 	return s.roomFor(minReserve + found.logBytes + found.logBytes/8)
 }

@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may
-	// take up to 13% of one. Badger holds three of them in memory and, because
-	// it keeps the buffers of the last eight tables that it built, up to twice
-	// eight more: this size is what bounds the memory of the store.
+	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may take up to 13% of
+	// one. Badger holds three of them in memory and keeps the buffers of the last eight tables
+	// that it built, which take up to twice eight more. So this size bounds the memory of the
+	// store.
 	DefaultMemTable = 24 << 20
 
 	// minMemTable keeps the largest value below Badger's value threshold.
 	minMemTable = 1 << 20
 )
 
-// Options say where the store is and how it behaves.
+// Options select the directory of a store and its behaviour.
 type Options struct {
 	Dir      string       // holds store/, HEAD, IDENTITY, TABLES and LOCK; made if absent
 	MinFree  uint64       // bytes; below it LowSpace is true
 	MemTable int64        // bytes; 0: DefaultMemTable
 	Log      *slog.Logger // nil: slog.Default
 
-	// Remains are names of files that others put into Dir when there is a store. Where
-	// one of them is and no store, none is made: ErrRemains.
+	// Remains are names of files that other packages put into Dir if there is a store. If one of
+	// them exists without a store, no store is made: ErrRemains.
 	Remains []string
 
-	Existing   bool // make no store: ErrNoStore where there is none
-	Unfinished bool // open what has UnfinishedName in it: a restore's own look at what it made
+	Existing   bool // never make a store: ErrNoStore if there is none
+	Unfinished bool // open a directory with UnfinishedName: for the restore that made it
 }
 
-// Store is the one open store of a data directory. Apply is for one goroutine
-// at a time; everything else may be called from any.
+// Store is the open store of a data directory. Only one goroutine at a time may call Apply; all
+// other methods are safe for concurrent use.
 type Store struct {
 	options  Options
 	path     string // of Badger's own directory
@@ -52,38 +52,37 @@ type Store struct {
 	maxRows  int
 	maxBytes int
 
-	logID     uint64        // of the log that Badger writes; only Apply moves it
+	logID     uint64        // the log that Badger writes; only Apply changes it
 	ready     atomic.Bool   // db is set; Badger's goroutines run before it is
-	debt      atomic.Uint64 // bytes that Badger has to write before it can take more
-	logs      atomic.Int64  // logs that there are
+	debt      atomic.Uint64 // bytes that Badger has to write before it can accept more
+	logs      atomic.Int64  // number of logs
 	gated     atomic.Int32  // compactions that wait at the gate
-	closing   atomic.Bool   // Close has seen to it that there is room for all
-	throttled struct {      // how compaction is spread over time
+	closing   atomic.Bool   // Close has checked that there is room for everything
+	throttled struct {      // spreads compaction over time
 		mu   sync.Mutex
 		last time.Time
 	}
-	broken atomic.Pointer[error] // set once: nothing may be written any more
-	dead   chan struct{}         // closed then
+	broken atomic.Pointer[error] // set once: no write is possible any more
+	dead   chan struct{}         // closed when broken is set
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the following fields
 	last mark
-	live []liveReads // snapshots that are open, by group, ascending
-	shut bool        // no snapshot opens any more
+	live []liveReads // open snapshots by group, ascending
+	shut bool        // no snapshot can be opened any more
 
 	space spaceCache
 }
 
-// liveReads counts the snapshots that read at one group.
+// liveReads is the number of snapshots of one group.
 type liveReads struct {
 	n     uint64
 	count int
 }
 
-// version is the Badger version that group n's rows carry. The store sets it
-// itself (managed transactions), for three reasons: a snapshot need not wait
-// for the sync that is under way, the files can be checked for a gap before
-// Badger opens them, and every replica has the same versions. Version 1 is the
-// creation of the store.
+// version returns the Badger version of group n's rows. The store sets it itself (managed
+// transactions), for three reasons: a snapshot does not wait for a running sync, the files can
+// be checked for a gap before Badger opens them, and every replica has the same versions.
+// Version 1 is the creation of the store.
 func version(n uint64) uint64 { return n + 1 }
 
 // LastGroup returns the number and hash of the last durable group; 0 and zeros
@@ -98,10 +97,9 @@ func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 // may have. It is nine tenths of what Badger takes in one transaction.
 func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows, s.maxBytes }
 
-// Apply makes a group durable: one Badger transaction and one sync, then HEAD.
-// Only then is the group visible to new snapshots. Any error leaves it unknown
-// whether the group is durable, so the store takes no further group and the
-// caller ends the process: the next start finds out.
+// Apply makes a group durable: one Badger transaction and one sync, then HEAD. Only then new
+// snapshots see the group. After any error it is unknown whether the group is durable, so the
+// store accepts no further group and the caller must end the process; the next start finds out.
 func (s *Store) Apply(g *Group) error {
 	if err := s.failure(); err != nil {
 		return err
@@ -151,10 +149,10 @@ func (s *Store) apply(g *Group) error {
 	return s.failure()
 }
 
-// commit hands the rows to Badger. Its skiplist and its log copy them; it keeps
-// no reference once the commit has returned, so the group's memory is free again.
-// A commit waits for the flush of older memtables; if that has failed for good
-// it would wait for ever, so the failure ends the wait.
+// commit gives the rows to Badger, whose skiplist and log copy them. Badger keeps no reference
+// once the commit has returned, so the group's memory is free again. A commit waits for the
+// flush of older memtables. If that has failed for good, the commit would wait forever, so the
+// failure ends the wait.
 func (s *Store) commit(g *Group) error {
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	err := g.fill(txn)
@@ -177,8 +175,8 @@ func (s *Store) commit(g *Group) error {
 	}
 }
 
-// publish lets new snapshots see the group, and lets compaction drop what no
-// snapshot can see any more.
+// publish makes the group visible to new snapshots, and lets compaction drop versions that no
+// snapshot sees any more.
 func (s *Store) publish(m mark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,8 +184,8 @@ func (s *Store) publish(m mark) {
 	s.discard()
 }
 
-// discard tells Badger the oldest version that is still read. s.mu is held, so
-// that no snapshot begins below it meanwhile.
+// discard tells Badger the oldest version that is still read. The caller holds s.mu, so that no
+// snapshot of an older version begins meanwhile.
 func (s *Store) discard() {
 	oldest := s.last.n
 	if len(s.live) > 0 {
@@ -196,7 +194,7 @@ func (s *Store) discard() {
 	s.db.SetDiscardTs(version(oldest))
 }
 
-// fail stops all writing for good; the first reason is kept.
+// fail stops all writing for good; it keeps the first reason.
 func (s *Store) fail(err error) {
 	if s.broken.CompareAndSwap(nil, &err) {
 		close(s.dead)
@@ -204,11 +202,11 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// Failed is closed when the store has failed for good: the process has to end, whether
-// or not there is anything to write. Failure says why.
+// Failed returns a channel that is closed when the store has failed for good. Then the process
+// must end, even if nothing is to be written. Failure returns the reason.
 func (s *Store) Failed() <-chan struct{} { return s.dead }
 
-// Failure is why the store takes no more writes; nil if it does.
+// Failure returns why the store accepts no more writes; nil if it does.
 func (s *Store) Failure() error { return s.failure() }
 
 func (s *Store) failure() error {
@@ -218,10 +216,10 @@ func (s *Store) failure() error {
 	return nil
 }
 
-// Close writes what is in memory into tables and closes every file. Apply must
-// have returned and every snapshot must be closed. After a failed Apply, or with
-// too little room, Badger is left as it is, with the directory still locked:
-// everything that was applied is in its logs, and the process is about to end.
+// Close flushes the memory into tables and closes every file. Apply must have returned and every
+// snapshot must be closed. After a failed Apply, or with too little room, Close leaves Badger as
+// it is and the directory locked: everything that was applied is in the logs, and the process is
+// about to end.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	open, shut := len(s.live), s.shut
@@ -248,8 +246,8 @@ func (s *Store) Close() error {
 	return s.closeFiles()
 }
 
-// closeBadger flushes the memtables and ends Badger, unless it has failed, or
-// fails in doing so: then it would wait for ever.
+// closeBadger flushes the memtables and closes Badger, unless Badger has failed or fails
+// meanwhile: then closing would wait forever.
 func (s *Store) closeBadger(db *badger.DB) error {
 	if err := s.failure(); err != nil {
 		return err
@@ -288,7 +286,7 @@ func (s *Store) closeFiles() error {
 	return nil
 }
 
-// spaceCache holds the last answer about free space.
+// spaceCache is the last answer about free space.
 type spaceCache struct {
 	mu   sync.Mutex
 	at   time.Time

@@ -19,10 +19,10 @@ import (
 
 const (
 	tableTail = 64 // more than what follows a table's index
-	minIndex  = 16 // less than any index has
+	minIndex  = 16 // less than the size of any index
 )
 
-// tableFile is what a table was found to be.
+// tableFile is the result of checking a table.
 type tableFile struct {
 	id         uint64
 	size       int64
@@ -30,8 +30,8 @@ type tableFile struct {
 	maxVersion uint64
 }
 
-// checkTables checks every table that the list names. Badger would stop the
-// process with a stack trace on some damage, and on some it would not notice.
+// checkTables checks every listed table. Badger would stop the process with a stack trace on
+// some damage, and miss other damage.
 func (found *survey) checkTables(dir string) (flushed uint64, err error) {
 	ids := make(chan uint64)
 	var (
@@ -67,11 +67,10 @@ func tablePath(dir string, id uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%06d%s", id, tableSuffix))
 }
 
-// readTable checks a table as a whole: blocks | index | its length | checksum |
-// its length. The blocks lie side by side from the first byte to the index, and
-// each is: rows | their offsets | their number | checksum | its length. So there
-// is no byte that is not checked. A table may be as large as a memtable, so it is
-// read in pieces.
+// readTable checks a whole table: blocks | index | its length | checksum | its length. The
+// blocks follow each other from the first byte to the index, and each is: rows | their offsets |
+// their number | checksum | its length. So every byte is checked. A table may be as large as a
+// memtable, so readTable reads it in pieces.
 func readTable(path string) (t tableFile, err error) {
 	f, t, err := openTable(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,8 +97,8 @@ func readTable(path string) (t tableFile, err error) {
 	return t, nil
 }
 
-// identifyTable reads what tells one table from another. Two tables may have
-// the same index, so it is all of it.
+// identifyTable reads what distinguishes one table from another: the whole content, because two
+// tables may have the same index.
 func identifyTable(path string) (t tableFile, err error) {
 	f, t, err := openTable(path)
 	if err != nil {
@@ -141,7 +140,7 @@ func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	}
 	length := int64(binary.BigEndian.Uint32(rest[len(rest)-4:]))
 	start = size - int64(len(tail)-len(rest)) - 4 - length
-	if start <= 0 || length < minIndex { // a file of zeros claims an empty index, and that its sum is right
+	if start <= 0 || length < minIndex { // a file of zeros claims an empty index with a correct checksum
 		return 0, nil, damaged(f.Name(), "its index does not fit")
 	}
 	index = make([]byte, length)
@@ -154,7 +153,7 @@ func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	return start, index, nil
 }
 
-// checkBlocks reads the blocks, which end where the index starts.
+// checkBlocks checks the blocks, which end where the index starts.
 func checkBlocks(path string, in *bufio.Reader, end int64, index *fb.TableIndex) error {
 	at := int64(0)
 	var offset fb.BlockOffset
@@ -180,8 +179,8 @@ func checkBlocks(path string, in *bufio.Reader, end int64, index *fb.TableIndex)
 	return nil
 }
 
-// soundBlock checks a block's checksum and that it is the block that begins
-// with the given key, not one of another place or table.
+// soundBlock tells whether a block's checksum is correct and the block begins with the given
+// key, so that it is not a block of another place or table.
 func soundBlock(b, first []byte) bool {
 	content, sum, ok := cutChecksum(b)
 	if !ok || crc32.Checksum(content, castagnoli) != sum || len(content) < 4 {
@@ -195,8 +194,8 @@ func soundBlock(b, first []byte) bool {
 	return len(content) >= 4+len(first) && bytes.Equal(content[4:4+len(first)], first)
 }
 
-// cutChecksum splits off the checksum at the end of b: a protocol buffer with a
-// CRC-32C in field 2 and nothing else, then its length in 4 bytes.
+// cutChecksum removes the checksum at the end of b: a protocol buffer with only a CRC-32C in
+// field 2, followed by its length in 4 bytes.
 func cutChecksum(b []byte) (content []byte, sum uint32, ok bool) {
 	n := len(b) - 4
 	if n < 0 {
@@ -208,7 +207,7 @@ func cutChecksum(b []byte) (content []byte, sum uint32, ok bool) {
 	}
 	content, message := b[:n-int(size)], b[n-int(size):n]
 	if len(message) == 0 {
-		return content, 0, true // a sum of 0 is left out
+		return content, 0, true // a checksum of 0 is omitted
 	}
 	if message[0] != 2<<3 {
 		return nil, 0, false

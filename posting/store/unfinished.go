@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// UnfinishedName is the file by which a data directory is known that a restore has
-// begun and not accepted. Whoever makes such a directory makes the file first and
-// removes it last.
+// UnfinishedName is the file that marks a data directory whose restore has begun and is not
+// accepted yet. A restore creates this file first and removes it last.
 const UnfinishedName = "RESTORING"
 
-// ErrUnfinished says that a restore has not finished the directory.
+// ErrUnfinished is the error for a directory whose restore is not finished.
 var ErrUnfinished = errors.New("a restore has begun this directory and not finished it; restore again, under the name that it is to have")
 
-// accepted refuses a directory that a restore has not finished, but to the restore.
+// accepted refuses a directory whose restore is not finished, unless the restore itself opens
+// it.
 func (s *Store) accepted() error {
 	if s.options.Unfinished {
 		return nil
@@ -32,8 +32,8 @@ func (s *Store) accepted() error {
 	return fmt.Errorf("store: %s: %w", s.options.Dir, ErrUnfinished)
 }
 
-// Held tells whether a process has the store of a directory open: ErrLocked. The
-// directory stays as it is.
+// Held returns ErrLocked if a process has the store of a directory open. It does not change the
+// directory.
 func Held(dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -22,7 +22,7 @@ const (
 	versionBytes = 8
 )
 
-// walLog is what a log was found to hold.
+// walLog is the result of reading a log.
 type walLog struct {
 	path        string
 	size        int64
@@ -30,8 +30,8 @@ type walLog struct {
 	end         int64  // where the last whole transaction ends
 }
 
-// readWAL reads a log up to the first thing in it that is not a whole, sound
-// transaction. Whether something is missing behind that only the versions tell.
+// readWAL reads a log up to the first bytes that are not a complete, sound transaction. Only the
+// versions tell whether something is missing after them.
 func readWAL(path string) (l walLog, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func readWAL(path string) (l walLog, err error) {
 	r := walReader{in: bufio.NewReaderSize(f, 1<<20)}
 	head, err := r.in.Peek(walHeader)
 	if errors.Is(err, io.EOF) {
-		return l, nil // a crash while it was made or deleted
+		return l, nil // a crash while the log was created or deleted
 	}
 	if err != nil {
 		return l, fmt.Errorf("store: %w", err)
@@ -86,7 +86,7 @@ func (r *walReader) skip(n int) error {
 	return err
 }
 
-// transaction reads a transaction; ok is false if there is no whole one.
+// transaction reads a transaction; ok is false if there is no complete one.
 func (r *walReader) transaction() (version uint64, ok bool, err error) {
 	for rows := 0; ; rows++ {
 		meta, key, value, ok, err := r.row()
@@ -108,8 +108,8 @@ func (r *walReader) transaction() (version uint64, ok bool, err error) {
 	}
 }
 
-// row reads one row; its slices hold until the next. ok is false if there is no
-// sound one. An error is one of the disk.
+// row reads one row; its slices are valid until the next call. ok is false if there is no sound
+// row. An error is an I/O error.
 func (r *walReader) row() (meta byte, key, value []byte, ok bool, err error) {
 	head, err := r.in.Peek(walMaxHead)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -134,7 +134,7 @@ func (r *walReader) row() (meta byte, key, value []byte, ok bool, err error) {
 	return b[0], key, value, true, r.skip(size + crc32.Size)
 }
 
-// walLengths reads the head of a row; n is its own length, 0 if it is not one.
+// walLengths parses the head of a row; n is the head's length, 0 if it is invalid.
 func walLengths(head []byte) (klen, vlen uint64, n int) {
 	if len(head) < 5 {
 		return 0, 0, 0

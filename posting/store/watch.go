@@ -15,12 +15,12 @@ const (
 	tableSuffix = ".sst"
 )
 
-// logPath is the path of one of Badger's write-ahead logs, one for each memtable.
+// logPath returns the path of one of Badger's write-ahead logs. Each memtable has one.
 func logPath(dir string, id uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%05d%s", id, logSuffix))
 }
 
-// fileID is the number in the name of a log or a table.
+// fileID returns the number in the name of a log or a table.
 func fileID(name, suffix string) (uint64, bool) {
 	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok {
@@ -30,7 +30,7 @@ func fileID(name, suffix string) (uint64, bool) {
 	return id, err == nil
 }
 
-// watchLogs finds the log that is being written.
+// watchLogs finds the log that Badger is writing.
 func (s *Store) watchLogs() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
@@ -44,9 +44,9 @@ func (s *Store) watchLogs() error {
 	return s.newLog()
 }
 
-// rotated notices that the last commit began a new log. Badger syncs the log
-// but not the directory, and without its name the log is gone after a power
-// failure. So the directory is synced before the group counts as durable.
+// rotated checks whether the last commit began a new log. Badger syncs the log but not the
+// directory, and without its name the log is lost after a power failure. So rotated syncs the
+// directory before the group counts as durable.
 func (s *Store) rotated() error {
 	if _, err := os.Lstat(logPath(s.path, s.logID+1)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func (s *Store) rotated() error {
 	return s.newLog()
 }
 
-// newLog is what happens once for each memtable.
+// newLog does the work that is due once for each memtable.
 func (s *Store) newLog() error {
 	if err := syncDir(s.path); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -67,7 +67,7 @@ func (s *Store) newLog() error {
 	return s.weigh()
 }
 
-// tablesChanged brings TABLES up to date, soon.
+// tablesChanged starts a refresh of TABLES.
 func (s *Store) tablesChanged() {
 	s.tables.refreshSoon(s.path, func(err error) {
 		s.log.Warn("the list of tables could not be written", "error", lastCause(err))

@@ -9,28 +9,28 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Admission is one attempt to take a transaction on: how far it has come and what was found out.
-// It is a value without references to itself and may be copied. The zero value is no admission.
-// Its methods take what a Task has found out and return the next Task.
+// Admission is one attempt to accept a transaction: its progress and its findings. It has no
+// references to itself and may be copied. The zero value is no admission. Its methods take the
+// result of a Task and return the next Task.
 type Admission struct {
 	Search
-	Terms     payment.Terms      // of the terminal that was found; if none was, only its Asset and Skipped
-	Reason    payment.Failure    // why it is rejected; zero: nothing objects
+	Terms     payment.Terms      // of the found terminal; if none was found, only Asset and Skipped
+	Reason    payment.Failure    // reason of the rejection; zero: no objection
 	Attempt   directory.Attempt  // the request as limits see it
 	CountedBy []*directory.Limit // the velocity limits that count it
-	Counted   bool               // they have, and would have to take it back
-	Stopped   []payment.Attempt  // failover: the terminals that were passed over since the refusal, and why
+	Counted   bool               // they have counted it; a withdrawal must uncount it
+	Stopped   []payment.Attempt  // failover: terminals passed over since the refusal, with reasons
 	Fault     error              // why it could not be counted
 
 	state    State
-	recorded int // failover: the attempts that the record holds
+	recorded int // failover: number of attempts in the record
 }
 
-// MaxAttempts bounds the terminals that a record holds as tried.
+// MaxAttempts is the most tried terminals in a record.
 const MaxAttempts = 32
 
-// Start begins an admission at s.At. Lacks is what the request lacks (payment.Unacceptable);
-// empty: nothing. Whatever its amount is, it is an attempt.
+// Start begins an admission at s.At. lacks is what the request lacks (payment.Unacceptable);
+// empty: nothing. The request counts as an attempt even if its amount is out of range.
 func Start(s Search, lacks payment.Code) (Admission, Task) {
 	s.Request.Attempted = s.At
 	a := Admission{Search: s, state: Routing}
@@ -41,7 +41,7 @@ func Start(s Search, lacks payment.Code) (Admission, Task) {
 	return a, a.take(Objected)
 }
 
-// Refuse begins an admission of a request that lacks what any terminal needs.
+// Refuse begins an admission of a request that lacks what every terminal needs.
 func Refuse(s Search, lacks payment.Code) (Admission, Task) {
 	a := Admission{Search: s, state: Routing, Reason: payment.Failure{Code: lacks}}
 	a.Terms.Asset = s.Request.Asset
@@ -49,20 +49,20 @@ func Refuse(s Search, lacks payment.Code) (Admission, Task) {
 }
 
 // Failover begins the search for another terminal for a record whose provider has refused.
-// s.Tried is what the record holds and its terminal.
+// s.Tried has the record's attempts and its terminal.
 func Failover(s Search, r *payment.Record) (Admission, Task) {
 	a := Admission{Search: s, state: Admitted, recorded: len(r.Attempts)}
 	return a, a.take(ProviderRefused)
 }
 
-// State is how far the admission has come; empty: none is under way.
+// State returns the progress of the admission; empty if none is under way.
 func (a *Admission) State() State { return a.state }
 
-// Waits tells whether the velocity limits are being asked.
+// Waits tells whether the admission waits for the velocity limits.
 func (a *Admission) Waits() bool { return a.state == Counting || a.state == Recounting }
 
-// Velocity takes what the velocity limits say: the first that is exceeded (nil: none is), or an
-// error, which is ledger.ClaimTaken for an attempt that repeats a stored one.
+// Velocity takes the velocity result: the first exceeded limit (nil: none), or an error, which
+// is ledger.ClaimTaken for an attempt that repeats a stored one.
 func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
 	first := a.state == Counting
 	switch {
@@ -79,7 +79,7 @@ func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
 	return a.found(payment.Failure{})
 }
 
-// GuardFunds says that only the account's funds bound the payout.
+// GuardFunds reports that only the account's funds bound the payout.
 func (a *Admission) GuardFunds() Task { return a.take(FundsGuarded) }
 
 // Funds takes the account's answer.
@@ -90,36 +90,36 @@ func (a *Admission) Funds(covered bool) Task {
 	return a.Object(payment.Failure{Code: payment.InsufficientBalance})
 }
 
-// RuleOut says that the terms of the terminal rule the transaction out. The record does not hold
-// that: nothing but its terms spoke against it.
+// RuleOut reports that the terminal's terms exclude the transaction. The record does not list
+// this attempt, because only the terms excluded it.
 func (a *Admission) RuleOut() Task {
 	a.Tried = append(a.Tried, payment.Attempt{Terminal: a.Terms.Terminal})
 	return a.take(RuledOut)
 }
 
-// Object takes an objection that was found later: the writer's, or the account's.
+// Object takes a later objection, by the writer or the account.
 func (a *Admission) Object(reason payment.Failure) Task {
 	a.Reason = payment.Failure{}
 	return a.found(reason)
 }
 
-// Lose says that the writer refused for a reason that is no objection to the payment.
+// Lose reports that the writer refused for a reason that is no objection to the payment.
 func (a *Admission) Lose() Task { return a.take(Lost) }
 
-// LookedAt are the terminals that were looked at for a transaction that is rejected at an instant.
+// LookedAt returns the considered terminals of a transaction that is rejected at the instant.
 func (a *Admission) LookedAt(terminals []*directory.Terminal, rails Rails, now time.Time) []payment.Attempt {
 	switch {
 	case a.Terms.Found():
 		return a.Terms.Stopped(a.Reason, now)
 	case a.Reason.Code != payment.NoTerminal:
-		return nil // none was looked for
+		return nil // no terminal was searched
 	default:
 		return a.explained(terminals, rails, a.Terms.Skipped)
 	}
 }
 
-// found takes an objection, or that there is none. The first objection to a transaction is the
-// reason for its rejection. In failover it is only an objection to the terminal.
+// found takes an objection; zero means that there is none. The first objection to a transaction
+// is the reason of its rejection. In failover it is only an objection to the terminal.
 func (a *Admission) found(objection payment.Failure) Task {
 	if a.Reason.IsZero() {
 		a.Reason = objection
@@ -133,7 +133,7 @@ func (a *Admission) found(objection payment.Failure) Task {
 	return a.take(Objected)
 }
 
-// passOver notes that something objected to the terminal, and forgets the objection.
+// passOver records the objection to the terminal, and clears it.
 func (a *Admission) passOver() {
 	passed := a.Terms.Stopped(a.Reason, a.At.Time())
 	a.Stopped = append(a.Stopped, passed...)
@@ -149,10 +149,10 @@ func (a *Admission) failingOver() bool {
 	return false
 }
 
-// take makes the step of the machine.
+// take makes a step of the machine.
 func (a *Admission) take(e Event) Task {
 	step, ok := Machine.Next(a.state, e)
-	if !ok { // the arguments of an assertion that holds would be allocated
+	if !ok { // passing the arguments to an assertion that holds would allocate them
 		assert.That(ok, "admission: %s on %s", a.state, e)
 	}
 	a.state = step.To

@@ -21,16 +21,16 @@ var (
 
 const at ledger.Micros = 1_800_000_000_000_000
 
-// fixture is what an admission looks up.
+// fixture has the data that an admission looks up.
 type fixture struct {
 	terminals []*directory.Terminal
 	limits    []*directory.Limit
-	down      []ledger.ID // terminals whose circuit is open
-	blocks    bool        // an entry of the block list names every payer
+	down      []ledger.ID // terminals with an open circuit
+	blocks    bool        // an entry of the blocklist names every payer
 	volumes   admission.Volumes
 }
 
-// with makes a fixture with so many terminals, the first of highest priority.
+// with returns a fixture with so many terminals, the first of highest priority.
 func with(terminals int, limits ...*directory.Limit) *fixture {
 	f := &fixture{limits: limits}
 	for i := range terminals {
@@ -51,7 +51,7 @@ func (f *fixture) Rate(ledger.ID, money.Currency, money.Currency) (rate money.Ra
 
 func (f *fixture) Blocked(ledger.ID, *directory.Payer) (string, bool) { return "ip", f.blocks }
 
-// goOn carries out the tasks that need nobody else and returns the first that does.
+// goOn carries out the tasks that need no other actor and returns the first other one.
 func (f *fixture) goOn(a *admission.Admission, task admission.Task) admission.Task {
 	for {
 		switch task {
@@ -81,7 +81,7 @@ func (f *fixture) start(amount uint64, lacks payment.Code) (admission.Admission,
 	return a, task
 }
 
-// failOver begins the failover of a record that was refused at the first terminal, after others.
+// failOver begins the failover of a record that the first terminal refused, after others.
 func (f *fixture) failOver(attempts ...payment.Attempt) (admission.Admission, admission.Task) {
 	s := search(10)
 	r := &payment.Record{Terminal: f.terminals[0].ID, Request: *s.Request, Attempts: attempts}
@@ -98,7 +98,7 @@ func limit(kind directory.LimitKind, terminal ledger.ID) *directory.Limit {
 	}
 }
 
-// is checks how far an admission has come.
+// is checks the progress of an admission.
 func is(t *testing.T, a *admission.Admission, task admission.Task, state admission.State, want admission.Task, reason payment.Failure) {
 	t.Helper()
 	if a.State() != state || task != want || a.Reason != reason {
@@ -226,7 +226,8 @@ func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
 	}
 }
 
-// A limit of one terminal passes it over; the block list, which names every payer, is not asked.
+// A limit of one terminal passes that terminal over; the blocklist, which names every payer, is
+// not checked.
 func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	f := with(3)
 	f.blocks, f.limits = true, []*directory.Limit{limit(directory.PerTransaction, f.terminals[1].ID)}
@@ -242,7 +243,8 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	}
 }
 
-// The record holds what something objected to, and not what the terminal's own terms rule out.
+// The record lists terminals to which a check objected, but not those that their own terms
+// exclude.
 func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	f := with(2)
 	a, _ := f.failOver()
@@ -253,7 +255,7 @@ func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// What is sent on is counted by the limits of the other terminal only, and never taken back.
+// A rerouted attempt is counted only by the limits of the other terminal, and never uncounted.
 func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	f := with(3)
 	own := limit(directory.Velocity, f.terminals[1].ID)

@@ -1,21 +1,21 @@
-// Package admission decides whether a transaction is taken on, and at which terminal: routing,
-// block list, limits, velocity and failover, as a machine whose steps say what is to be done next.
+// Package admission decides whether a transaction is accepted, and at which terminal: routing,
+// blocklist, limits, velocity and failover, as a machine whose steps name the next task.
 //
 // Invariants:
-//  1. A transaction is held against the terminals, the block list, the limits and the funds, in
-//     this order; the first that objects is the reason for its rejection.
-//  2. Every attempt is counted by the velocity limits that bound it, once, whatever else objects.
-//     Only an attempt that turns out to repeat a stored one is taken back.
-//  3. Limits on volumes become Terms.Bounds, which the writer judges: nothing is reserved here.
-//  4. Failover tries the other terminals one by one, each under its own limits, and never asks the
-//     block list again: who pays has not changed. If none is left, the answer of the terminal that
-//     refused stands.
+//  1. A transaction is checked against the terminals, the blocklist, the limits and the funds, in
+//     this order; the first objection is the reason of its rejection.
+//  2. The velocity limits that apply count every attempt once, whatever else objects. Only an
+//     attempt that repeats a stored one is uncounted.
+//  3. Limits on volumes become Terms.Bounds, which the writer checks: nothing is reserved here.
+//  4. Failover tries the other terminals one by one, each under its own limits. It does not check
+//     the blocklist again, because the payer has not changed. If no terminal is left, the answer of
+//     the terminal that refused stands.
 //  5. A step that Machine does not have panics: it is an error of the caller.
-//  6. Nothing here reads a clock or waits. What is looked up comes as an argument; what takes time
-//     is a Task whose result is handed back.
+//  6. Nothing here reads a clock or waits. Looked-up data are arguments; a slow step is a Task
+//     whose result the caller hands back.
 //
-// Callers: actors/payment, which carries the tasks out.
+// Callers: actors/payment, which carries out the tasks.
 //
-// Rejected: doing it in the actor, where the order of the checks was spread over as many
-// functions as there are messages, and could only be tested through all of them.
+// Rejected: the same logic in the actor. There the order of the checks was spread over as many
+// functions as there are messages, and tests had to go through all of them.
 package admission

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// KeptPartners is of how many partners a day keeps what bounds their payments, and
-// of how many the next one does, after so many have paid.
+// KeptPartners returns how many partners' bounds the cache holds after so many partners have
+// paid on one day, and how many after the first payment of the next day.
 func KeptPartners(paid int) (today, tomorrow int64) {
 	v, of := new(Volumes), new(chosen)
 	of.add(0)
@@ -20,8 +20,8 @@ func KeptPartners(paid int) (today, tomorrow int64) {
 	return today, v.today.Load().kept.Load()
 }
 
-// KeptSets is of how many sets of a partner's limits a day keeps what they make of
-// a payment, after so many different ones have bound one, and the last again.
+// KeptSets returns how many bound sets of one partner the cache holds after so many different
+// sets of limits have bounded a payment, the last one twice.
 func KeptSets(different int) int {
 	v, limits := new(Volumes), make([]*directory.Limit, different)
 	for i := range limits {
@@ -36,7 +36,7 @@ func KeptSets(different int) int {
 	return len(kept.(*boundSets).all)
 }
 
-// At is an admission of which only the state is set.
+// At returns an admission with only the state set.
 func At(s State) Admission { return Admission{state: s} }
 
 // Take makes a step of the machine.

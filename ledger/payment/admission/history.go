@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Attempts calls fn with a stored transaction as the limits have seen it, until fn wants no more:
-// at the first terminal, and again at each that failover tried. It returns what fn has returned
-// last.
+// Attempts calls fn for each attempt of a stored transaction as the limits saw it, until fn
+// returns false: at the first terminal, and at each one that failover tried. It returns fn's
+// last result.
 func Attempts(r *payment.Record, fn func(at ledger.Micros, a *directory.Attempt) (more bool)) (more bool) {
 	search := Search{Request: &r.Request}
 	attempt := directory.Attempt{Type: search.kind(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
@@ -25,7 +25,7 @@ func Attempts(r *payment.Record, fn func(at ledger.Micros, a *directory.Attempt)
 			if !tell(a.Terminal, at) {
 				return false
 			}
-			at = a.At // the next one was tried when this one had refused
+			at = a.At // the next terminal was tried when this one had refused
 		}
 	}
 	if r.Terminal != (ledger.ID{}) && !tell(r.Terminal, at) {

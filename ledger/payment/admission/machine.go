@@ -2,51 +2,51 @@ package admission
 
 import "mizan/ledger/fsm"
 
-// State is how far the admission of a transaction has come. The zero value is invalid: no
-// admission is under way.
+// State is the progress of a transaction's admission. The zero value is invalid: no admission is
+// under way.
 type State string
 
-// The states. Those of failover begin when the provider of an admitted transaction has refused.
+// The states. Failover begins after the provider of an admitted transaction has refused.
 const (
-	Routing   State = "routing"   // a terminal is sought
-	Screening State = "screening" // the block list and the limits are looked at
+	Routing   State = "routing"   // a terminal is being searched
+	Screening State = "screening" // the blocklist and the limits are checked
 	Counting  State = "counting"  // the velocity limits count the attempt
-	Funding   State = "funding"   // the account of a payout is asked whether it can bear it
-	Admitted  State = "admitted"  // its charge begins
-	Rejected  State = "rejected"  // its rejection is written
+	Funding   State = "funding"   // the account of a payout is asked whether it has the funds
+	Admitted  State = "admitted"  // the charge begins
+	Rejected  State = "rejected"  // the rejection is being written
 	Withdrawn State = "withdrawn" // nothing of the attempt is stored
 
-	Searching   State = "searching"   // failover: another terminal is sought
-	Rescreening State = "rescreening" // failover: the limits at that terminal are looked at
+	Searching   State = "searching"   // failover: another terminal is being searched
+	Rescreening State = "rescreening" // failover: the limits of that terminal are checked
 	Recounting  State = "recounting"  // failover: the velocity limits of that terminal count the attempt
-	Rerouted    State = "rerouted"    // failover: its charge begins there
+	Rerouted    State = "rerouted"    // failover: the charge begins there
 	Exhausted   State = "exhausted"   // failover: no terminal is left
 )
 
-// Event is what was found out.
+// Event is a finding about the attempt.
 type Event string
 
 // The events.
 const (
-	Unacceptable    Event = "unacceptable"     // the request lacks what any terminal needs
+	Unacceptable    Event = "unacceptable"     // the request lacks what every terminal needs
 	TerminalFound   Event = "terminal_found"   // a terminal serves the request and its circuit is closed
 	NoTerminal      Event = "no_terminal"      // there is none, or none is left
-	ToCount         Event = "to_count"         // velocity limits bound the attempt
+	ToCount         Event = "to_count"         // velocity limits count the attempt
 	Cleared         Event = "cleared"          // nothing objects
 	Objected        Event = "objected"         // something objects: Admission.Reason says what
 	Repeated        Event = "repeated"         // the txid is taken: the attempt repeats a stored one
 	Uncountable     Event = "uncountable"      // the velocity limits could not count the attempt
-	FundsGuarded    Event = "funds_guarded"    // nothing but the account's funds bounds the payout
-	RuledOut        Event = "ruled_out"        // the terminal's terms rule the transaction out
+	FundsGuarded    Event = "funds_guarded"    // only the account's funds bound the payout
+	RuledOut        Event = "ruled_out"        // the terminal's terms exclude the transaction
 	Lost            Event = "lost"             // the writer refused for a reason that is no objection to the payment
 	ProviderRefused Event = "provider_refused" // the terminal refused, or the call was never sent
 )
 
-// Task is what is to be done next.
+// Task is the next step for the caller.
 type Task string
 
-// The tasks. Each names the method of Admission that takes its result; those without one end
-// the admission, or wait for the writer (Object, Lose).
+// The tasks. Each comment names the method of Admission that takes the result. Tasks without a
+// method end the admission, or wait for the writer (Object, Lose).
 const (
 	FindTerminal Task = "find_terminal" // Find
 	Screen       Task = "screen"        // Screen
@@ -54,13 +54,13 @@ const (
 	Recount      Task = "recount"       // by the account's actor: Velocity
 	AskAccount   Task = "ask_account"   // by the account's actor: Funds
 	Begin        Task = "begin"         // decide on the charge and hand it to the writer, or GuardFunds
-	Write        Task = "write"         // hand the decision that was made to the writer
+	Write        Task = "write"         // hand the decision to the writer
 	Reject       Task = "reject"        // decide on the rejection for Reason and hand it to the writer
 	Reroute      Task = "reroute"       // decide on the other terminal and hand it to the writer, or RuleOut
-	AnswerStored Task = "answer_stored" // answer with the transaction that is repeated
+	AnswerStored Task = "answer_stored" // answer with the stored transaction
 	Withdraw     Task = "withdraw"      // answer with Fault
-	TakeBack     Task = "take_back"     // uncount what was counted; the writer's refusal is the answer
-	LetStand     Task = "let_stand"     // take the first terminal's answer for the charge's
+	TakeBack     Task = "take_back"     // uncount the attempt; the writer's refusal is the answer
+	LetStand     Task = "let_stand"     // the first terminal's answer becomes the charge's
 )
 
 // Step is a cell of the machine.

@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-// steps are what leads out of a state: event → the state that follows and what is to be done
-// there. What is missing is refused.
+// steps are the transitions out of a state: event → next state and task. A missing event is
+// refused.
 type steps map[admission.Event]step
 
 type step struct {
@@ -20,24 +20,25 @@ type step struct {
 	do admission.Task
 }
 
-// vocabulary is every event, copied by hand, so that a new one needs its column here.
+// vocabulary lists every event, copied by hand, so that a new event needs its column here.
 var vocabulary = []admission.Event{
 	"unacceptable", "terminal_found", "no_terminal", "to_count", "cleared", "objected", "repeated", "uncountable", "funds_guarded",
 	"ruled_out", "lost", "provider_refused",
 }
 
-// grid is the order of refusals as DECISIONS has it ("Payments" and "Limits"): what the request
-// lacks, a terminal, the block list, limits, velocity, funds; then the writer's word; then, after
-// a provider's refusal, the same for the other terminals without the block list.
+// grid has the order of refusals from DECISIONS ("Payments" and "Limits"): what the request
+// lacks, a terminal, the blocklist, limits, velocity, funds; then the writer's answer; then,
+// after a provider's refusal, the same for the other terminals without the blocklist.
 var grid = map[admission.State]steps{
-	// A terminal is sought first. Without one, and out of range, it is still an attempt to be counted.
+	// A terminal is searched first. Without one, or with an amount out of range, the attempt
+	// still counts.
 	"routing": {
 		"unacceptable":   {"rejected", "reject"},
 		"terminal_found": {"screening", "screen"},
 		"no_terminal":    {"screening", "screen"},
 		"objected":       {"screening", "screen"},
 	},
-	// Velocity comes before the verdict: every attempt is counted.
+	// Velocity comes before the result: every attempt is counted.
 	"screening": {
 		"to_count": {"counting", "count"},
 		"cleared":  {"admitted", "begin"},
@@ -49,7 +50,7 @@ var grid = map[admission.State]steps{
 		"repeated":    {"withdrawn", "answer_stored"},
 		"uncountable": {"withdrawn", "withdraw"},
 	},
-	// Only a payout's account is asked, and only where the writer has no volume to judge before.
+	// Only a payout's account is asked, and only if the writer has no volume to check before it.
 	"admitted": {
 		"funds_guarded":    {"funding", "ask_account"},
 		"objected":         {"rejected", "reject"},
@@ -65,7 +66,7 @@ var grid = map[admission.State]steps{
 		"lost":     {"withdrawn", "take_back"},
 	},
 	"withdrawn": {},
-	// Failover goes on until a terminal takes it or none is left.
+	// Failover continues until a terminal accepts or none is left.
 	"searching": {
 		"terminal_found": {"rescreening", "screen"},
 		"no_terminal":    {"exhausted", "let_stand"},
@@ -121,7 +122,7 @@ func TestTheMachinesReportIsCommitted(t *testing.T) {
 	}
 }
 
-// What the machine does not have is an error of the caller, never a step.
+// An event that the machine does not have is an error of the caller, never a step.
 func TestAnEventThatIsNotInTheTablePanics(t *testing.T) {
 	for _, state := range admission.Machine.States() {
 		for _, event := range vocabulary {

@@ -7,9 +7,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// PayerOf is what a request says of who pays or is paid: the card, what the merchant says of its
-// customer, and where the credentials came from. BIN is the beginning of the card's number, where
-// it is at hand; nil: as the request has it. It is kept in the Payer and not copied.
+// PayerOf returns the payer or payee of a request: the card, the merchant's data about its
+// customer, and the source of the credentials. bin is the beginning of the card's number, if
+// known; nil: as in the request. The Payer keeps the slice and does not copy it.
 func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	p := directory.Payer{Card: r.CardPrint, BIN: bin, IP: directory.NormalAddress(r.PayerIP)}
 	if bin == nil {
@@ -28,7 +28,7 @@ func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	return p
 }
 
-// textIn is a JSON text; any other value is none.
+// textIn returns the value of a JSON string; empty for any other value.
 func textIn(value json.RawMessage) (text string) {
 	if json.Unmarshal(value, &text) != nil {
 		return ""

@@ -9,32 +9,33 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Search is what a terminal is sought for.
+// Search is the input of the search for a terminal.
 type Search struct {
 	Org     ledger.ID
 	Partner *directory.Partner
 	Request *payment.Request
 	Route   string            // the rail that the payer chose; empty: any
-	Tried   []payment.Attempt // terminals that are not tried again
+	Tried   []payment.Attempt // terminals that must not be tried again
 	At      ledger.Micros
 }
 
-// Rails is what routing asks about providers.
+// Rails answers routing's questions about providers.
 type Rails interface {
-	// Accepts tells whether a provider is served and takes the method in that direction.
+	// Accepts tells whether the build has the provider and the provider takes the method in that
+	// direction.
 	Accepts(provider string, direction payment.Type, method string) bool
-	// CircuitOpen tells whether the terminal is taken for down.
+	// CircuitOpen tells whether the terminal counts as down.
 	CircuitOpen(terminal ledger.ID) bool
-	// Rate is an organization's rate; false: it has none.
+	// Rate returns an organization's rate; false if it has none.
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
 }
 
-// ReasonCircuitOpen is why a terminal was skipped, as records keep it.
+// ReasonCircuitOpen is the stored reason of a skipped terminal.
 const ReasonCircuitOpen = "the terminal's circuit is open"
 
-// Find chooses the terminal: the first of the partner's, which come by priority, then id, that
-// serves the request, was not tried and whose circuit is closed. Those whose circuit is open are
-// in Terms.Skipped, also if none is found.
+// Find chooses the first of the partner's terminals, which are ordered by priority and id, that
+// serves the request, was not tried and has a closed circuit. Terms.Skipped lists the terminals
+// with an open circuit, also if no terminal is found.
 func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 	if a.recorded+len(a.Stopped) >= MaxAttempts {
 		return a.take(NoTerminal)
@@ -73,7 +74,7 @@ func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
 	return slices.ContainsFunc(terminals, func(t *directory.Terminal) bool { return s.excluded(t, rails) == "" })
 }
 
-// kind is the type of terminal that the request needs.
+// kind returns the type of terminal that the request needs.
 func (s *Search) kind() directory.TerminalType {
 	if s.Request.Type == payment.Payout {
 		return directory.PayoutTerminal
@@ -81,7 +82,7 @@ func (s *Search) kind() directory.TerminalType {
 	return directory.PaymentTerminal
 }
 
-// excluded is why a terminal by itself does not serve the request; empty: it does.
+// excluded returns why the terminal's own settings exclude the request; empty if they do not.
 func (s *Search) excluded(t *directory.Terminal, rails Rails) string {
 	if s.Route != "" && s.Route != t.Provider {
 		return "the payer chose another rail"
@@ -92,7 +93,7 @@ func (s *Search) excluded(t *directory.Terminal, rails Rails) string {
 		if t.ID != r.Renewal.Terminal {
 			return "the stored credential is another terminal's"
 		}
-		method = payment.BankCard // a terminal that takes cards takes the credential that a card has left
+		method = payment.BankCard // a terminal for cards accepts the credential that a card has left
 	}
 	if why := t.Unfit(s.kind(), r.Asset, method, r.Amount); why != "" {
 		return why
@@ -103,7 +104,7 @@ func (s *Search) excluded(t *directory.Terminal, rails Rails) string {
 	return ""
 }
 
-// termsOf are what the terminal brings to the request.
+// termsOf returns the terminal's terms for the request.
 func (s *Search) termsOf(t *directory.Terminal, rails Rails) payment.Terms {
 	set := &t.Settings
 	asset := t.Resolve(s.Request.Asset)
@@ -127,8 +128,8 @@ func (s *Search) attempt(t *directory.Terminal, outcome, reason string) payment.
 	return payment.Attempt{Terminal: t.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: t.Settings.Priority, At: s.At}
 }
 
-// explained says why none of the partner's terminals of the right kind and environment took the
-// request, with those that were skipped.
+// explained returns, for each of the partner's terminals of the right kind and environment, why
+// it did not take the request. It includes the skipped terminals.
 func (s *Search) explained(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
 	kind := s.kind()
 	var all []payment.Attempt

@@ -8,22 +8,22 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Rules are what an attempt is held against.
+// Rules are the checks for an attempt.
 type Rules struct {
-	Limits  []*directory.Limit // the partner's in force: a slice that never changes
-	Blocks  BlockList          // nil: it has no entries
+	Limits  []*directory.Limit // the partner's active limits: a slice that never changes
+	Blocks  BlockList          // nil: the blocklist is empty
 	Volumes *Volumes
-	BIN     []byte // the beginning of the card's number; nil: as the request has it
+	BIN     []byte // the beginning of the card's number; nil: as in the request
 }
 
-// BlockList finds the first entry that names a payer, and says of what kind it is.
+// BlockList finds the first entry that names a payer, and returns the entry's kind.
 type BlockList interface {
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Screen holds the attempt against the block list, unless something has objected or failover is
-// under way, and against the limits, always: they say which of them count it. Nearly always there
-// are neither.
+// Screen checks the attempt against the blocklist, unless there is an objection already or
+// failover is under way, and always against the limits, because these tell which limits count
+// the attempt. Most attempts have neither.
 func (a *Admission) Screen(rules Rules) Task {
 	limits, listed := rules.Limits, rules.Blocks != nil && !a.failingOver()
 	if len(limits) == 0 && !listed {
@@ -49,10 +49,10 @@ func (a *Admission) Screen(rules Rules) Task {
 	return a.take(ToCount)
 }
 
-// applyLimits holds the attempt against the limits on one payment, keeps the limits on velocity,
-// which are counted elsewhere, and makes Terms.Bounds of those on volumes, which the writer
-// judges. It returns the first objection. Bounds are the same for many attempts if no limit on a
-// volume is personal: then they are shared.
+// applyLimits checks the attempt against the limits on one payment, collects the velocity limits
+// (the account's actor counts them), and makes Terms.Bounds from the limits on volumes (the
+// writer checks them). It returns the first objection. If no volume limit is personal, many
+// attempts have the same bounds and share them.
 func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (breach payment.Failure) {
 	var (
 		today *day
@@ -86,7 +86,7 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 	return breach
 }
 
-// bind adds a bound of this attempt's own.
+// bind adds a bound for this attempt only.
 func (a *Admission) bind(b payment.Bound, most int) {
 	if a.Terms.Bounds == nil {
 		a.Terms.Bounds = make([]payment.Bound, 0, most)
@@ -95,12 +95,12 @@ func (a *Admission) bind(b payment.Bound, most int) {
 	a.Terms.Bounds = append(a.Terms.Bounds, b)
 }
 
-// isPersonal tells whether it matters to the limit who pays or is paid.
+// isPersonal tells whether the limit depends on the payer or payee.
 func isPersonal(l *directory.Limit) bool { return l.Scope != directory.ScopePartner }
 
 func isPersonalVolume(l *directory.Limit) bool { return l.Kind.Volume() && isPersonal(l) }
 
-// breachOf is why a transaction is rejected that would exceed the limit.
+// breachOf returns the failure of a transaction that would exceed the limit.
 func breachOf(l *directory.Limit) payment.Failure {
 	return payment.Failure{Code: payment.LimitExceeded, Detail: string(l.Kind)}
 }

@@ -9,44 +9,44 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Volumes keeps what the limits on volumes make of a payment, for one UTC day: the windows of
-// their counters have the same names, and limits that take all of a partner's payments together
-// bound one like the other. What it has forgotten is worked out again. It may be used from several
-// goroutines; the zero value is empty.
+// Volumes caches the bounds that volume limits put on payments, for one UTC day. On one day the
+// counters' windows have the same names, and a limit in the partner scope bounds all of the
+// partner's payments in the same way. A bound that is not in the cache is computed again. It is
+// safe for several goroutines; the zero value is empty.
 type Volumes struct{ today atomic.Pointer[day] }
 
-// day is what payments of one UTC day under volume limits have in common.
+// day is the cache of one UTC day.
 type day struct {
 	date ledger.Date
 	name string // ledger.DayWindow
 
 	sets sync.Map     // first of a partner's limits (**directory.Limit) → *boundSets
-	kept atomic.Int64 // how many are in sets
+	kept atomic.Int64 // number of partners in sets
 }
 
-// Bounds of what a day keeps: then it begins anew.
+// Bounds of a day's cache. When it is full, it is emptied.
 const (
-	MaxPartners = 65_536 // partners, and their limits before each change of them
-	MaxSets     = 16     // of one partner's limits: one an asset, a type and a terminal that limits are on
+	MaxPartners = 65_536 // partners; each change of a partner's limits counts as a further one
+	MaxSets     = 16     // of one partner's limits: one for each combination of asset, type and terminal with limits
 )
 
-// chosen says which of a partner's limits bound a transaction, by their place.
+// chosen is the set of a partner's limits that bound a transaction, by their index.
 type chosen [(directory.MaxLimits + 63) / 64]uint64
 
 func (c *chosen) add(i int) { c[i/64] |= 1 << (i % 64) }
 
 func (c *chosen) has(i int) bool { return c[i/64]&(1<<(i%64)) != 0 }
 
-// boundSet is what the chosen limits make of a payment.
+// boundSet has the bounds that the chosen limits put on a payment.
 type boundSet struct {
 	of     chosen
 	bounds []payment.Bound // shared
 }
 
-// boundSets never change: others take their place.
+// boundSets is immutable; a change replaces it.
 type boundSets struct{ all []boundSet }
 
-// day is the day of the date: nearly always that of the payment before.
+// day returns the cache of the date, which nearly always is the cache of the previous payment.
 func (v *Volumes) day(date ledger.Date) *day {
 	if last := v.today.Load(); last != nil && last.date == date && last.kept.Load() < MaxPartners {
 		return last
@@ -56,8 +56,8 @@ func (v *Volumes) day(date ledger.Date) *day {
 	return next
 }
 
-// bounds are what the chosen ones of a partner's limits bound a payment by, whoever pays. The slice
-// of limits never changes, so the address of its first element says which limits they are.
+// bounds returns the bounds that the chosen limits of a partner put on any payer's payment. The
+// slice of limits never changes, so the address of its first element identifies it.
 func (d *day) bounds(limits []*directory.Limit, of *chosen) []payment.Bound {
 	var known []boundSet
 	kept, found := d.sets.Load(&limits[0])

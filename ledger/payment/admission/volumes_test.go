@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// Whoever has many partners, or limits on many things, pays with time and not with memory.
+// With many partners, or limits on many assets, the cache costs time and not memory.
 func TestWhatADayKeepsOfLimitsIsBounded(t *testing.T) {
 	for paid, want := range map[int]int64{1: 1, admission.MaxPartners - 1: admission.MaxPartners - 1, admission.MaxPartners: admission.MaxPartners, admission.MaxPartners + 1: 1} {
 		if today, tomorrow := admission.KeptPartners(paid); today != want || tomorrow != 1 {

@@ -17,7 +17,7 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+// dice returns a random source whose seed is printed; MIZAN_SEED repeats a run.
 func dice(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -31,7 +31,7 @@ func dice(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// whole are types that are stored as one value.
+// whole lists types that are stored as one value.
 var whole = map[reflect.Type]func(*rand.Rand) any{
 	reflect.TypeFor[money.Amount]():   func(d *rand.Rand) any { return money.FromUint64(1 + d.Uint64N(1<<63)) },
 	reflect.TypeFor[money.Rate]():     func(d *rand.Rand) any { return rate(fmt.Sprint(1+d.IntN(1_000), ".", 1+d.IntN(8))) },
@@ -51,8 +51,7 @@ func rate(text string) money.Rate {
 	return r
 }
 
-// fill sets every field at every depth that set tells it to, to something other
-// than its zero value.
+// fill sets every field that set selects, at every depth, to a value other than zero.
 func fill(v reflect.Value, d *rand.Rand, set func() bool) {
 	if make, ok := whole[v.Type()]; ok {
 		if set() {
@@ -63,7 +62,7 @@ func fill(v reflect.Value, d *rand.Rand, set func() bool) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() { // the others are derived
+			if v.Type().Field(i).IsExported() { // unexported fields are derived
 				fill(v.Field(i), d, set)
 			}
 		}
@@ -103,14 +102,14 @@ func fillPlain(v reflect.Value, d *rand.Rand) {
 	}
 }
 
-// record fills a record in as far as set says. What the store does not keep, or
-// keeps elsewhere, stays as it comes back.
+// record fills a record as far as set says. Fields that the codec does not store, or that are
+// stored elsewhere, keep the value that Decode returns.
 func record(d *rand.Rand, set func() bool) *payment.Record {
 	r := new(payment.Record)
 	fill(reflect.ValueOf(r).Elem(), d, set)
 	r.Finished = 0 // in the envelope
 	if r.Settles.Env = r.Asset.Env; r.Rate.IsZero() {
-		r.Settles = money.Asset{} // there is none where nothing is converted
+		r.Settles = money.Asset{} // none without a conversion
 	}
 	r.Described = r.Described || r.Description != ""
 	if r.Merchant.Abs.IsZero() {
@@ -119,8 +118,7 @@ func record(d *rand.Rand, set func() bool) *payment.Record {
 	return r
 }
 
-// A field that is added to the record, or to what it holds, and forgotten in the
-// codec fails here.
+// A new field of the record or of a nested type that the codec does not store fails here.
 func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 	want := record(dice(t), func() bool { return true })
 	got, err := paymentcodec.Decode(paymentcodec.Encode(want))
@@ -133,7 +131,7 @@ func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 	}
 }
 
-// No field is read as another, and none is lost where its neighbours are empty.
+// No field is read as another, and none is lost if its neighbours are empty.
 func TestAnyFieldsOfATransactionAreStoredWithoutTheOthers(t *testing.T) {
 	d := dice(t)
 	for range 2_000 {
@@ -159,7 +157,7 @@ func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
 	}
 }
 
-// Whatever can be read says the same when it is written again.
+// A decoded record encodes to an equal record.
 func FuzzDecode(f *testing.F) {
 	d := rand.New(rand.NewPCG(1, 1))
 	f.Add([]byte(nil))
@@ -205,11 +203,11 @@ func TestATransactionWrittenByALaterReleaseIsRead(t *testing.T) {
 	}
 }
 
-// An operation with one field more, as a later release writes it.
+// An operation with one more field, as a later release may write it.
 func TestALongerArrayOfALaterReleaseIsRead(t *testing.T) {
 	want := &payment.Record{ID: ledger.ID{1}, Op: &payment.Op{Kind: payment.OpRefund, From: payment.Charged}}
 	payload := paymentcodec.Encode(want)
-	head := len(paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}})) + 1 // of the operation, written last
+	head := len(paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}})) + 1 // of the operation, which is written last
 	later := append([]byte(nil), payload...)
 	later[head]++
 	later = append(later, 0x92, 1, 0xa1, 'x') // [1, "x"]

@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Decode reads a transaction's payload.
+// Decode parses a transaction's payload.
 func Decode(payload []byte) (*payment.Record, error) {
 	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
 		return nil, fmt.Errorf("transaction: unknown form")
@@ -37,7 +37,7 @@ func Decode(payload []byte) (*payment.Record, error) {
 		}
 	}
 	if !r.Rate.IsZero() {
-		r.Settles.Env = r.Asset.Env // nothing crosses environments
+		r.Settles.Env = r.Asset.Env // no conversion crosses environments
 	}
 	return r, nil
 }

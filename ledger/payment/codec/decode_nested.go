@@ -22,7 +22,7 @@ var (
 	errWindow = errors.New("a window of no day or month")
 )
 
-// array reads an array of at least so many fields by fn and skips the rest.
+// array reads an array of at least so many fields with fn and skips the rest.
 func (r *reader) array(fields int, fn func()) {
 	n := r.length()
 	if r.err == nil && n < fields {
@@ -152,7 +152,7 @@ func decodeVolumes(dec *msgpack.Decoder, to *payment.Record) error {
 	return nil
 }
 
-// cutVolume takes what encoder.volumes has appended after the limit's id.
+// cutVolume parses what encoder.volumes appended after the limit's id.
 func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	head, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -172,7 +172,7 @@ func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// cutText takes what appendText has appended.
+// cutText parses what appendText appended.
 func cutText(b []byte) (text string, rest []byte, err error) {
 	if len(b) == 0 || len(b) < 1+int(b[0]) {
 		return "", nil, errShort

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// recordVersion begins a transaction's payload; the msgpack map follows. A
-// reader ignores keys that it does not know.
+// recordVersion is the first byte of a transaction's payload; the msgpack map follows. A reader
+// ignores keys that it does not know.
 const recordVersion = 1
 
 // Keys of the map. They are stored: none ever changes its meaning.
@@ -82,7 +82,7 @@ const (
 	keyUnwanted
 )
 
-// The bits of keyFlags. They are stored, as the keys are.
+// Bits of keyFlags. They are stored like the keys.
 const (
 	flagFeeOnTop = 1 << iota
 	flagFeeRefundable
@@ -98,9 +98,9 @@ type encoder struct {
 	buf bytes.Buffer
 	enc *msgpack.Encoder
 	n   int
-	raw [40]byte // ids and amounts on their way: a local would escape
+	raw [40]byte // scratch for ids and amounts: a local array would escape to the heap
 
-	volume []byte // likewise
+	volume []byte // scratch too
 }
 
 var encoders = sync.Pool{New: func() any {
@@ -110,13 +110,13 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// Encode is a transaction's payload. Empty fields are left out.
+// Encode returns a transaction's payload. It omits empty fields.
 func Encode(r *payment.Record) []byte {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	e.buf.Reset()
 	e.n = 0
-	// The number of pairs is only known at the end: a map16 head has room for it.
+	// The number of pairs is known only at the end, so Encode reserves room for a map16 head.
 	e.buf.Write([]byte{recordVersion, 0xde, 0, 0})
 	e.identity(r)
 	e.state(r)
@@ -183,7 +183,7 @@ func (e *encoder) state(r *payment.Record) {
 	e.int(keyUnwanted, int64(r.Unwanted))
 }
 
-// address is an IP address in its binary form, without a zone.
+// address encodes an IP address in its binary form, without a zone.
 func (e *encoder) address(a netip.Addr) []byte {
 	if a.Is4() {
 		four := a.As4()

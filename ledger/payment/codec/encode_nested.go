@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// terms are the terminal's, as far as they are not those of a plain charge.
+// terms encodes the terminal's terms, except those of a plain charge.
 func (e *encoder) terms(r *payment.Record) {
 	if !r.Rate.IsZero() {
 		rate, err := r.Rate.MarshalBinary()
@@ -39,10 +39,10 @@ func (e *encoder) terms(r *payment.Record) {
 	}
 }
 
-// volumes are in nearly every transaction under a limit, twice: they are kept
-// small. Each is its limit's id and a head: a bit that says whether a subject
-// follows, one that says whether the window is a text that follows, and above them
-// the window's number. Texts follow in the order window, subject.
+// volumes encodes the volumes. Nearly every transaction under a limit stores them, in two
+// versions, so the form is small. A volume is its limit's id and a head. The head's lowest bit
+// tells whether a subject follows, the next one whether the window follows as a text, and the
+// higher bits are the window's number. Texts follow in the order window, subject.
 func (e *encoder) volumes(volumes []payment.Volume) {
 	if len(volumes) == 0 {
 		return
@@ -70,7 +70,7 @@ func (e *encoder) volumes(volumes []payment.Volume) {
 	e.bytes(keyVolumes, e.volume)
 }
 
-// The bits of a volume's head. They are stored.
+// Bits of a volume's head. They are stored.
 const (
 	volumeSubject = 1 << iota
 	volumeText
@@ -78,7 +78,7 @@ const (
 	volumeBits = iota
 )
 
-// appendText appends a text of fewer than 256 bytes, its length first.
+// appendText appends a text of fewer than 256 bytes, preceded by its length.
 func appendText(to []byte, text string) []byte {
 	assert.That(len(text) <= math.MaxUint8, "payment: a volume's text of %d bytes", len(text))
 	return append(append(to, byte(len(text))), text...)
@@ -100,7 +100,7 @@ func flags(r *payment.Record) (v int64) {
 	return v
 }
 
-// following is what comes after a charge was submitted.
+// following encodes the fields that are set after the charge was submitted.
 func (e *encoder) following(r *payment.Record) {
 	e.int(keyHoldUntil, int64(r.HoldUntil))
 	e.amount(keyCaptured, r.Captured)
@@ -118,8 +118,7 @@ func (e *encoder) following(r *payment.Record) {
 	}
 }
 
-// The lengths of arrays. A reader takes a longer one, and skips what it does
-// not know.
+// Lengths of arrays. A reader accepts a longer array and skips the fields that it does not know.
 const (
 	attemptFields     = 6
 	refundFields      = 8
@@ -168,7 +167,7 @@ func (e *encoder) op(o *payment.Op) {
 	e.textValue(o.Choice)
 }
 
-// refunds are those that were asked for, in their order.
+// refunds encodes the requested refunds in their order.
 func (e *encoder) refunds(refunds []payment.RefundRecord) {
 	if len(refunds) == 0 {
 		return
@@ -187,7 +186,7 @@ func (e *encoder) refunds(refunds []payment.RefundRecord) {
 	}
 }
 
-// failureValue is two values: the code and the detail.
+// failureValue encodes two values: the code and the detail.
 func (e *encoder) failureValue(f payment.Failure) {
 	e.textValue(string(f.Code))
 	e.textValue(f.Detail)

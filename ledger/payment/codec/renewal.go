@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// renewal is what the payment renews: three ids and the number.
+// renewal encodes what the payment renews: three ids and the number.
 func (e *encoder) renewal(r *payment.Renewal) {
 	if r == nil {
 		return

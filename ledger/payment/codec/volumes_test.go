@@ -11,7 +11,8 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// counting counts towards a day, a card's month, and what is neither.
+// counting returns a record that counts towards a day, a card's month, and a window that is
+// neither.
 func counting() *payment.Record {
 	return &payment.Record{ID: ledger.ID{1}, Volumes: []payment.Volume{
 		{Limit: ledger.ID{2}, Window: "2026-11-21"},
@@ -47,7 +48,7 @@ func TestVolumesAreWrittenInTheFormThatIsRead(t *testing.T) {
 	}
 }
 
-// What names of counters are kept beside a volume is not stored.
+// The keys of counters that are kept with a volume are not stored.
 func TestAVolumesNamesAreNotStored(t *testing.T) {
 	named := counting()
 	for i := range named.Volumes {
