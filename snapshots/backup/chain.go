@@ -130,7 +130,7 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file f
 		cancel()
 	}
 	for range sources {
-		// The reader discards the rest of a part that nobody wants.
+		// A reader that cancel has stopped returns context.Canceled, which is no failure.
 		if failed := <-ended; failed != nil && (err == nil || !errors.Is(failed, context.Canceled)) {
 			err = failed
 			cancel()

@@ -246,7 +246,7 @@ func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong strin
 }
 
 // CheckTransaction compares the counters of notices in a transaction's record with the notices.
-// If the record is not at its last event, its counters do not count.
+// It skips a record that is not at its last event: that is reported elsewhere.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	wrong := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)

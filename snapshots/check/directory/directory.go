@@ -94,7 +94,7 @@ type Facts struct {
 	partners  map[PartnerKey]*Partner
 	terminals map[scan.Place]*Terminal
 	merchants map[PartnerKey][]MerchantTerminal // by partner
-	Owners    map[scan.Place]int64              // key of the partner's record → number
+	Owners    map[scan.Place]int64              // place of the partner's record → number
 	Limits    map[PartnerKey][]*Limit           // by partner
 	Rates     map[scan.Place]*Rate
 	Numbers   map[int64]ledger.ID  // number → id of the partner's record
