@@ -26,12 +26,12 @@ const (
 // routeKey is where a request keeps its route for the metrics.
 const routeKey = "route"
 
-// noRoute is the route of requests that no route serves, so that paths which callers make
-// up do not become labels of metrics.
+// noRoute is the route label of requests that match no route, so that invented paths do not
+// become labels of metrics.
 const noRoute = "none"
 
-// guard is around everything, Fiber's router included: it gives the answer its id, refuses
-// what parsers could read in two ways, turns a panic into an answer, and wipes the body.
+// guard wraps everything, including Fiber's router: it sets the answer's id, refuses requests
+// that parsers can read in two ways, turns a panic into an answer, and wipes the body.
 func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		started := time.Now()
@@ -45,7 +45,7 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// leave ends every request. It is deferred, so that it sees a panic.
+// leave ends every request. It is deferred, so that it also runs after a panic.
 func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	p := recover()
 	body.Wipe(ctx)
@@ -63,8 +63,8 @@ func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	}
 }
 
-// recovered answers for a panic. Its value may hold what was sent, so only the text of a
-// runtime error is logged.
+// recovered answers after a panic. It logs only the text of a runtime error, because other
+// panic values may contain data of the request.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
 	id := string(ctx.Response.Header.PeekBytes(web.HeaderRequestID))
 	secure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
@@ -82,7 +82,7 @@ func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
 	s.cfg.Log.Error("panic in a handler", "request_id", id, "reason", reason, "stack", string(debug.Stack()))
 }
 
-// methodOf is the method for metrics: a known one, or "other".
+// methodOf returns the method label for metrics: a known method, or "other".
 func methodOf(ctx *fasthttp.RequestCtx) string {
 	for _, m := range fiber.DefaultMethods {
 		if string(ctx.Request.Header.Method()) == m {
@@ -92,9 +92,9 @@ func methodOf(ctx *fasthttp.RequestCtx) string {
 	return "other"
 }
 
-// begin sets the headers that every answer has: its id and, over TLS, that browsers should
-// use TLS only. Ids from outside are not taken: a log could not tell them from the
-// service's own.
+// begin sets the headers that every answer has: its id and, over TLS, the instruction to use
+// TLS only. It ignores ids from outside, because the log could not tell them from the service's
+// own.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, schema.AppendID(buf[:0], uuid.New()))
@@ -103,8 +103,8 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// security is how long browsers should use TLS only. A sandbox asks for less: it shares
-// the name localhost with whatever else its developer runs there.
+// security returns how long browsers should use TLS only. It is shorter in a sandbox, which
+// shares the name localhost with other programs of its developer.
 func (s *Server) security() []byte {
 	if s.cfg.Env == sandbox {
 		return web.ValueTLSOnlyBriefly
@@ -112,7 +112,7 @@ func (s *Server) security() []byte {
 	return web.ValueTLSOnly
 }
 
-// check refuses a request before any work is done for it.
+// check refuses a bad request before any work is done for it.
 func (s *Server) check(ctx *fasthttp.RequestCtx) error {
 	seen, err := checkHeaders(ctx.Request.Header.RawHeaders())
 	if err == nil && seen.chunked && !ctx.Request.Header.IsHTTP11() {
@@ -122,11 +122,11 @@ func (s *Server) check(ctx *fasthttp.RequestCtx) error {
 		err = checkTarget(&ctx.Request.Header)
 	}
 	if err != nil {
-		conn.HangUp(ctx) // where the next request begins is unknown
+		conn.HangUp(ctx) // the position of the next request is unknown
 		return err
 	}
 	if s.cfg.BehindProxy {
-		// Of two schemes one may be the client's own.
+		// If there are two scheme headers, one may come from the client.
 		if seen.schemes != 1 || !s.gate.Proxies.Secure(ctx) {
 			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
 		}
@@ -136,7 +136,7 @@ func (s *Server) check(ctx *fasthttp.RequestCtx) error {
 		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")
 	}
 	if methodOf(ctx) == "other" {
-		// No route has TRACE: the router finds out whether the path exists.
+		// No route has TRACE, so the router answers according to whether the path exists.
 		ctx.Request.Header.SetMethod(fiber.MethodTrace)
 	}
 	seen.withhold(&ctx.Request.Header)

@@ -12,15 +12,15 @@ import (
 	"mizan/ledger"
 )
 
-// seenHeaders is what is known of the headers as they came. The parser hands out only the
-// first of two equal ones.
+// seenHeaders is what checkHeaders finds in the raw headers. The transport's parser returns
+// only the first of two headers with the same name.
 type seenHeaders struct {
 	encoded, chunked            bool
 	organizations, keys, tokens int
 	schemes                     int // X-Forwarded-Proto
 }
 
-// checkHeaders looks at the headers as they came.
+// checkHeaders parses the raw headers.
 func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 	hosts, lengths, transfers := 0, 0, 0
 	for len(raw) > 0 {
@@ -50,7 +50,8 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 			lengths++
 		case isHeader(name, "Transfer-Encoding"):
 			if transfers++; !isHeader(bytes.Trim(value, " \t"), "chunked") {
-				// The transport takes identity for a request without a body, which others don't.
+				// The transport reads a request with identity as one without a body; other parsers
+				// don't.
 				return seen, ledger.Refuse("api.guard", web.BadRequest, "the only transfer encoding is chunked")
 			}
 		case isHeader(name, "Content-Encoding"):
@@ -72,8 +73,8 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 	return seen, nil
 }
 
-// withhold removes credentials that a request names twice: a proxy in front may have
-// looked at the other one.
+// withhold removes credentials that a request has twice, because a proxy in front may have
+// checked the other one.
 func (seen *seenHeaders) withhold(h *fasthttp.RequestHeader) {
 	if seen.keys > 1 || seen.tokens > 1 {
 		h.DelBytes(web.HeaderAPIKey)
@@ -89,8 +90,8 @@ func isHeader(name []byte, header string) bool {
 	return len(name) == len(header) && strings.EqualFold(string(name), header)
 }
 
-// checkTarget wants a version of the protocol that is served, a host where HTTP/1.1 wants
-// one, and no control characters or spaces in the target.
+// checkTarget requires a served version of the protocol, a host if the version is HTTP/1.1, and
+// a target without control characters and spaces.
 func checkTarget(h *fasthttp.RequestHeader) error {
 	if p := h.Protocol(); string(p) != "HTTP/1.1" && string(p) != "HTTP/1.0" {
 		return ledger.Refuse("api.guard", web.BadRequest, "the protocol must be HTTP/1.1 or HTTP/1.0")

@@ -10,16 +10,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// StatusOK is the state of a part of the service that works.
+// StatusOK is the state of a working part of the service.
 const StatusOK = "ok"
 
 // Status is the state of the parts of the service.
 type Status struct {
-	Core string // ready means: all due work is scheduled
+	Core string // ready means that all due work is scheduled
 	DB   string
 }
 
-// Addresses of the checks that supervisors and load balancers make.
+// The paths of the checks that supervisors and load balancers make.
 const (
 	healthPath    = "/api/v1/health"
 	livenessPath  = "/livez"
@@ -49,7 +49,7 @@ func (s *Server) readiness(req *web.Request) error {
 	return nil
 }
 
-// state is what keeps the service from taking commands, or StatusOK.
+// state returns StatusOK, or the reason why the service takes no commands.
 func (s Status) state() string {
 	if s.Core != StatusOK {
 		return s.Core
@@ -84,10 +84,10 @@ func (cfg *Config) appendHealth(dst []byte, status Status) []byte {
 	return e.Buf
 }
 
-// Starting answers in place of a Server whose parts are still being opened: the
-// checks say that the service is starting, everything else is 503. Of the Config it
-// needs Status, Version, Env and Domain. Each answer ends its connection, because
-// another server answers the next request.
+// Starting answers in place of a Server whose parts are still being opened: the checks say that
+// the service is starting, and every other request gets 503. It needs Status, Version, Env and
+// Domain of the Config. Each answer closes its connection, because another server answers the
+// next request.
 func Starting(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, state := cfg.Status(), cfg.Status().state()

@@ -10,12 +10,12 @@ import (
 	"mizan/ledger"
 )
 
-// maxLimiters bounds the keys whose rate is kept. One that was dropped starts with a full
-// burst again, as one that rested long enough would.
+// maxLimiters bounds the keys whose rate is stored. A key that was dropped starts with a full
+// burst, like one that has rested long enough.
 const maxLimiters = 65_536
 
-// limits allows each key a number of requests a second, of real time: a manual clock that
-// stands still must not shut callers out. Nil allows all.
+// limits allows each key a number of requests per second of real time, because a manual clock
+// that stands still must not shut callers out. Nil allows all requests.
 type limits struct {
 	perSecond int
 
@@ -30,7 +30,7 @@ func newLimits(perSecond int) *limits {
 	return &limits{perSecond: perSecond, keys: make(map[ledger.ID]*rate.Limiter)}
 }
 
-// limitedBy is whose rate a request counts towards: a partner's key, or the session of a
+// limitedBy returns the key whose rate a request uses: a partner's API key, or the session of a
 // person who acts as a partner.
 func limitedBy(who *auth.Principal) (id ledger.ID, limited bool) {
 	switch {
@@ -42,7 +42,7 @@ func limitedBy(who *auth.Principal) (id ledger.ID, limited bool) {
 	return id, false
 }
 
-// allow takes one request off the key's rate; the burst is twice the rate.
+// allow takes one request from the key's rate; the burst is twice the rate.
 func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	if l == nil {
 		return true
@@ -60,8 +60,8 @@ func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	return limiter.AllowN(now, 1)
 }
 
-// drop removes keys that rested until their burst was full, or any others: the map never
-// grows past its bound.
+// drop removes keys that have rested until their burst was full, or else any others, so that
+// the map stays within its bound.
 func (l *limits) drop(now time.Time) {
 	for key, limiter := range l.keys {
 		if limiter.TokensAt(now) >= float64(2*l.perSecond) {

@@ -13,8 +13,8 @@ import (
 	"mizan/api/web"
 )
 
-// table makes the handlers and lists all of their routes. What waits in handlers ends
-// with the context.
+// table creates the handlers and lists all their routes. Waits in handlers end with the
+// context.
 func (s *Server) table(serving context.Context) []web.Route {
 	cfg := &s.cfg
 	s.ledger = ledgerapi.New(ledgerapi.Config{

@@ -28,7 +28,7 @@ import (
 	"mizan/ledger"
 )
 
-// Config is what a Server is made of.
+// Config is what New needs.
 type Config struct {
 	Payments  payments.Transactions
 	Directory Directory
@@ -40,8 +40,8 @@ type Config struct {
 	// clock is being moved.
 	Enter func() (leave func())
 
-	// ProviderCalls is how many calls at providers are under way now: a command that waits
-	// for one takes no place from others (package shed). Nil: none.
+	// ProviderCalls returns how many provider calls are under way: a command that waits for one
+	// takes no place from others (package shed). Nil: none.
 	ProviderCalls func() int
 
 	// Advance moves the manual clock; nil: there is none, and its routes are missing.
@@ -53,70 +53,70 @@ type Config struct {
 	// HeadKey is the public half of Signer's key, as note.NewVerifier takes it.
 	HeadKey string
 
-	// Fingerprint tells equal card numbers and equal requests from others without keeping
-	// them. It is keyed, so that neither can be guessed from it.
+	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
+	// recognized without being stored. Without the key nobody can find the input by trying
+	// values.
 	Fingerprint func(number []byte) string
 
 	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
 	AggregateWait time.Duration
 
-	// Usage tells how much of a limit was used; nil: the answer is 503.
+	// Usage returns how much of a limit is used; nil: the answer is 503.
 	Usage admin.LimitUsage
 
-	// Pages makes the addresses of payers' pages, and Payers acts for their holders.
-	// Challenges is the simulator's page. The routes of what is missing are missing.
+	// Pages makes the addresses of payers' pages, and Payers acts for the payers. Challenges is
+	// the simulator's page. If one is nil, its routes are missing.
 	Pages      payerpage.Pages
 	Payers     checkout.Payers
 	Challenges checkout.Challenges
 
-	// Updates takes in what other platforms report of transactions; nil: the route is
-	// missing.
+	// Updates accepts provider updates; nil: the route is missing.
 	Updates payments.Updates
 
-	// Deliveries are notifications that were sent or are waiting; nil: their routes are
-	// missing.
+	// Deliveries are the sent and waiting notifications; nil: their routes are missing.
 	Deliveries admin.Deliveries
 
 	// Periods closes months; nil: the route is missing.
 	Periods ledgerapi.Periods
 
-	// Backup begins a backup, full or, since another one, an increment, and returns it
-	// as a stream that its reader closes; nil: the route is missing. Errors
-	// that are a *ledger.Refusal are answered as such.
+	// Backup begins a backup, full or as an increment since another one, and returns it as a
+	// stream that the reader closes; nil: the route is missing. Errors that are a
+	// *ledger.Refusal are answered as such.
 	Backup func(since *admin.BackupBase) (io.ReadCloser, error)
 
-	// Contracts are those of participatory finance; nil: their routes are missing.
+	// Contracts are the participatory-finance contracts; nil: their routes are missing.
 	Contracts contracts.Service
 
 	// Subscriptions renews payments; nil: their routes are missing.
 	Subscriptions payments.Subscriptions
 
-	// Status is asked by the health check.
+	// Status returns the state that the health check reports.
 	Status  func() Status
 	Version string
 	Env     string // "sandbox" or "production"
 	Domain  string // host of the base URL
 
-	// TrustedProxies may say for whom they ask. BehindProxy refuses requests of all other
-	// addresses, and requests that reached a proxy without TLS.
+	// TrustedProxies are the proxies whose header for the client's address is trusted.
+	// BehindProxy refuses requests from all other addresses, and requests that reached a proxy
+	// without TLS.
 	TrustedProxies []netip.Prefix
 	BehindProxy    bool
 
-	// RateLimit is how many requests a second a partner's key may make; 0: any.
+	// RateLimit is how many requests a second a partner's key may make; 0: any number.
 	RateLimit int
 
-	// Observe, if set, sees every answer; route is the pattern, or "none".
+	// Observe, if set, is called with every answer; route is the pattern, or "none".
 	Observe func(route, method string, status int, d time.Duration)
 }
 
-// Directory says who takes part, and changes it; *directory.Service of actors is one.
+// Directory finds and changes the directory's records; *directory.Service of actors is one.
 type Directory interface {
 	auth.Directory
 	admin.Directory
 	payments.Directory
 }
 
-// Server answers requests on the listeners that it is given.
+// Server answers requests on listeners.
 type Server struct {
 	cfg    Config
 	gate   web.Gate
@@ -129,14 +129,14 @@ type Server struct {
 	routes []web.Route
 	silent conn.Silent
 
-	stop context.CancelFunc // ends the context that handlers serve in
+	stop context.CancelFunc // ends the context of all handlers
 
 	mu        sync.Mutex
 	stopped   bool           // guarded by mu
 	listeners []net.Listener // guarded by mu
 }
 
-// New makes a server; nothing happens before Serve.
+// New returns a server that does nothing before Serve.
 func New(cfg Config) *Server {
 	proxies := web.Proxies(cfg.TrustedProxies)
 	s := &Server{
@@ -153,9 +153,9 @@ func New(cfg Config) *Server {
 		Immutable:                    true,
 		StrictRouting:                true,
 		CaseSensitive:                true,
-		EnableTrustedProxyCheck:      true, // with no proxy to trust: Proxies finds out who asks
-		StreamRequestBody:            true, // bodies are read by bodies, when the caller is known
-		BodyLimit:                    1,    // bytes that the transport reads, and makes room for, before that
+		EnableTrustedProxyCheck:      true, // without a trusted proxy: Proxies finds the client's address
+		StreamRequestBody:            true, // bodies reads bodies after the caller is known
+		BodyLimit:                    1,    // bytes that the transport reads before that
 		ReadBufferSize:               headerLimit,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 web.WriteTimeout,
@@ -167,7 +167,7 @@ func New(cfg Config) *Server {
 	transport := s.app.Server()
 	transport.Handler = s.guard(transport.Handler)
 	transport.HeaderReceived = body.FirstByteConfig
-	transport.SecureErrorLogMessage = true // its errors would quote the request
+	transport.SecureErrorLogMessage = true // an error message would quote the request
 	transport.CloseOnShutdown = true
 	transport.ConnState = conn.NoteState
 	s.routes = s.table(serving)
@@ -192,7 +192,7 @@ func (s *Server) register(route *web.Route) {
 	}
 }
 
-// answer admits a caller and hands the request to its route.
+// answer admits the caller and calls the route's handler.
 func (s *Server) answer(req *web.Request) error {
 	route := req.Route
 	if err := s.gate.Admit(req); err != nil {
@@ -224,7 +224,7 @@ func (s *Server) answer(req *web.Request) error {
 	return route.Handle(req)
 }
 
-// refuse answers a request whose handler does not run in the form of its route.
+// refuse answers, in the form of its route, a request whose handler does not run.
 func refuse(req *web.Request, err error) error {
 	if req.Route.Refuse != nil {
 		return req.Route.Refuse(req, err)
@@ -232,20 +232,20 @@ func refuse(req *web.Request, err error) error {
 	return err
 }
 
-// BodyBytes is how many bytes are held for request bodies larger than a connection's
-// first buffer.
+// BodyBytes returns how many bytes are held for request bodies larger than a connection's first
+// buffer.
 func (s *Server) BodyBytes() int { return s.bodies.Held() }
 
-// Shed is how long commands wait for their turn, and how many were refused because they
+// Shed returns how long commands wait for their turn, and how many were refused because they
 // would have waited too long.
 func (s *Server) Shed() shed.Figures { return s.shed.Figures() }
 
-// handleError answers requests that Fiber refuses itself: unknown paths and methods, and
-// requests that could not be read.
+// handleError answers requests that Fiber itself refuses: unknown paths and methods, and
+// requests that it could not read.
 func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	ctx := c.Context()
 	if len(ctx.Response.Header.PeekBytes(web.HeaderRequestID)) == 0 {
-		s.begin(ctx) // the request never got as far as guard
+		s.begin(ctx) // the request never reached guard
 		conn.HangUp(ctx)
 	}
 	var refused *fiber.Error
@@ -267,14 +267,14 @@ func routerRefusal(status int) error {
 		return ledger.Refuse(op, web.HeadersTooLarge, "the headers are larger than %d bytes", headerLimit)
 	case fiber.StatusRequestTimeout:
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
-	case fiber.StatusBadRequest, fiber.StatusBadGateway: // how Fiber reports a client that went away
+	case fiber.StatusBadRequest, fiber.StatusBadGateway: // Fiber's code for a client that has disconnected
 		return ledger.Refuse(op, web.BadRequest, "the request could not be read")
 	}
 	return ledger.Refuse(op, ledger.Internal, "the router failed")
 }
 
-// Serve answers on the listener until Shutdown; the error is why it ended, nil
-// after Shutdown. It closes the listener.
+// Serve answers on the listener until Shutdown. It returns the error that ended it, nil after
+// Shutdown. It closes the listener.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	if s.stopped {
@@ -286,8 +286,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.app.Listener(conn.Listener{Listener: l, Silent: &s.silent})
 }
 
-// Shutdown stops accepting, waits for what is under way until ctx ends, and
-// closes idle connections. A server does not serve again.
+// Shutdown stops accepting, waits for requests under way until ctx ends, and closes idle
+// connections. The server can't serve again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopped = true

@@ -13,13 +13,13 @@ import (
 // BackupBase names the backup that an increment is based on.
 type BackupBase struct {
 	ID        string // a UUID
-	Group     uint64 // that it shows
-	GroupHash string // 64 digits of hex
-	Depth     int    // how many it rests on, itself included
+	Group     uint64 // the group that the backup shows
+	GroupHash string // 64 hex digits
+	Depth     int    // the number of backups in its chain, including itself
 }
 
-// takeBackup is POST /backups: a sealed stream of unknown length with an end mark of its
-// own.
+// takeBackup is POST /backups: a sealed stream of unknown length, with an end mark in its
+// format.
 func (h *Handlers) takeBackup(req *web.Request) error {
 	if err := req.Streams(); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 		return err
 	}
 	f := &form{object: object, order: []string{"since"}}
-	// A misspelt since would have a full backup taken instead of what was asked for.
+	// Otherwise a misspelt since would lead to a full backup instead of an increment.
 	f.only("since")
 	since := f.base()
 	if err := f.problems.Err(); err != nil {
@@ -44,9 +44,9 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	return nil
 }
 
-// only refuses the first field with another name.
+// only refuses a body with other fields, naming the first.
 func (f *form) only(names ...string) {
-	const shown = 64 // bytes of a name that may be as long as the body
+	const shown = 64 // bytes of a field name in the message, because a name may be as long as the body
 	members := jsonwalk.MembersOf(f.object)
 	for name, _, more := members.Next(); more; name, _, more = members.Next() {
 		if text := string(name); !slices.Contains(names, text) {
@@ -57,7 +57,7 @@ func (f *form) only(names ...string) {
 	}
 }
 
-// base is the field since; nil: a full backup is asked for.
+// base returns the field since; nil: the request is for a full backup.
 func (f *form) base() *BackupBase {
 	value := web.Member(f.object, "since")
 	if value == nil {

@@ -30,8 +30,8 @@ func (h *Handlers) createBlock(req *web.Request) error {
 	})
 }
 
-// blockDraft reads what is to be listed. Of a card's number only the fingerprint and the
-// digits that may be shown leave this function.
+// blockDraft reads the entry to be added. Of a card number it returns only the fingerprint and
+// the masked digits.
 func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
 	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOr("kind"))}
 	if d.Kind == "" && !f.problems.About("kind") {
@@ -56,11 +56,12 @@ func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
 		d.Value = h.cfg.Fingerprint(number)
 		d.Masked = masked(number)
 	}
-	clear(number) // the body itself is wiped by the server
+	clear(number) // the server itself wipes the body
 	return d
 }
 
-// validCard checks a card number by the rules for payouts, which ask for nothing else.
+// validCard checks a card number by the rules for payouts, which require nothing else of a
+// card.
 func validCard(number []byte) bool {
 	valid := true
 	storage := payment.Storage{Type: []byte(payment.BankCard), CardNumber: number}
@@ -68,7 +69,7 @@ func validCard(number []byte) bool {
 	return valid
 }
 
-// masked is a card number's first six and last four digits with a star for each other
+// masked returns a card number's first six and last four digits, with a star for each other
 // digit.
 func masked(number []byte) string {
 	hidden := len(number) - credentials.BINDigits - credentials.LastDigits
@@ -112,8 +113,8 @@ func (h *Handlers) readBlock(req *web.Request) error {
 	return nil
 }
 
-// deleteBlock is DELETE /blocklist/{id}: the entry is removed from the list and can be
-// added again. A second time changes nothing.
+// deleteBlock is DELETE /blocklist/{id}: the entry is removed from the list and can be added
+// again. A second DELETE changes nothing.
 func (h *Handlers) deleteBlock(req *web.Request) error {
 	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {

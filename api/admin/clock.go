@@ -13,8 +13,8 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of the clock: one move, and the last year. RFC 3339 can write one more year, but
-// booked times and due times run ahead of the clock.
+// Bounds of the clock: the longest move, and the last year. RFC 3339 can write one more year,
+// but booked times and due times run ahead of the clock.
 const (
 	maxAdvance = 100 * 365 * 24 * time.Hour
 	lastYear   = 9998
@@ -26,14 +26,15 @@ func (h *Handlers) readClock(req *web.Request) error {
 	return nil
 }
 
-// moveClock is PUT /sandbox/clock, body {"now": RFC 3339} or {"advance_seconds": N}. It
-// answers when nothing is due any more. It is not a command: it waits for all commands.
+// moveClock is PUT /sandbox/clock with body {"now": RFC 3339} or {"advance_seconds": N}. It
+// answers after everything due has been done. It is not a command, because it waits for all
+// commands.
 func (h *Handlers) moveClock(req *web.Request) error {
 	body, err := req.Object()
 	if err != nil {
 		return err
 	}
-	h.moving.Lock() // advance_seconds counts from where the move before ended
+	h.moving.Lock() // advance_seconds counts from the end of the move before
 	defer h.moving.Unlock()
 	to, err := h.instantAsked(body)
 	if err == nil {

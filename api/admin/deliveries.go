@@ -58,11 +58,11 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	return nil
 }
 
-// untriedPrefix begins a cursor among pending deliveries that were not tried yet.
+// untriedPrefix begins a cursor among pending deliveries without an attempt.
 const untriedPrefix = "untried"
 
-// deliveryCursor is the cursor of a position in the list: the event_id before it, after
-// "untried-" among deliveries that were not tried yet; empty for the zero value.
+// deliveryCursor returns the cursor of a position in the list: the event_id before it, with
+// "untried-" in front among deliveries without an attempt; empty for the zero value.
 func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	switch {
 	case at == notifier.Position{}:
@@ -75,17 +75,17 @@ func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	return notifier.EventID(org, at.ID).String()
 }
 
-// deliveryCursorField is the cursor's field.
+// deliveryCursorField is the name of the field by which the cursor orders the list.
 const deliveryCursorField = "event_id"
 
-// sentNilID tells whether the parameter is the nil UUID. Nothing has this id, but a search
-// would take it for no condition.
+// sentNilID tells whether the parameter is the nil UUID. No record has this id, but a search
+// would treat it as no condition.
 func sentNilID(q *web.Query, name string, id ledger.ID) bool {
 	_, sent := q.Sent(name)
 	return sent && id == (ledger.ID{})
 }
 
-// deliveryState is the state that is asked for; 0: any.
+// deliveryState returns the requested state; 0: any.
 func deliveryState(q *web.Query) notifier.State {
 	const name = "state"
 	if _, sent := q.Sent(name); !sent {
@@ -97,8 +97,8 @@ func deliveryState(q *web.Query) notifier.State {
 	return states[q.Choice(name, notifier.Pending.String(), notifier.Delivered.String(), notifier.Parked.String())]
 }
 
-// deliveryPosition reads a cursor as deliveryCursor writes it. Only pending deliveries can
-// be untried.
+// deliveryPosition parses a cursor that deliveryCursor wrote. Only pending deliveries can be
+// without an attempt.
 func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -120,8 +120,8 @@ func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	return at
 }
 
-// deliveryAt is the organization that a request is about and the delivery that its path
-// names. One of another organization is not found.
+// deliveryAt returns the request's organization and the delivery in its path. The error is
+// NotFound if the delivery belongs to another organization.
 func (h *Handlers) deliveryAt(req *web.Request) (org ledger.ID, id notifier.ID, err error) {
 	org, event, err := h.organizationAndID(req)
 	if err != nil {
@@ -156,13 +156,12 @@ func orNotFound(err error) error {
 	return err
 }
 
-// replayDelivery is POST /deliveries/{event_id}/replay: the delivery is tried once more,
-// now.
+// replayDelivery is POST /deliveries/{event_id}/replay: it makes another attempt immediately.
 func (h *Handlers) replayDelivery(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	var org ledger.ID // of the answer, which is only made for what was found in it
+	var org ledger.ID // the organization in the answer, which is written only for a delivery found in it
 	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *web.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
 	return how.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
 		found, id, err := h.deliveryAt(req)
@@ -177,8 +176,8 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	})
 }
 
-// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: the terminal's parked
-// deliveries are tried once more, now.
+// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: it makes another attempt for
+// the terminal's parked deliveries immediately.
 func (h *Handlers) replayParked(req *web.Request) error {
 	how := change[int]{status: fiber.StatusOK, append: func(e *web.Encoder, n int) { e.Integer("replayed", int64(n)) }}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
@@ -203,8 +202,8 @@ func (h *Handlers) replayParked(req *web.Request) error {
 	})
 }
 
-// until is an inclusive upper bound; 0: everything, as also for the clock's now
-// (web.ThroughNow).
+// until reads an inclusive upper bound. It returns 0, which means no bound, if there is none or
+// if it is the clock's now (web.ThroughNow).
 func (f *form) until(name string, now time.Time) ledger.Micros {
 	if f.text(name) == nil {
 		return 0
@@ -216,7 +215,7 @@ func (f *form) until(name string, now time.Time) ledger.Micros {
 	return max(1, at)
 }
 
-// maxTestDeliveries bounds the test deliveries under way: each takes as long as its
+// maxTestDeliveries bounds the test deliveries under way, because each takes as long as its
 // receiver.
 const maxTestDeliveries = 16
 
@@ -225,8 +224,8 @@ type testDeliveries struct{ places chan struct{} }
 
 func newTestDeliveries(most int) *testDeliveries { return &testDeliveries{make(chan struct{}, most)} }
 
-// sendTestDelivery is POST /terminal/{id}/test-delivery: a notification about nothing is
-// sent to the terminal's address, once and now. The answer is 200 whatever the outcome.
+// sendTestDelivery is POST /terminal/{id}/test-delivery: it sends one notification about no
+// transaction to the terminal's address, immediately. The answer is 200 whatever the outcome.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	t := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {

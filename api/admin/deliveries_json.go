@@ -56,8 +56,8 @@ func appendDeliveryEnd(e *web.Encoder, d *notifier.Delivery) {
 	e.Instant("booked_at", d.Booked)
 }
 
-// appendOutcome writes the outcome of an attempt: the HTTP status or null, and why it was
-// no acknowledgement, or null.
+// appendOutcome writes the outcome of an attempt: the HTTP status or null, and the reason why
+// it did not acknowledge the notification, or null.
 func appendOutcome(e *web.Encoder, a *notifier.Attempt) {
 	if a.Status == 0 {
 		e.Null("status")
@@ -68,8 +68,8 @@ func appendOutcome(e *web.Encoder, a *notifier.Attempt) {
 	e.Integer("duration_ms", a.Took)
 }
 
-// deliveredType is the notification's type, or its event or subject where it has none;
-// empty if the stored notification cannot be read.
+// deliveredType returns the notification's type, or its event or subject if it has no type;
+// empty if the stored notification can't be read.
 func deliveredType(d *notifier.Delivery) string {
 	switch d.Channel {
 	case posting.Webhook:

@@ -16,12 +16,12 @@ import (
 	"mizan/posting"
 )
 
-// commandWait is how long a change of the directory may take in real time. Afterwards it
-// is unknown whether it was made.
+// commandWait bounds a change of the directory in real time. After it the caller can't know
+// whether the change was made.
 const commandWait = 15 * time.Second
 
-// Directory changes and lists who takes part; *directory.Service of actors is one. Errors
-// are *ledger.Refusal, or directory.Refusals where several fields are wrong.
+// Directory changes and lists the directory's records; *directory.Service of actors is one.
+// Errors are *ledger.Refusal, or directory.Refusals if several fields are wrong.
 type Directory interface {
 	auth.Directory
 
@@ -54,14 +54,14 @@ type Directory interface {
 
 	People
 
-	// Answered is the answer of a write whose context came from directory.Once.
+	// Answered returns the cached reply of a write whose context came from directory.Once.
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
-	// KeepAnswer keeps the answer of such a write in another actor's Change.
+	// KeepAnswer stores the reply of such a write in another actor's Change.
 	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error
 
-	// Receives tells whether a terminal of the organization, or a partner without one, may
-	// have been notified.
+	// Receives tells whether a terminal of the organization, or a partner without a terminal,
+	// may have been notified.
 	Receives(org, to ledger.ID) bool
 }
 
@@ -80,14 +80,13 @@ func pageOf(req *web.Request, known ...string) (directoryactor.Page, error) {
 	return p, q.Problems.Err()
 }
 
-// rowCursor is the cursor of a list of the administration: the row after which the page
-// begins.
+// rowCursor reads the cursor of an administration list: the row after which the page begins.
 func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	text, sent := q.Sent("cursor")
 	if !sent {
 		return after
 	}
-	// The '+' of an offset that was not escaped in the query arrives as a space.
+	// The '+' of an offset arrives as a space if the client did not escape it.
 	after, err := directoryactor.ParseCursor(strings.Replace(text, " ", "+", 1))
 	if err != nil || after.IsZero() {
 		q.BadCursor()
@@ -95,7 +94,7 @@ func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	return after
 }
 
-// partnerNumber is a partner's id in a path. A malformed one is not found.
+// partnerNumber reads a partner's id from a path. The error for a malformed one is NotFound.
 func partnerNumber(req *web.Request) (int64, error) {
 	text := req.Parameter("id")
 	n, err := strconv.ParseInt(text, 10, 64)

@@ -10,20 +10,19 @@ import (
 	"mizan/ledger"
 )
 
-// form reads the fields of an administration's body by their exact names. A value of the
-// wrong type adds a problem; whether a value is allowed is decided by its record. A method
-// returns nil for a field that is absent, which a patch leaves unchanged. Null means
-// absent too, except in a patch, where it clears the field (RFC 7396). What is returned
-// does not alias the body.
+// form reads the fields of a request body by their exact names. A value of the wrong type adds
+// a problem; the record decides whether a value is allowed. A method returns nil for an absent
+// field, which a patch leaves unchanged. Null counts as absent, except in a patch, where it
+// clears the field (RFC 7396). Results do not alias the body.
 type form struct {
 	object   []byte
-	order    []string // the fields as the documentation has them
+	order    []string // the fields in the order of the documentation
 	patch    bool
 	problems web.Problems
 }
 
-// formOf takes the fields of a body, bare or inside params. The names are the fields in
-// the order in which they are refused.
+// formOf reads the fields of a body, at the top level or inside params. order lists the fields
+// in the order in which problems are reported.
 func formOf(req *web.Request, order ...string) (*form, error) {
 	object, err := req.Object()
 	if err != nil {
@@ -35,7 +34,8 @@ func formOf(req *web.Request, order ...string) (*form, error) {
 	return &form{object: object, order: order}, nil
 }
 
-// patchOf is formOf for a change. Fixed fields may come back with the value that is shown.
+// patchOf is formOf for a patch. Fixed fields may be sent back with the value that the service
+// shows.
 func patchOf(req *web.Request, shown []byte, fixed []string, order ...string) (*form, error) {
 	f, err := formOf(req, order...)
 	if err != nil {
@@ -50,7 +50,7 @@ func patchOf(req *web.Request, shown []byte, fixed []string, order ...string) (*
 	return f, nil
 }
 
-// sameValue tells whether two JSON values, neither object nor array, are equal.
+// sameValue tells whether two JSON values are equal. Objects and arrays never are.
 func sameValue(a, b []byte) bool {
 	saysA, isTextA := jsonwalk.Text(a)
 	saysB, isTextB := jsonwalk.Text(b)
@@ -65,7 +65,7 @@ func (f *form) clears(name string) bool {
 	return f.patch && jsonwalk.Has(f.object, name) && web.Member(f.object, name) == nil
 }
 
-// text is a string field.
+// text reads a string field.
 func (f *form) text(name string) *string {
 	if f.clears(name) {
 		return new(string)
@@ -83,10 +83,10 @@ func (f *form) text(name string) *string {
 	return &kept
 }
 
-// textOr is a string field, or empty.
+// textOr reads a string field; empty if it is absent.
 func (f *form) textOr(name string) string { return valueOf(f.text(name)) }
 
-// nonEmptyText is a string field that may be cleared by null but must not be empty.
+// nonEmptyText reads a string field that null may clear and that must not be empty.
 func (f *form) nonEmptyText(name, whenEmpty string) *string {
 	value := f.text(name)
 	if value != nil && *value == "" && !f.clears(name) {
@@ -96,7 +96,7 @@ func (f *form) nonEmptyText(name, whenEmpty string) *string {
 	return value
 }
 
-// flag is a boolean field, which cannot be cleared.
+// flag reads a boolean field, which can't be cleared.
 func (f *form) flag(name string) *bool {
 	value := web.Member(f.object, name)
 	switch string(value) {
@@ -113,7 +113,7 @@ func (f *form) flag(name string) *bool {
 	return nil
 }
 
-// number is an integer field; 0 if there is none.
+// number reads an integer field; 0 if it is absent.
 func (f *form) number(name string) int64 {
 	value := web.Member(f.object, name)
 	if value == nil {
@@ -126,7 +126,7 @@ func (f *form) number(name string) int64 {
 	return n
 }
 
-// required is a number that must be there and positive.
+// required reads a number that must be present and positive.
 func (f *form) required(name string) int64 {
 	n := f.number(name)
 	if n <= 0 && !f.problems.About(name) {
@@ -135,7 +135,7 @@ func (f *form) required(name string) int64 {
 	return n
 }
 
-// instant is a time field; 0 if there is none.
+// instant reads a time field; 0 if it is absent.
 func (f *form) instant(name string) ledger.Micros {
 	text := f.text(name)
 	if text == nil {
@@ -149,7 +149,7 @@ func (f *form) instant(name string) ledger.Micros {
 	return ledger.MicrosOf(at)
 }
 
-// texts is a list of strings.
+// texts reads a list of strings.
 func (f *form) texts(name string) *[]string {
 	if f.clears(name) {
 		return new([]string)
@@ -179,7 +179,7 @@ func (f *form) texts(name string) *[]string {
 	return &list
 }
 
-// json is a field that is a JSON object, as it was sent.
+// json reads a field that is a JSON object, as it was sent.
 func (f *form) json(name string) *[]byte {
 	if f.clears(name) {
 		return new([]byte)
@@ -196,7 +196,7 @@ func (f *form) json(name string) *[]byte {
 	return &kept
 }
 
-// valueOf is a field's value, or the zero value if it is absent.
+// valueOf returns a field's value, or the zero value if it is absent.
 func valueOf[T any](field *T) (value T) {
 	if field != nil {
 		value = *field
@@ -204,7 +204,7 @@ func valueOf[T any](field *T) (value T) {
 	return value
 }
 
-// textAs turns a field of text into one of another string type.
+// textAs converts a text field to another string type.
 func textAs[T ~string](field *string) *T {
 	if field == nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"mizan/ledger"
 )
 
-// decide has a form's fields decided on and answers with all that are wrong at once
-// (specification, "Errors": one element per field). If some have the wrong type, the
-// others are still checked, and nothing is done.
+// decide calls do with the form's fields, and answers with all wrong fields at once
+// (specification, "Errors": one element per field). If some fields have the wrong type, do
+// still checks the others, but changes nothing.
 func decide[T any](ctx context.Context, f *form, do func(context.Context) (T, error)) (T, error) {
 	if len(f.problems) > 0 {
 		ctx = directoryactor.Rehearse(ctx)
@@ -25,9 +25,9 @@ func decide[T any](ctx context.Context, f *form, do func(context.Context) (T, er
 	return made, nil
 }
 
-// refused is all that is wrong with the form in the order of its fields: the problems of
-// reading it and the refusals in err. NotFound has precedence. A refusal that is about no
-// field waits until the fields are right.
+// refused returns all problems of the form in the order of its fields: the problems of reading
+// it and the refusals in err. NotFound has precedence. A refusal without a field is returned
+// only if all fields are right.
 func (f *form) refused(err error) error {
 	if err == nil {
 		return f.problems.Err()
@@ -49,8 +49,8 @@ func (f *form) refused(err error) error {
 	return all
 }
 
-// place is the position in the form of a field, or of the field that holds it. Fields that
-// the form does not list are last.
+// place returns the position in the form of a field, or of the field that contains it. Fields
+// that the form does not list are last.
 func (f *form) place(field string) int {
 	root, _, _ := strings.Cut(field, ".")
 	if at := slices.Index(f.order, root); at >= 0 {
@@ -59,7 +59,7 @@ func (f *form) place(field string) int {
 	return len(f.order)
 }
 
-// asObject is a record as it is shown, in one object.
+// asObject returns a record as it is shown, in one object.
 func asObject[T any](thing T, appendThing func(*web.Encoder, T)) []byte {
 	var e web.Encoder
 	e.Open('{')

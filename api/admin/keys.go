@@ -36,8 +36,8 @@ func (h *Handlers) listKeys(req *web.Request) error {
 	return writeRows(req, appendKey)(h.cfg.Directory.ListAPIKeys(org, p))
 }
 
-// revokeKey is DELETE /api_keys/{id}: the key is not accepted any more, and stays in the
-// list. A second time changes nothing.
+// revokeKey is DELETE /api_keys/{id}: the key is no longer accepted, and stays in the list. A
+// second DELETE changes nothing.
 func (h *Handlers) revokeKey(req *web.Request) error {
 	how := change[directoryactor.ListedKey]{status: fiber.StatusOK, append: appendKey}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error) {

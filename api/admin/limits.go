@@ -26,8 +26,8 @@ type Limits interface {
 	ListBlocks(ledger.ID, directoryactor.BlockPage) ([]*directory.Block, directoryactor.Cursor, error)
 }
 
-// The fields of a limit as they are refused. Which of them never change is decided
-// where limits are.
+// The fields of a limit in the order of refusals. Package directory decides which of them never
+// change.
 var (
 	limitFields = []string{"partner_id", "terminal_id", "kind", "type", "currency", "network", "env", "max_amount", "max_count", "window", "scope", "active"}
 	fixedLimit  = []string{"id", "created_at"}
@@ -97,8 +97,8 @@ func (h *Handlers) patchLimit(req *web.Request) error {
 	})
 }
 
-// deleteLimit is DELETE /limits/{id}: the limit is switched off and stays in the list. A
-// second time changes nothing.
+// deleteLimit is DELETE /limits/{id}: the limit is switched off and stays in the list. A second
+// DELETE changes nothing.
 func (h *Handlers) deleteLimit(req *web.Request) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
@@ -106,7 +106,7 @@ func (h *Handlers) deleteLimit(req *web.Request) error {
 	})
 }
 
-// id is a UUID field.
+// id reads a UUID field.
 func (f *form) id(name string) *ledger.ID {
 	if f.clears(name) {
 		return new(ledger.ID)
@@ -123,7 +123,7 @@ func (f *form) id(name string) *ledger.ID {
 	return &id
 }
 
-// currencyOr is the code of a currency that transactions accept; empty if it is absent.
+// currencyOr reads the code of a currency that transactions accept; empty if it is absent.
 func (f *form) currencyOr(name string) string {
 	if web.Member(f.object, name) == nil {
 		return ""
@@ -131,7 +131,7 @@ func (f *form) currencyOr(name string) string {
 	return string(f.currency(name))
 }
 
-// minorUnits is an optional amount above zero.
+// minorUnits reads an optional amount above zero.
 func (f *form) minorUnits(name string) *money.Amount {
 	if f.clears(name) {
 		return new(money.Amount)
@@ -143,7 +143,7 @@ func (f *form) minorUnits(name string) *money.Amount {
 	return &amount
 }
 
-// integer is a JSON integer.
+// integer reads a JSON integer.
 func (f *form) integer(name string) *int64 {
 	if f.clears(name) {
 		return new(int64)
@@ -155,7 +155,7 @@ func (f *form) integer(name string) *int64 {
 	return &n
 }
 
-// count is a JSON integer from 1 to most.
+// count reads a JSON integer from 1 to most.
 func (f *form) count(name string, most int64) *int64 {
 	if f.clears(name) {
 		return new(int64)

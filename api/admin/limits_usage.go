@@ -12,15 +12,15 @@ import (
 	"mizan/ledger/directory"
 )
 
-// LimitUsage tells how much of a limit was used; *account.Service is one. The subject is
-// that of directory.Payer.Subject, empty for the partner's own scope. The error is a
-// *ledger.Refusal or the store's.
+// LimitUsage returns how much of a limit is used; *account.Service is one. The subject is that
+// of directory.Payer.Subject, empty for the scope partner. The error is a *ledger.Refusal or
+// the store's.
 type LimitUsage interface {
 	Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error)
 }
 
-// readUsage is GET /limits/{id}/usage. For a limit whose scope is not the partner's it is
-// the usage of one payer.
+// readUsage is GET /limits/{id}/usage. If the limit's scope is not the partner, the query must
+// name one payer.
 func (h *Handlers) readUsage(req *web.Request) error {
 	l, err := recordAt(h, req, h.cfg.Directory.Limit)
 	if err != nil {
@@ -43,7 +43,7 @@ func (h *Handlers) readUsage(req *web.Request) error {
 	return nil
 }
 
-// Parameters that name the payer whose usage is asked for.
+// Parameters that name the payer.
 const (
 	ofCard        = "card"
 	ofTransaction = "transaction_id"
@@ -51,8 +51,8 @@ const (
 	ofIP          = "ip"
 )
 
-// subject is the payer whose usage is asked for. A card is named by its fingerprint, or by
-// a transaction that was paid with it.
+// subject returns the subject for the payer that the query names. A card is named by its
+// fingerprint, or by a transaction that was paid with it.
 func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error) {
 	var payer directory.Payer
 	var q *web.Query
@@ -81,7 +81,7 @@ func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error)
 	return subject, q.Problems.Err()
 }
 
-// cardOf is the fingerprint of the card of a transaction of the limit's partner.
+// cardOf returns the fingerprint of the card of a transaction of the limit's partner.
 func (h *Handlers) cardOf(q *web.Query, l *directory.Limit, id ledger.ID) string {
 	result, err := h.cfg.Transactions.Read(l.Org, l.Partner, id)
 	switch {
@@ -97,7 +97,7 @@ func (h *Handlers) cardOf(q *web.Query, l *directory.Limit, id ledger.ID) string
 	return ""
 }
 
-// cardPrint is a card's fingerprint: 32 characters in hex.
+// cardPrint reads a card's fingerprint: 32 hex digits.
 func cardPrint(q *web.Query, name string) string {
 	text, sent := q.Sent(name)
 	if sent && (len(text) != directory.CardPrintLength || strings.Trim(text, "0123456789abcdef") != "") {
@@ -107,7 +107,7 @@ func cardPrint(q *web.Query, name string) string {
 	return text
 }
 
-// addressOf is an IP address.
+// addressOf reads an IP address.
 func addressOf(q *web.Query, name string) netip.Addr {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -121,8 +121,8 @@ func addressOf(q *web.Query, name string) netip.Addr {
 	return directory.NormalAddress(address)
 }
 
-// appendUsage writes amounts as strings of minor units, and attempts as integers. An
-// attempt is never reserved.
+// appendUsage writes amounts as strings of minor units, and attempts as integers. Attempts are
+// never reserved.
 func appendUsage(e *web.Encoder, l *directory.Limit, u *directory.Usage) {
 	left := u.Remaining(l)
 	if l.Kind == directory.Velocity {

@@ -13,7 +13,7 @@ import (
 // find looks up a record of an organization by its id.
 type find[T any] func(org, id ledger.ID) (*T, bool)
 
-// organizationAndID is the organization that a request is about and the id in its path.
+// organizationAndID returns the request's organization and the id in its path.
 func (h *Handlers) organizationAndID(req *web.Request) (org, id ledger.ID, err error) {
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, id, err
@@ -22,8 +22,7 @@ func (h *Handlers) organizationAndID(req *web.Request) (org, id ledger.ID, err e
 	return org, id, err
 }
 
-// organizationAndNumber is the organization that a request is about and the partner's
-// number in its path.
+// organizationAndNumber returns the request's organization and the partner number in its path.
 func (h *Handlers) organizationAndNumber(req *web.Request) (org ledger.ID, number int64, err error) {
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, 0, err
@@ -32,8 +31,7 @@ func (h *Handlers) organizationAndNumber(req *web.Request) (org ledger.ID, numbe
 	return org, number, err
 }
 
-// organizationAndPage is the organization that a request is about and the page of a list
-// that it asks for.
+// organizationAndPage returns the request's organization and the requested page of a list.
 func (h *Handlers) organizationAndPage(req *web.Request, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, p, err
@@ -42,7 +40,7 @@ func (h *Handlers) organizationAndPage(req *web.Request, known ...string) (org l
 	return org, p, err
 }
 
-// recordAt is the record that the path names.
+// recordAt returns the record in the path.
 func recordAt[T any](h *Handlers, req *web.Request, by find[T]) (*T, error) {
 	org, id, err := h.organizationAndID(req)
 	if err != nil {
@@ -55,7 +53,7 @@ func recordAt[T any](h *Handlers, req *web.Request, by find[T]) (*T, error) {
 	return record, nil
 }
 
-// readRecord answers with the record that the path names.
+// readRecord answers with the record in the path.
 func readRecord[T any](h *Handlers, req *web.Request, by find[T], appendRecord func(*web.Encoder, *T)) error {
 	record, err := recordAt(h, req, by)
 	if err != nil {
@@ -82,7 +80,7 @@ func writeRows[T any](req *web.Request, appendRow func(*web.Encoder, T)) func([]
 	}
 }
 
-// in is run for a change inside the organization that the request is about.
+// in is run for a change in the request's organization.
 func (how change[T]) in(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID) (T, error)) error {
 	return how.run(h, req, func(ctx context.Context) (made T, err error) {
 		org, err := req.Organization(h.cfg.Directory)
@@ -93,7 +91,7 @@ func (how change[T]) in(h *Handlers, req *web.Request, do func(ctx context.Conte
 	})
 }
 
-// at is run for a change of the record that the path names.
+// at is run for a change of the record in the path.
 func (how change[T]) at(h *Handlers, req *web.Request, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
 	return how.run(h, req, func(ctx context.Context) (made T, err error) {
 		org, id, err := h.organizationAndID(req)
@@ -104,8 +102,8 @@ func (how change[T]) at(h *Handlers, req *web.Request, do func(ctx context.Conte
 	})
 }
 
-// atPartner is run for a change of the partner that the path names, or of something of the
-// partner's.
+// atPartner is run for a change of the partner in the path, or of a record that belongs to the
+// partner.
 func (how change[T]) atPartner(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
 	return how.run(h, req, func(ctx context.Context) (made T, err error) {
 		org, number, err := h.organizationAndNumber(req)

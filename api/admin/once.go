@@ -12,17 +12,17 @@ import (
 	"mizan/ledger/schema"
 )
 
-// change describes how a kind of write is answered, which is all that a repetition needs.
+// change describes how one kind of write is answered. A repetition needs nothing else.
 type change[T any] struct {
 	status int
 	bare   bool // the fields are at the top level too
 	append func(*web.Encoder, T)
-	warn   func(T) []string // what the caller should know of it besides; nil: nothing
+	warn   func(T) []string // warnings for the caller about the result; nil: none
 }
 
-// run makes a change once: a request with an Idempotency-Key that was used before gets the
-// answer of then. do copies what it needs of the request: it may still run when the
-// request is over.
+// run makes a change once. A request whose Idempotency-Key was used before gets the cached
+// reply. do must copy what it needs of the request, because it may still run after the request
+// has ended.
 func (how change[T]) run(h *Handlers, req *web.Request, do func(context.Context) (T, error)) error {
 	key, err := h.keys.Admin(req)
 	if err != nil {
@@ -54,20 +54,20 @@ func (how change[T]) body(made T) []byte {
 	if len(warnings) == 0 {
 		return body
 	}
-	e := web.Encoder{Buf: body[:len(body)-1]} // the object goes on
+	e := web.Encoder{Buf: body[:len(body)-1]} // the object is still open
 	e.Texts("warnings", warnings)
 	e.Close('}')
 	return e.Buf
 }
 
-// answer is what is kept with the key: the answer as the caller gets it, with gaps for
-// what is not known before the change is booked.
+// answer returns the reply to store with the key, with gaps for values that are not known
+// before the change is booked.
 func (how change[T]) answer(made any) directoryactor.Answer {
 	return directoryactor.Answer{Status: how.status, Body: how.body(made.(T))}
 }
 
-// orRepeat answers a refused write whose key has been used meanwhile with the answer of
-// the faster one. Otherwise the refusal holds.
+// orRepeat handles a refused write. If a concurrent request has used the key meanwhile, it
+// answers with that request's reply; otherwise it returns the refusal.
 func (h *Handlers) orRepeat(req *web.Request, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
@@ -78,8 +78,8 @@ func (h *Handlers) orRepeat(req *web.Request, key actors.Key, refusal error) err
 	return refusal
 }
 
-// repeat gives the answer that the key's request was given; false if the key is free. The
-// error is a Conflict if the key was used for another request.
+// repeat answers with the cached reply for the key; false if the key is free. The error is a
+// Conflict if the key was used for another request.
 func (h *Handlers) repeat(req *web.Request, key actors.Key) (answered bool, err error) {
 	a, found, err := h.cfg.Directory.Answered(key)
 	if err != nil || !found {
@@ -90,15 +90,14 @@ func (h *Handlers) repeat(req *web.Request, key actors.Key) (answered bool, err 
 	return true, nil
 }
 
-// Gaps in an answer that is kept before its change is booked: for the instant of booking
-// and for the seq in the journal. JSON never has such bytes.
+// Gaps in a reply that is stored before its change is booked: for the booked time and for the
+// seq in the journal. JSON never contains such bytes.
 var (
 	instantGap = bytes.Repeat([]byte{0}, len(schema.InstantLayout))
 	seqGap     = []byte{1}
 )
 
-// appendBooked writes the time at which something was booked. It is zero only in an answer
-// that is kept before.
+// appendBooked writes a booked time. It is zero only in a reply that is stored before booking.
 func appendBooked(e *web.Encoder, name string, at ledger.Micros) {
 	if at != 0 {
 		e.Instant(name, at)
@@ -110,8 +109,8 @@ func appendBooked(e *web.Encoder, name string, at ledger.Micros) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// appendNumbered writes the seq of the event that made a record. It is zero only in an
-// answer that is kept before.
+// appendNumbered writes the seq of the event that created a record. It is zero only in a reply
+// that is stored before booking.
 func appendNumbered(e *web.Encoder, name string, seq uint64) {
 	e.Key(name)
 	if seq == 0 {
@@ -121,7 +120,7 @@ func appendNumbered(e *web.Encoder, name string, seq uint64) {
 	e.Buf = strconv.AppendUint(e.Buf, seq, 10)
 }
 
-// fillGaps fills in what was not known when the answer was kept.
+// fillGaps fills in the values that were not known when the reply was stored.
 func fillGaps(body []byte, a *directoryactor.Answer) []byte {
 	body = bytes.ReplaceAll(body, instantGap, a.Booked.Time().AppendFormat(nil, schema.InstantLayout))
 	return bytes.ReplaceAll(body, seqGap, strconv.AppendUint(nil, a.Seq, 10))

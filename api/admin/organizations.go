@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// The fields of an organization as they are refused, and those that never change.
+// The fields of an organization in the order of refusals, and those that never change.
 var (
 	organizationFields = []string{"name", "type", "status", "modules", "allowed_regions"}
 	fixedOrganization  = []string{"id", "created_at"}

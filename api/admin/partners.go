@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The fields of a partner as they are refused, and those that never change.
+// The fields of a partner in the order of refusals, and those that never change.
 var (
 	partnerFields = []string{"name", "login", "pass", "email", "lang", "notify_url", "secret", "source_addresses", "overdraft_limit", "active"}
 	fixedPartner  = []string{"id", "login", "created_at"}
@@ -43,7 +43,7 @@ func (f *form) notifyURL() *string { return f.nonEmptyText("notify_url", directo
 
 func (f *form) secret() *string { return f.nonEmptyText("secret", directory.EmptySecret) }
 
-// lang is a partner's language. Null clears it, and an empty one is refused.
+// lang reads a partner's language. Null clears it, and an empty one is refused.
 func (f *form) lang() *string { return f.nonEmptyText("lang", directory.LanguageRule) }
 
 // listPartners is GET /partners, newest first.
@@ -96,8 +96,8 @@ func (h *Handlers) patchPartner(req *web.Request) error {
 	})
 }
 
-// deletePartner is DELETE /partners/{id}: the partner is switched off, and stays
-// in the list with its history. A second time changes nothing.
+// deletePartner is DELETE /partners/{id}: the partner is switched off, and stays in the list
+// with its history. A second DELETE changes nothing.
 func (h *Handlers) deletePartner(req *web.Request) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
 	return how.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
@@ -105,8 +105,8 @@ func (h *Handlers) deletePartner(req *web.Request) error {
 	})
 }
 
-// appendPartner writes a partner. Its password is never shown, and a mask stands for its
-// secret, which a change may send back.
+// appendPartner writes a partner. It never shows the password, and shows a mask in place of the
+// secret. A patch may send the mask back.
 func appendPartner(e *web.Encoder, p *directory.Partner) {
 	e.Integer("id", p.Number)
 	e.Text("name", p.Name)

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// overdraft is a list of {currency, network?, env?, amount}. A problem names an entry's
-// field by its position: "overdraft_limit.0.amount".
+// overdraft reads a list of {currency, network?, env?, amount}. A problem names a field by the
+// position of its entry: "overdraft_limit.0.amount".
 func (f *form) overdraft(name string) *[]directory.Overdraft {
 	if f.clears(name) {
 		return new([]directory.Overdraft)
@@ -46,8 +46,8 @@ func (f *form) overdraft(name string) *[]directory.Overdraft {
 	}
 }
 
-// overdraftEntry is one asset's overdraft. As in a limit, a currency of several networks
-// needs a network; an empty one is money whose network is unknown.
+// overdraftEntry reads the overdraft of one asset. As in a limit, a currency with several
+// networks needs a network; an empty network stands for money whose network is unknown.
 func (f *form) overdraftEntry() directory.Overdraft {
 	asset := money.Asset{Currency: f.currency("currency"), Env: f.env("env")}
 	if network := f.text("network"); network != nil {
@@ -58,7 +58,7 @@ func (f *form) overdraftEntry() directory.Overdraft {
 	return directory.Overdraft{Asset: asset, Amount: f.amount("amount", true)}
 }
 
-// several tells whether the asset's currency is on several networks.
+// several tells whether the asset's currency exists on several networks.
 func several(a money.Asset) bool {
 	bare := money.Asset{Currency: a.Currency, Network: money.ResolveNetwork(a.Currency, ""), Env: money.Prod}
 	_, alone := bare.Scale()

@@ -28,7 +28,7 @@ func (h *Handlers) putRate(req *web.Request) error {
 	})
 }
 
-// listRates is GET /rates: the pair that got its first rate last comes first.
+// listRates is GET /rates, ordered by the time of each pair's first rate, latest first.
 func (h *Handlers) listRates(req *web.Request) error {
 	org, p, err := h.organizationAndPage(req)
 	if err != nil {
@@ -37,8 +37,8 @@ func (h *Handlers) listRates(req *web.Request) error {
 	return writeRows(req, appendRate)(h.cfg.Directory.ListRates(org, p))
 }
 
-// currency is the code of a currency that transactions accept. Another one is refused in
-// the specification's words; a number is named as it was written.
+// currency reads the code of a currency that transactions accept. The refusal of another one
+// has the specification's words; a number is quoted as it was sent.
 func (f *form) currency(name string) money.Currency {
 	value := web.Member(f.object, name)
 	if value == nil {
@@ -55,7 +55,7 @@ func (f *form) currency(name string) money.Currency {
 	return ""
 }
 
-// rate is a decimal number above zero in a string.
+// rate reads a decimal number above zero, in a string.
 func (f *form) rate(name string) money.Rate {
 	value := web.Member(f.object, name)
 	if value == nil {

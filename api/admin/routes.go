@@ -14,30 +14,29 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config is what the handlers are made of.
+// Config is what New needs.
 type Config struct {
 	Directory    Directory
 	Transactions Transactions
 	Clock        clock.Clock
 	Proxies      web.Proxies
 
-	// Usage tells how much of a limit was used; nil: the answer is 503.
+	// Usage returns how much of a limit is used; nil: the answer is 503.
 	Usage LimitUsage
 
-	// Deliveries are notifications that were sent or are waiting; nil: their routes are
-	// missing.
+	// Deliveries are the sent and waiting notifications; nil: their routes are missing.
 	Deliveries Deliveries
 
-	// Backup begins a backup, full or, since another one, an increment, and returns it as
-	// a stream that its reader closes; nil: the route is missing. Errors that are a
+	// Backup begins a backup, full or as an increment since another one, and returns it as a
+	// stream that the reader closes; nil: the route is missing. Errors that are a
 	// *ledger.Refusal are answered as such.
 	Backup func(since *BackupBase) (io.ReadCloser, error)
 
-	// Advance steps the manual clock; nil: there is none, and no route to it.
+	// Advance moves the manual clock; nil: there is no manual clock and no route to it.
 	Advance func(to time.Time) error
 
-	// Fingerprint tells equal card numbers and equal requests from others without keeping
-	// them.
+	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
+	// recognized without being stored.
 	Fingerprint func(number []byte) string
 }
 
@@ -54,18 +53,18 @@ type Handlers struct {
 	moving         sync.Mutex // one move of a manual clock at a time
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}, testDeliveries: newTestDeliveries(maxTestDeliveries)}
 }
 
-// v1 begins the addresses of the administration.
+// v1 is the prefix of the administration's paths.
 const v1 = "/api/v1"
 
-// operator is who may call the routes of the administration.
+// operator is the Access of the administration's routes.
 var operator = web.Access{By: web.AdminToken}
 
-// Routes are the routes of the family.
+// Routes returns the family's routes.
 func (h *Handlers) Routes() []web.Route {
 	routes := h.directoryRoutes()
 	routes = append(routes, h.limitRoutes()...)
@@ -77,14 +76,14 @@ func (h *Handlers) Routes() []web.Route {
 	if h.cfg.Advance != nil {
 		routes = append(routes,
 			web.Route{Method: fiber.MethodGet, Path: v1 + "/sandbox/clock", Access: operator, Handle: h.readClock},
-			// Not a command: it waits for all that are under way.
+			// Not a command, because it waits for all commands under way.
 			web.Route{Method: fiber.MethodPut, Path: v1 + "/sandbox/clock", Access: operator, JSON: true, Handle: h.moveClock},
 		)
 	}
 	return routes
 }
 
-// directoryRoutes are those of the records of the directory.
+// directoryRoutes returns the routes of the directory's records.
 func (h *Handlers) directoryRoutes() []web.Route {
 	const get, post, put, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut, fiber.MethodPatch, fiber.MethodDelete
 	return []web.Route{
@@ -121,7 +120,7 @@ func (h *Handlers) directoryRoutes() []web.Route {
 	}
 }
 
-// limitRoutes are those of limits and of the block list.
+// limitRoutes returns the routes of limits and of the block list.
 func (h *Handlers) limitRoutes() []web.Route {
 	const get, post, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPatch, fiber.MethodDelete
 	return []web.Route{
@@ -138,7 +137,7 @@ func (h *Handlers) limitRoutes() []web.Route {
 	}
 }
 
-// sessionRoutes are those of people who log in.
+// sessionRoutes returns the routes of sessions.
 func (h *Handlers) sessionRoutes() []web.Route {
 	const current = v1 + "/sessions/current"
 	person := web.Access{By: web.Session, Roles: []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}}
@@ -149,7 +148,7 @@ func (h *Handlers) sessionRoutes() []web.Route {
 	}
 }
 
-// deliveryRoutes are those of notifications.
+// deliveryRoutes returns the routes of notifications.
 func (h *Handlers) deliveryRoutes() []web.Route {
 	if h.cfg.Deliveries == nil {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// logIn is POST /sessions. Every fault of the credentials is the same 401. Only a body
-// that cannot be a login and a password is answered differently.
+// logIn is POST /sessions. All wrong credentials get the same 401. Only a body that can't
+// contain a login and a password gets another answer.
 func (h *Handlers) logIn(req *web.Request) error {
 	f, err := formOf(req)
 	if err != nil {
@@ -58,8 +58,8 @@ func (h *Handlers) logIn(req *web.Request) error {
 	return nil
 }
 
-// loginRefusal says how long a login has to wait that was tried too often, and refuses too
-// many attempts at once from one address.
+// loginRefusal answers a login that was tried too often with its waiting time, and refuses an
+// address with too many concurrent attempts.
 func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once")
@@ -73,8 +73,8 @@ func loginRefusal(req *web.Request, err error) error {
 	return ledger.Refuse("admin.logIn", web.RateLimited, "too many failed attempts to log in")
 }
 
-// readSession is GET /sessions/current. Without the header it tells a session of the only
-// organization which one that is.
+// readSession is GET /sessions/current. If the request has no organization header and there is
+// only one organization, the answer names it.
 func (h *Handlers) readSession(req *web.Request) error {
 	web.WriteOne(req, fiber.StatusOK, false, req.Principal.Session, func(e *web.Encoder, n *directory.Session) {
 		e.ID("organization_id", n.Org)
@@ -84,7 +84,7 @@ func (h *Handlers) readSession(req *web.Request) error {
 	return nil
 }
 
-// logOut is DELETE /sessions/current: the token is void before the answer is sent.
+// logOut is DELETE /sessions/current: the token is invalid before the answer is sent.
 func (h *Handlers) logOut(req *web.Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()

@@ -12,9 +12,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Settlements books and lists money that moved between the institution's bank account and
-// partners' banks or terminals' providers; *directory.Service of actors is one. Errors are
-// *ledger.Refusal, or the store's.
+// Settlements books and lists settlements: money that moved between the institution's bank
+// account and partners' banks or terminals' providers. *directory.Service of actors is one.
+// Errors are *ledger.Refusal, or the store's.
 type Settlements interface {
 	SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
 	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
@@ -23,8 +23,8 @@ type Settlements interface {
 	ProviderSettlements(org, terminal ledger.ID, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
 }
 
-// settlement is how a settlement is answered. A reference that was used for the same
-// settlement before is answered with that one and marked as a replay.
+// settlement describes the answer to a settlement. If the reference was used for the same
+// settlement before, the answer shows that settlement and is marked as a replay.
 var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, append: appendSettlement}
 
 // settlePartner is POST /partners/{id}/settlements
@@ -59,7 +59,7 @@ func (h *Handlers) settleProvider(req *web.Request) error {
 	})
 }
 
-// markRepeated marks the answer where the same was settled before.
+// markRepeated marks the answer if the same settlement was made before.
 func markRepeated(req *web.Request, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
 		made, again, err := settle(ctx)
@@ -70,7 +70,7 @@ func markRepeated(req *web.Request, f *form, settle func(context.Context) (*dire
 	}
 }
 
-// readSettlement is GET /settlements/{id}, of a partner or of a provider.
+// readSettlement is GET /settlements/{id}, for settlements with partners and with providers.
 func (h *Handlers) readSettlement(req *web.Request) error {
 	org, id, err := h.organizationAndID(req)
 	if err != nil {
@@ -121,8 +121,8 @@ func settlementPage(req *web.Request) (directoryactor.SettlementPage, error) {
 	return p, q.Problems.Err()
 }
 
-// appendSettlement writes a settlement. The sandbox's opening balance has a line for each
-// asset in place of one amount.
+// appendSettlement writes a settlement. The sandbox's opening balance has a line for each asset
+// instead of one amount.
 func appendSettlement(e *web.Encoder, n *directory.Settlement) {
 	e.ID("id", n.ID)
 	e.Integer("partner_id", n.Partner)

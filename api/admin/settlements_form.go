@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// settlement reads the fields that all settlements share. The parameter is the name of the
-// amount's field.
+// settlement reads the fields that all settlements share. amount is the name of the amount's
+// field.
 func (f *form) settlement(amount string) directory.SettlementDraft {
 	return directory.SettlementDraft{
 		Amount: f.amount(amount, false), Currency: f.currency("currency"), Network: textAs[money.Network](f.text("network")),
@@ -22,15 +22,15 @@ func (f *form) isOutward(name string) bool {
 	case text != nil && (*text == inward || *text == outward):
 		return *text == outward
 	case text == nil && web.Member(f.object, name) != nil:
-		// Not a string: text has added the problem.
+		// Not a string; text has added the problem already.
 	default:
 		f.problems.Add(name, name+" must be "+inward+" or "+outward)
 	}
 	return false
 }
 
-// amount is a required string of minor units. Zero is allowed only where nothing may move.
-// The record decides how much is too much.
+// amount reads a required string of minor units. Zero is refused unless zero is set. The record
+// checks the upper bound.
 func (f *form) amount(name string, zero bool) money.Amount {
 	value := web.Member(f.object, name)
 	if value == nil {
@@ -54,7 +54,7 @@ func (f *form) amount(name string, zero bool) money.Amount {
 	return amount
 }
 
-// env is an environment, prod if none was sent.
+// env reads an environment; prod if it is absent.
 func (f *form) env(name string) money.Env {
 	text := f.text(name)
 	if text == nil {
@@ -67,7 +67,7 @@ func (f *form) env(name string) money.Env {
 	return env
 }
 
-// requiredText is a required string.
+// requiredText reads a required string.
 func (f *form) requiredText(name string) string {
 	if web.Member(f.object, name) == nil {
 		f.problems.Add(name, name+" is required")

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The fields of a terminal as they are refused, and those that never change.
+// The fields of a terminal in the order of refusals, and those that never change.
 var (
 	terminalFields = []string{"name", "partner_id", "provider", "type", "is_active", "env", "provider_params", "merchant_adapter", "merchant_params"}
 	fixedTerminal  = []string{"id", "partner_id", "provider", "type", "env", "created_at"}
@@ -75,8 +75,8 @@ func (h *Handlers) patchTerminal(req *web.Request) error {
 	})
 }
 
-// deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that nothing
-// is routed to it, and stays in the list. A second time changes nothing.
+// deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that no transaction
+// is routed to it, and stays in the list. A second DELETE changes nothing.
 func (h *Handlers) deleteTerminal(req *web.Request) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
@@ -87,8 +87,8 @@ func (h *Handlers) deleteTerminal(req *web.Request) error {
 // maxWarnings bounds the warnings of one answer.
 const maxWarnings = 50
 
-// unknownParams warns of keys that nothing reads: a misspelt key would otherwise pass for
-// a setting.
+// unknownParams returns a warning for each unknown key, because a caller could take a misspelt
+// key for a setting.
 func unknownParams(t *directory.Terminal) (warnings []string) {
 	unknown := t.Unknown()
 	for _, key := range unknown[:min(len(unknown), maxWarnings)] {
@@ -111,8 +111,8 @@ func appendTerminal(e *web.Encoder, t *directory.Terminal) {
 	appendBooked(e, "created_at", t.Created)
 }
 
-// settings are provider_params. The types of money_storage in methods are checked here:
-// the directory does not know them.
+// settings reads provider_params. It checks the types of money_storage in methods, which the
+// directory does not know.
 func (f *form) settings(name string) *[]byte {
 	sent := f.json(name)
 	if sent == nil || len(*sent) == 0 {
@@ -136,8 +136,8 @@ func (f *form) settings(name string) *[]byte {
 	}
 }
 
-// appendParams writes a terminal's parameters as they were sent, with a mask for those
-// that are never shown. A change may send the mask back.
+// appendParams writes a terminal's parameters as they were sent, with a mask in place of
+// secrets. A patch may send the mask back.
 func appendParams(e *web.Encoder, name string, params []byte) {
 	if len(params) > 0 {
 		params = directory.Masked(params)

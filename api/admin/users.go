@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// People changes and lists who logs in; *directory.Service of actors is one. Errors are
-// *ledger.Refusal; those of LogIn may also be a *directory.LockedOut or
+// People changes and lists the users who log in; *directory.Service of actors is one. Errors
+// are *ledger.Refusal; those of LogIn may also be a *directory.LockedOut or
 // directory.ErrCrowded.
 type People interface {
 	User(org, id ledger.ID) (*directory.User, bool)
@@ -30,7 +30,7 @@ type People interface {
 	RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error)
 }
 
-// The fields of a user as they are refused, and those that never change.
+// The fields of a user in the order of refusals, and those that never change.
 var (
 	userFields = []string{"login", "pass", "email", "name", "roles", "partner_id", "active"}
 	fixedUser  = []string{"id", "login", "created_at"}
@@ -92,8 +92,8 @@ func (h *Handlers) patchUser(req *web.Request) error {
 	})
 }
 
-// deleteUser is DELETE /users/{id}: the user is switched off and stays in the list. A
-// second time changes nothing.
+// deleteUser is DELETE /users/{id}: the user is switched off and stays in the list. A second
+// DELETE changes nothing.
 func (h *Handlers) deleteUser(req *web.Request) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
@@ -101,7 +101,7 @@ func (h *Handlers) deleteUser(req *web.Request) error {
 	})
 }
 
-// password is a field that is a password; nil if it is absent. The caller wipes it.
+// password reads a password field; nil if it is absent. The caller wipes the result.
 func (f *form) password(name string) []byte {
 	if f.clears(name) {
 		return []byte{}
@@ -133,8 +133,8 @@ func appendUser(e *web.Encoder, u *directory.User) {
 	appendBooked(e, "created_at", u.Created)
 }
 
-// rotateAdminToken is POST /admin_tokens/rotate: the token of the request is replaced by
-// another, which is shown in this answer only.
+// rotateAdminToken is POST /admin_tokens/rotate: a new token, which only this answer shows,
+// replaces the token of the request.
 func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	})
 }
 
-// noneOrObject refuses a body that is neither absent nor a JSON object. Its fields are
+// noneOrObject refuses a body that is neither absent nor a JSON object. The object's fields are
 // ignored.
 func noneOrObject(body []byte) error {
 	if len(body) == 0 {

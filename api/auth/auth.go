@@ -11,15 +11,15 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Directory says who exists. Its answers are those of one moment after the last
-// synced change; *actors/directory.Service is one.
+// Directory answers from the directory as of one moment after the last synced change;
+// *actors/directory.Service is one.
 type Directory interface {
-	// Authenticate finds the key by the SHA-256 of its value inside the
-	// organization, in the same time whether or not there is one. Not ok: it is
-	// unknown, revoked or expired.
+	// Authenticate finds an API key in the organization by the SHA-256 of its value. It takes
+	// the same time whether or not the key exists. ok is false if the key is unknown, revoked or
+	// expired.
 	Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool)
-	// Session finds a session by its token inside the organization, and counts as
-	// a use of it. Not ok: it is unknown or over.
+	// Session finds a session in the organization by its token, and counts as a use of the
+	// session. ok is false if the session is unknown or has ended.
 	Session(org ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool)
 	// Partner finds a partner of the organization by its number.
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
@@ -29,7 +29,7 @@ type Directory interface {
 	Organization(id ledger.ID) (*directory.Organization, bool)
 }
 
-// Credentials are what a request brings. Slices may alias its buffers.
+// Credentials are the credentials in a request. Slices may alias the request's buffers.
 type Credentials struct {
 	APIKey       []byte // header x-api-key
 	Organization []byte // header x-organization-id
@@ -37,12 +37,12 @@ type Credentials struct {
 	Source       netip.Addr
 }
 
-// Principal is who makes a request.
+// Principal is the authenticated caller of a request.
 type Principal struct {
 	Org     ledger.ID
-	Key     *directory.APIKey  // of a partner's request
-	Partner *directory.Partner // of a partner's request, by its key or by a person who acts as it
-	Session *directory.Session // of a person's request
+	Key     *directory.APIKey  // set for a partner's key
+	Partner *directory.Partner // set for a partner's key, and for a session that acts as a partner
+	Session *directory.Session // set for a person's session
 }
 
 // Sees tells whether the principal may read the account: an auditor all of its
@@ -57,15 +57,14 @@ type Gate struct {
 	Clock     clock.Clock
 }
 
-// unauthorized is the one refusal for credentials that are not valid, whatever is wrong
-// with them.
+// unauthorized returns the one refusal for invalid credentials, whatever is wrong with them.
 func unauthorized() *ledger.Refusal {
 	return ledger.Refuse("auth", ledger.Unauthorized, "unauthorized")
 }
 
-// Partner authenticates a partner's key (specification, "Authentication" 1 to
-// 5). The error is a *ledger.Refusal: Unauthorized, or Forbidden for a partner
-// that is switched off. A person who is logged in and brings no key gets Forbidden.
+// Partner authenticates a partner's key (specification, "Authentication" 1 to 5). The error is
+// a *ledger.Refusal: Unauthorized, or Forbidden for a partner that is switched off. A person
+// who is logged in and sends no key gets Forbidden.
 func (g *Gate) Partner(c *Credentials) (Principal, error) {
 	org, wellFormed := organization(c.Organization)
 	if len(c.APIKey) == 0 && len(c.Bearer) != 0 {
@@ -89,12 +88,12 @@ func (g *Gate) Partner(c *Credentials) (Principal, error) {
 	return Principal{Org: org, Key: key, Partner: partner}, nil
 }
 
-// absentPartner takes the place of the partner of an unknown key. Its source addresses are
-// searched too, as those of a partner that has some.
+// absentPartner stands in for the partner of an unknown key. It has source addresses to search,
+// so that the check takes as long as for a partner that has some.
 var absentPartner = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: reserved for documentation
 
-// Admin authenticates the operator by the administration token. A session that
-// is valid where it says so gets Forbidden, all others Unauthorized.
+// Admin authenticates the operator by the administration token. A valid session gets Forbidden,
+// every other credential Unauthorized.
 func (g *Gate) Admin(c *Credentials) error {
 	org, wellFormed := organization(c.Organization)
 	admin := g.Directory.AdminToken(c.Bearer)
@@ -108,8 +107,8 @@ func (g *Gate) Admin(c *Credentials) error {
 	return unauthorized()
 }
 
-// Holder authenticates who reads what is a partner's: its key, or a session of role
-// partner, which acts as its partner. All others are refused as by Partner.
+// Holder authenticates a caller that reads a partner's data: the partner's key, or a session of
+// role partner, which acts as its partner. All others are refused as by Partner.
 func (g *Gate) Holder(c *Credentials) (Principal, error) {
 	if len(c.APIKey) != 0 || len(c.Bearer) == 0 {
 		return g.Partner(c)
@@ -125,9 +124,9 @@ func (g *Gate) Holder(c *Credentials) (Principal, error) {
 	return Principal{}, unauthorized()
 }
 
-// Reader authenticates who reads the ledger: a session with one of the roles, or whom
-// Holder admits, who sees the partner's accounts. The administration token has no role in
-// an organization: Forbidden.
+// Reader authenticates a caller that reads the ledger: a session with one of the roles, or a
+// caller that Holder admits, which sees the partner's accounts. The administration token gets
+// Forbidden, because it has no role in an organization.
 func (g *Gate) Reader(c *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(c.Bearer) == 0 {
 		return g.Partner(c)
@@ -148,15 +147,15 @@ func (g *Gate) Reader(c *Credentials, roles ...directory.Role) (Principal, error
 	return Principal{}, unauthorized()
 }
 
-// Session authenticates a person with one of the roles. A partner's key and the
-// administration token are not persons: Forbidden. So is a session that only acts as a
-// partner that is switched off.
+// Session authenticates a person with one of the roles. A partner's key and the administration
+// token get Forbidden, because they are not persons. A session that only acts as a partner that
+// is switched off gets Forbidden too.
 func (g *Gate) Session(c *Credentials, roles ...directory.Role) (Principal, error) {
 	return g.person(c, false, roles)
 }
 
-// Leaver authenticates a person who ends the session, as Session does, and also admits one
-// that acts as a partner that is switched off.
+// Leaver authenticates a person who ends the session. It is Session, except that it also admits
+// a session that acts as a partner that is switched off.
 func (g *Gate) Leaver(c *Credentials, roles ...directory.Role) (Principal, error) {
 	return g.person(c, true, roles)
 }
@@ -189,7 +188,7 @@ func (g *Gate) person(c *Credentials, leaving bool, roles []directory.Role) (Pri
 	return Principal{Org: org, Session: s}, nil
 }
 
-// acting is a person as the partner that the session acts as. The same rules apply as to
+// acting returns the principal for a session that acts as a partner. The rules are those for
 // the partner's key.
 func (g *Gate) acting(org ledger.ID, s *directory.Session, c *Credentials) (Principal, error) {
 	partner, found := g.Directory.Partner(org, s.Partner)
@@ -208,7 +207,7 @@ func switchedOff(err error) bool {
 	return errors.As(err, &refused) && refused.Code == ledger.Forbidden
 }
 
-// mayNot refuses a person who has none of the roles.
+// mayNot returns the refusal of a person without any of the roles.
 func mayNot(op string) error {
 	return ledger.Refuse(op, ledger.Forbidden, "the session's role may not do this")
 }
@@ -221,8 +220,8 @@ func (g *Gate) session(org ledger.ID, wellFormed bool, c *Credentials) (*directo
 	return s, found && wellFormed && active
 }
 
-// Organization is the id in a header x-organization-id; the nil UUID, which no
-// organization has, if it is malformed.
+// Organization parses the header x-organization-id; the nil UUID, which no organization has, if
+// it is malformed.
 func Organization(header []byte) ledger.ID {
 	id, wellFormed := organization(header)
 	if !wellFormed {
@@ -231,7 +230,7 @@ func Organization(header []byte) ledger.ID {
 	return id
 }
 
-// organization reads a UUID in its usual form only; uuid.ParseBytes accepts three more.
+// organization parses a UUID in its usual form only; uuid.ParseBytes accepts three more forms.
 func organization(header []byte) (ledger.ID, bool) {
 	const usual = 36
 	if len(header) != usual {

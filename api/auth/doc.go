@@ -1,22 +1,20 @@
-// Package auth finds out who makes a request: a partner by its API key, a
-// person by a session, the operator by the administration token.
+// Package auth authenticates the caller of a request: a partner by its API key, a person by a
+// session, the operator by the administration token.
 //
 // Invariants:
-//  1. A key or session is looked up inside the organization that the request
-//     names, and nowhere else.
-//  2. Every way to be unauthorized ends in the same refusal after the same work:
-//     parse, hash, look up, check the organization and the source address. No
-//     check is skipped because an earlier one failed.
-//  3. Only who is authenticated learns more: 403 for a deactivated partner or a
-//     role that may not. Ending its session is all that a deactivated one may do.
-//  4. A session of role partner is its partner, as the partner's key is, where it
-//     may go at all: source addresses and deactivation count for both. Only the
-//     key writes.
-//  5. Nothing here keeps, logs or repeats a credential.
+//  1. A key or session is looked up only inside the organization that the request names.
+//  2. Every invalid credential ends in the same refusal after the same work: parse, hash, look
+//     up, check the organization and the source address. No check is skipped because an earlier
+//     one failed.
+//  3. Only an authenticated caller learns more: 403 for a deactivated partner or a role without
+//     the right. A session of a deactivated partner can only be ended.
+//  4. Where a session of role partner is admitted, it is treated as its partner's key: source
+//     addresses and deactivation apply to both. Only the key may write.
+//  5. This package does not store, log or repeat a credential.
 //
-// Callers: api. Who exists comes from actors/directory through the interface
-// Directory, so this package knows no actor and no HTTP library.
+// Callers: api. The interface Directory connects this package with actors/directory, so that it
+// depends on no actor and no HTTP library.
 //
-// Rejected: one token for all kinds of callers. A partner's key must never be
-// tried as an administration token, nor the other way round.
+// Rejected: one token for all kinds of callers. A partner's key must never be tried as an
+// administration token, nor the other way round.
 package auth

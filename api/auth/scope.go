@@ -6,7 +6,7 @@ import (
 	"mizan/ledger"
 )
 
-// Owns tells whether the account is a partner's own.
+// Owns tells whether the account belongs to the partner.
 func Owns(partner int64, path ledger.Path) bool {
 	if path == ledger.Suspense(partner) {
 		return true
@@ -19,9 +19,9 @@ func Owns(partner int64, path ledger.Path) bool {
 	return false
 }
 
-// Prefixes are what the paths of a partner's own accounts begin with, in the
-// order of paths; its suspense account is known by its whole path instead, or
-// partner 1 would see partner 12's.
+// Prefixes returns the prefixes of the paths of a partner's own accounts, in the order of
+// paths. Its suspense account is returned as a whole path, because with a prefix partner 1
+// would see partner 12's.
 func Prefixes(partner int64) []string {
 	receivable := string(ledger.PartnerReceivable(partner))
 	available := string(ledger.PartnerAvailable(partner))

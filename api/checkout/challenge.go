@@ -15,13 +15,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Challenges is the simulator's side of its challenge page; *simulator.Simulator is one.
-// The error for an unknown challenge is simulator.ErrNoChallenge.
+// Challenges is the simulator's side of its challenge page; *simulator.Simulator is one. The
+// error for an unknown challenge is simulator.ErrNoChallenge.
 type Challenges interface {
-	// Challenge is what the page shows.
+	// Challenge returns the content of the page.
 	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
-	// Decide takes the payer's answer, and says where the payer goes now and whose charge it
-	// is.
+	// Decide records the payer's answer. It returns the address to which the payer goes, and the
+	// organization of the charge.
 	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
 }
 
@@ -36,9 +36,9 @@ func (h *Handlers) showChallenge(req *web.Request) error {
 	return h.challenge(req, &formFields{})
 }
 
-// postChallenge is POST /simulator/challenge. Without a decision it is a rail's form that
-// leads to the page, so the page is shown. With one, the transaction is updated before the
-// payer goes back, so that the merchant sees the outcome.
+// postChallenge is POST /simulator/challenge. Without a decision the request is a rail's form
+// that leads to the page, so the page is shown. With one, the transaction is updated before the
+// payer returns, so that the merchant sees the outcome.
 func (h *Handlers) postChallenge(req *web.Request) error {
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
@@ -94,7 +94,7 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
-// simulated are the buttons of the simulator's challenge; nil for another rail.
+// simulated returns the buttons of the simulator's challenge; nil for another rail.
 func (h *Handlers) simulated(a *payment.Action) *page.Simulated {
 	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
@@ -116,7 +116,8 @@ func (h *Handlers) noChallenge(req *web.Request, err error) error {
 	return h.sendError(req, &visit{}, err)
 }
 
-// challengeOf reads the name of the challenge from the form, or else from the query.
+// challengeOf reads the id of the challenge from the form, or from the query if the form has
+// none.
 func challengeOf(req *web.Request, fields *formFields) (named challengeID, ok bool) {
 	parameter := func(name string) string {
 		if value := fields.value(name); value != nil {
@@ -135,8 +136,8 @@ func challengeOf(req *web.Request, fields *formFields) (named challengeID, ok bo
 	return named, true
 }
 
-// decision is the form's button: a field whose name or value is approve or refuse. Both at
-// once decide nothing.
+// decision reads which button of the form was pressed: a field whose name or value is approve
+// or refuse. decided is false if both were sent.
 func decision(fields *formFields) (approve, decided bool) {
 	refuse := false
 	for _, field := range fields.fields {

@@ -1,16 +1,16 @@
-// Package checkout answers the routes of payers: the page of a transaction, its forms, the
-// way back from a rail, and the simulator's challenge. Package page renders what it shows.
+// Package checkout answers the routes of payers: the page of a transaction, its forms, the way
+// back from a rail, and the simulator's challenge. Package page renders the pages.
 //
 // Invariants:
-//  1. A page opens only with its token, which is checked before anything is read. Without
-//     one all pages are the same 404.
-//  2. Every answer is a page or a redirect, errors included.
-//  3. A browser is led to https addresses, to the service itself, and in the sandbox to
+//  1. A page opens only with its token, which is checked before anything is read. Without a
+//     valid token every page is the same 404.
+//  2. Every answer is a page or a redirect, including errors.
+//  3. The service redirects a browser only to https addresses, to itself, and in the sandbox to
 //     this machine. A merchant's address is passed on unchanged.
-//  4. What a payer has typed is overwritten after use and never shown again.
-//  5. No answer may be cached, framed or sent on as a referrer.
+//  4. What a payer types is overwritten after use and never shown again.
+//  5. No answer may be cached, framed, or disclosed in a Referer header.
 //
 // Callers: package api.
 //
-// Rejected: scripts. A page where card numbers are typed loads and runs nothing.
+// Rejected: scripts. A page with a field for a card number loads and runs nothing.
 package checkout

@@ -33,9 +33,8 @@ type formFields struct {
 
 type formField struct{ name, value []byte }
 
-// readForm takes a form apart (application/x-www-form-urlencoded, URL Standard 5.1). The
-// status is 200, or says what is wrong: another media type, invalid UTF-8, or a name
-// twice.
+// readForm parses a form (application/x-www-form-urlencoded, URL Standard 5.1). The status is
+// 200, or the one for another media type, invalid UTF-8, or a repeated name.
 func readForm(contentType, body []byte) (f *formFields, status int) {
 	switch {
 	case len(body) == 0:
@@ -53,7 +52,7 @@ func readForm(contentType, body []byte) (f *formFields, status int) {
 	return f, fiber.StatusOK
 }
 
-// isForm tells whether a content type is that of forms in UTF-8.
+// isForm tells whether a content type is a form in UTF-8.
 func isForm(contentType []byte) bool {
 	kind, parameter, more := strings.Cut(string(contentType), ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
@@ -104,7 +103,7 @@ func (f *formFields) unescape(text []byte) ([]byte, bool) {
 
 func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
 
-// value is the field's value, nil if it was not sent.
+// value returns the field's value; nil if the field was not sent.
 func (f *formFields) value(name string) []byte {
 	for _, field := range f.fields {
 		steps.Took(min(len(field.name), len(name)) + 1)
@@ -115,11 +114,11 @@ func (f *formFields) value(name string) []byte {
 	return nil
 }
 
-// wipe overwrites what was typed.
+// wipe overwrites the typed values.
 func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
-// cardOf is the card of a hosted page's form by the rules of money_storage, or which
-// fields are wrong. The card does not alias the form.
+// cardOf reads the card from a hosted page's form by the rules of money_storage. If fields are
+// wrong, it returns their names. The card does not alias the form.
 func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (with paymentactor.Continue, wrong page.Wrong) {
 	var c credentials.MoneyStorage
 	c.Storage.Type, c.Storage.CardNumber = []byte(payment.BankCard), compact(f.value("cardnumber"))
@@ -139,8 +138,8 @@ func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (wit
 	return with, nil
 }
 
-// compact removes spaces and dashes from a card number, in place: people type it as it is
-// printed.
+// compact removes spaces and dashes from a card number, in place, because people type it as it
+// is printed.
 func compact(number []byte) []byte {
 	if number == nil {
 		return nil
@@ -155,8 +154,8 @@ func compact(number []byte) []byte {
 	return kept
 }
 
-// browserOf is what is known of the browser without script, as the protocol's
-// browser_data.
+// browserOf returns what the service knows of the browser without a script, in the form of the
+// protocol's browser_data.
 func browserOf(h *fasthttp.RequestHeader) []byte {
 	language, _, _ := strings.Cut(string(h.Peek(fiber.HeaderAcceptLanguage)), ",")
 	language, _, _ = strings.Cut(language, ";")

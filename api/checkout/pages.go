@@ -19,42 +19,42 @@ import (
 // actors is one. Errors are *ledger.Refusal. All methods but Find and Current return after
 // the provider's first outcome, or after the time that creates may wait.
 type Payers interface {
-	// Find is the transaction as it is stored, of any partner.
+	// Find returns the stored transaction, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
-	// Current is the transaction after its provider has published anew what had expired.
+	// Current returns the transaction after its provider has renewed an expired action.
 	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
-	// Returned says that the payer came back from the rail. It is no error if there was
+	// Returned reports that the payer came back from the rail. It is no error if there was
 	// nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
-	// Continue brings a card to a hosted transaction: NotContinuable for what
-	// does not wait for one.
+	// Continue adds a card to a hosted transaction. The error is NotContinuable if the
+	// transaction does not wait for one.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
-	// Complete submits what the rail wants: Conflict for what waits for nothing,
-	// Expired after the deadline.
+	// Complete submits what the rail requires. The error is Conflict if the transaction waits
+	// for nothing, and Expired after the deadline.
 	Complete(paymentactor.Material) (paymentactor.Result, error)
-	// Choose names a receiving institution: Conflict for what waits for none,
-	// Invalid for one that is not offered.
+	// Choose names a receiving institution. The error is Conflict if the transaction waits for
+	// none, and Invalid if the institution is not offered.
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
 }
 
-// postedParam marks an address that a form of ours leads to. A browser applies the form's
-// policy to the redirects that follow.
+// postedParam marks an address to which one of these pages' forms leads. A browser applies the
+// form's policy to the redirects that follow.
 const postedParam = "posted"
 
 // visit is a payer who has shown the token of a transaction.
 type visit struct {
 	org, id ledger.ID
 	token   string
-	late    bool // the token's time is over
-	posted  bool // a form led here
+	late    bool // the token has expired
+	posted  bool // the payer comes from a form
 	lang    string
 }
 
-// path is the transaction's page with the payer's token.
+// path returns the path of the transaction's page with the payer's token.
 func (v *visit) path() string { return payerpage.PathOf(v.id, "", v.token) }
 
-// checkToken checks the token. An unknown id, a forged token and a missing one are not
-// distinguished.
+// checkToken checks the token. An unknown id, a forged token and a missing one get the same
+// answer.
 func (h *Handlers) checkToken(req *web.Request) (v visit, ok bool) {
 	args := req.QueryArgs()
 	v.token, v.posted = string(args.Peek(payerpage.TokenParam)), args.Has(postedParam)
@@ -67,8 +67,8 @@ func (h *Handlers) checkToken(req *web.Request) (v visit, ok bool) {
 	return v, err == nil || v.late
 }
 
-// openVisit is checkToken for pages that end with the token's time. If ok is false, the
-// request has been answered.
+// openVisit is checkToken for pages that expire with the token. If ok is false, the request has
+// been answered.
 func (h *Handlers) openVisit(req *web.Request) (v visit, ok bool, err error) {
 	v, ok = h.checkToken(req)
 	switch {
@@ -80,7 +80,7 @@ func (h *Handlers) openVisit(req *web.Request) (v visit, ok bool, err error) {
 	return v, true, nil
 }
 
-// showPage is GET /pay/{id}: what the payer has to do, or the outcome.
+// showPage is GET /pay/{id}: the payer's next step, or the outcome.
 func (h *Handlers) showPage(req *web.Request) error {
 	v, ok, err := h.openVisit(req)
 	if !ok {
@@ -103,8 +103,8 @@ func (h *Handlers) showPage(req *web.Request) error {
 	return h.sendPage(req, fiber.StatusOK, v.lang, next)
 }
 
-// postPage is POST /pay/{id}: what the payer did with the page's form. The transaction's
-// state says which form it is. The answer leads back to GET.
+// postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
+// it is. The answer redirects to GET.
 func (h *Handlers) postPage(req *web.Request) error {
 	v, ok, err := h.openVisit(req)
 	if !ok {
@@ -131,7 +131,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 	case awaitsSignature:
 		return h.postSignature(req, &v, r, fields)
 	}
-	return h.redirect(req, v.path()) // it has moved on meanwhile
+	return h.redirect(req, v.path()) // the transaction has changed its state meanwhile
 }
 
 // postCard continues a hosted transaction.
@@ -159,8 +159,8 @@ func (h *Handlers) postPassword(req *web.Request, v *visit, r *record, fields *f
 	return h.afterForm(req, v, h.submit(v, "otp", typed))
 }
 
-// postSignature submits the signature of what the page shows. A late one is answered with
-// what is to be signed now.
+// postSignature submits the signature of the payload on the page. If it is late, the answer
+// shows the current payload.
 func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *formFields) error {
 	typed := bytes.TrimSpace(fields.value("signature"))
 	if len(typed) == 0 || len(typed) > maxSignature {
@@ -175,7 +175,7 @@ func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *
 	return h.afterForm(req, v, err)
 }
 
-// submit hands over material with one string member.
+// submit submits material with one string member.
 func (h *Handlers) submit(v *visit, name string, value []byte) error {
 	material := schema.AppendText([]byte(`{"`+name+`":`), string(value))
 	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
@@ -198,8 +198,8 @@ func (v *visit) command() paymentactor.Command {
 	return paymentactor.Command{Org: v.org, ID: v.id}
 }
 
-// afterForm sends the payer back to the page after a form. A refusal because the
-// transaction has moved on shows there.
+// afterForm redirects the payer to the page after a form. If the refusal means that the
+// transaction has changed its state, the page shows the new state.
 func (h *Handlers) afterForm(req *web.Request, v *visit, err error) error {
 	switch codeOf(err) {
 	case "", ledger.Conflict, ledger.NotContinuable:
@@ -208,7 +208,7 @@ func (h *Handlers) afterForm(req *web.Request, v *visit, err error) error {
 	return h.sendError(req, v, err)
 }
 
-// codeOf is the code of a refusal: empty for no error, Internal for any other error.
+// codeOf returns the code of a refusal: empty for no error, Internal for any other error.
 func codeOf(err error) ledger.Code {
 	var refusal *ledger.Refusal
 	switch {
@@ -220,10 +220,10 @@ func codeOf(err error) ledger.Code {
 	return ledger.Internal
 }
 
-// returnPayer is GET and POST /pay/{id}/return: the rail has sent the payer back. The
-// payer goes on to the merchant's returnUrl, or to its failUrl after a failure; to the
-// page if there is no address or there is still something to do. After the token's time
-// the transaction is not touched any more.
+// returnPayer is GET and POST /pay/{id}/return: the rail has sent the payer back. The payer is
+// redirected to the merchant's returnUrl, or to its failUrl after a failure. If there is no
+// such address, or the payer still has to act, the target is the page. After the token has
+// expired the transaction is not changed.
 func (h *Handlers) returnPayer(req *web.Request) error {
 	v, ok := h.checkToken(req)
 	if !ok {

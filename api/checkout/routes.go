@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config is what the handlers are made of.
+// Config is what New needs.
 type Config struct {
 	Payers   Payers
 	Pages    payerpage.Pages
@@ -23,10 +23,12 @@ type Config struct {
 	// Challenges is the simulator's page; nil: there is none.
 	Challenges Challenges
 
-	// Fingerprint tells equal card numbers from others without keeping them.
+	// Fingerprint returns a keyed hash of a card number, so that equal ones can be recognized
+	// without being stored.
 	Fingerprint func(number []byte) string
 
-	// Sandbox lets pages lead to addresses of this machine, where shops are developed.
+	// Sandbox allows pages to lead to addresses of this machine, on which developers run their
+	// shops.
 	Sandbox bool
 }
 
@@ -40,11 +42,11 @@ type Handlers struct {
 	cfg Config
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(cfg Config) *Handlers { return &Handlers{cfg: cfg} }
 
-// Routes are the routes of the family: those of the pages if there are tokens to open
-// them with, and that of the simulator's challenge if it has one.
+// Routes returns the family's routes: those of the pages if tokens are configured, and that of
+// the simulator's challenge if Challenges is.
 func (h *Handlers) Routes() (routes []web.Route) {
 	if h.cfg.Payers == nil {
 		return nil
@@ -68,7 +70,7 @@ func (h *Handlers) Routes() (routes []web.Route) {
 	return routes
 }
 
-// refuse answers as a page a request whose handler did not run.
+// refuse answers with a page if the handler of a request did not run.
 func (h *Handlers) refuse(req *web.Request, err error) error {
 	return h.sendError(req, &visit{}, err)
 }

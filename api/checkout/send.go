@@ -40,8 +40,8 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 	return nil
 }
 
-// redirect answers with a redirect that a browser follows with GET: to a path of the
-// service, or to an address that page.Web accepts.
+// redirect answers with a redirect that a browser follows with GET, to a path of the service or
+// to an address that page.Web accepts.
 func (h *Handlers) redirect(req *web.Request, address string) error {
 	setPageHeaders(req)
 	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(page.Header(address)))
@@ -49,8 +49,8 @@ func (h *Handlers) redirect(req *web.Request, address string) error {
 	return nil
 }
 
-// setPageHeaders sets the headers of all pages and redirects. The address of a page is a
-// key to it, so it must not be sent on as a referrer nor cached.
+// setPageHeaders sets the headers of all pages and redirects. The address of a page contains
+// its token, so it must be neither cached nor disclosed in a Referer header.
 func setPageHeaders(req *web.Request) {
 	h := &req.Response.Header
 	h.SetCanonical(web.HeaderCache, web.ValueNoStore)
@@ -62,8 +62,8 @@ func (h *Handlers) notice(req *web.Request, status int, lang string, n page.Noti
 	return h.sendPage(req, status, lang, n)
 }
 
-// sendError answers with a page for an error. Status and log are those of every other
-// answer. Past a deadline the page says that the link is over.
+// sendError answers an error with a page. Status and log are those of other routes. After a
+// deadline the page says that the link has expired.
 func (h *Handlers) sendError(req *web.Request, v *visit, err error) error {
 	if codeOf(err) == ledger.Expired {
 		return h.notice(req, fiber.StatusGone, v.lang, page.TooLate)

@@ -19,7 +19,7 @@ import (
 
 type record = payment.Record
 
-// awaited is what a transaction waits for from its payer. The zero value is nothing.
+// awaited is what a transaction waits for from its payer. The zero value means nothing.
 type awaited uint8
 
 const (
@@ -28,11 +28,11 @@ const (
 	awaitsPassword
 	awaitsSignature
 	awaitsScan
-	awaitsRail // an address of the rail's
+	awaitsRail // a visit to the rail's address
 )
 
-// waitsFor is what the payer can do. There is nothing to do once the payer's time is over,
-// or while the provider is being asked.
+// waitsFor returns what the payer can do: nothing after the payer's time has passed, or while
+// the provider is being asked.
 func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
 	r := result.Record
 	a := r.Action
@@ -57,8 +57,8 @@ func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
 	return 0
 }
 
-// isPassword tells whether a password is to be submitted. Material of another type is for
-// the merchant to make.
+// isPassword tells whether the action requires a password. The merchant supplies material of
+// other types.
 func isPassword(a *payment.Action) bool {
 	if !web.IsObject(a.Material) {
 		return false
@@ -71,7 +71,7 @@ func isPassword(a *payment.Action) bool {
 	return kind == nil || string(text) == "otp"
 }
 
-// isSignature tells whether the signature of a payload is to be submitted.
+// isSignature tells whether the action requires the signature of a payload.
 func isSignature(a *payment.Action) bool {
 	if !web.IsObject(a.Material) || !slices.Equal(a.Requires, []string{"signature"}) {
 		return false
@@ -80,12 +80,12 @@ func isSignature(a *payment.Action) bool {
 	return isText
 }
 
-// errAddress is a rail's address that the payer cannot be sent to: a mistake that only its
-// provider can correct.
+// errAddress is the error for a rail's address to which the payer can't be sent. Only the
+// provider can correct it.
 var errAddress = errors.New("the rail's address for the payer is none")
 
-// step is what the payer sees of a transaction: a page, or an address to go to. The error
-// is errAddress, or the refusal Expired for what can no longer be done.
+// step returns the payer's next step: a page, or an address to go to. The error is errAddress,
+// or the refusal Expired if the payer can't act any more.
 func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, away string, err error) {
 	r := result.Record
 	order := h.orderOf(v.org, r)
@@ -114,8 +114,8 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 	return page.Processing{Order: order, Self: v.path()}, "", nil
 }
 
-// railPage is where the rail wants the payer: its address for pages like ours, its form,
-// or the address that it has published.
+// railPage returns the payer's next step at the rail: the rail's address for such pages, its
+// form, or the address that it has published.
 func (h *Handlers) railPage(a *payment.Action, order page.Order) (next page.Page, away string, err error) {
 	target := a.Page
 	if target == "" {
@@ -132,7 +132,7 @@ func (h *Handlers) railPage(a *payment.Action, order page.Order) (next page.Page
 	return nil, withParams(target, hiddenOf(a.Params)), nil
 }
 
-// signatureOf shows what is to be signed, and until when.
+// signatureOf returns the page with the payload to sign and the remaining time.
 func (h *Handlers) signatureOf(v *visit, r *record) page.Signature {
 	a := r.Action
 	payload, _ := jsonwalk.Text(web.Member(a.Material, "payload"))
@@ -148,7 +148,8 @@ func (h *Handlers) signatureOf(v *visit, r *record) page.Signature {
 	return p
 }
 
-// scanOf shows the rail's QR code, and its address for a payer without a second device.
+// scanOf returns the page with the rail's QR code, and the rail's address for a payer without a
+// second device.
 func (h *Handlers) scanOf(v *visit, r *record) (page.Scan, error) {
 	a := r.Action
 	p := page.Scan{Order: h.orderOf(v.org, r), Self: h.actionPage(v, r), Deposit: a.Deposit, Left: h.timeLeft(a.Until)}
@@ -160,18 +161,18 @@ func (h *Handlers) scanOf(v *visit, r *record) (page.Scan, error) {
 	return p, err
 }
 
-// timeLeft is the time until an instant.
+// timeLeft returns the time until an instant.
 func (h *Handlers) timeLeft(until ledger.Micros) time.Duration {
 	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
 }
 
-// actionPage is the page of a payer who has begun to act in time. It lasts as long as the
-// action, and shows the outcome for a while.
+// actionPage returns the page for a payer who has begun to act in time. It is valid as long as
+// the action, and then shows the outcome for a while.
 func (h *Handlers) actionPage(v *visit, r *record) string {
 	return h.cfg.Pages.Path(v.org, v.id, "", r.Action.Until.Time().Add(payerpage.Lifetime))
 }
 
-// hiddenOf are the parameters of an action, in the order of their names.
+// hiddenOf returns the parameters of an action, ordered by name.
 func hiddenOf(object []byte) (fields []page.Field) {
 	if !web.IsObject(object) {
 		return nil
@@ -210,8 +211,8 @@ func withParams(address string, fields []page.Field) string {
 	return address
 }
 
-// resultOf is the outcome for the payer of a transaction in that state; over is false
-// while it is under way.
+// resultOf returns the outcome that the payer sees for a status; over is false while the
+// transaction is under way.
 func resultOf(status payment.Status) (result page.Result, over bool) {
 	switch status {
 	case payment.Charged:
@@ -226,8 +227,8 @@ func resultOf(status payment.Status) (result page.Result, over bool) {
 	return 0, false
 }
 
-// merchantAddress is the merchant's address for the payer, unchanged; empty if there is
-// none to go to, or the payer still has to act.
+// merchantAddress returns the merchant's address for the payer, unchanged; empty if there is
+// none, or if the payer still has to act.
 func (h *Handlers) merchantAddress(r *record) string {
 	address := r.ReturnURL
 	switch r.Status {
@@ -242,10 +243,9 @@ func (h *Handlers) merchantAddress(r *record) string {
 	return address
 }
 
-// mayLeadTo tells whether payers may be sent to an address that another party has named:
-// one of https, of the service itself, or in the sandbox of this machine, where shops are
-// developed. An address without TLS would let anyone on the way redirect the payer and
-// read what the address holds.
+// mayLeadTo tells whether payers may be sent to an address that another party has named: https,
+// the service itself, or in the sandbox this machine, on which developers run their shops.
+// Without TLS anybody on the network path could redirect the payer and read the address.
 func (h *Handlers) mayLeadTo(address string) bool {
 	if !page.Web(address) {
 		return false
@@ -261,7 +261,7 @@ func (h *Handlers) mayLeadTo(address string) bool {
 	return h.cfg.Sandbox && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
-// orderOf is the order that pages show: what the payer pays, or what the recipient of a
+// orderOf returns the order that pages show: what the payer pays, or what the recipient of a
 // payout gets.
 func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 	o := page.Order{Sum: page.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
@@ -277,7 +277,7 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 	return o
 }
 
-// langOf is the language of the transaction, or that of its partner.
+// langOf returns the language of the transaction, or that of its partner.
 func (h *Handlers) langOf(org ledger.ID, r *record) string {
 	if r.Lang != "" {
 		return r.Lang

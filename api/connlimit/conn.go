@@ -9,35 +9,35 @@ import (
 	"time"
 )
 
-// What a connection is doing, as far as it matters for closing it.
+// The state of a connection, as far as closing it depends on it.
 const (
-	working int32 = iota // a request is handled, or none was begun
-	reading              // it waits for its caller to send
-	gone                 // it was closed to make room
+	working int32 = iota // a request is being handled, or none has begun
+	reading              // the connection waits for data from its caller
+	gone                 // the gate has closed it to make room
 )
 
-// Conn is an admitted connection. It has one reader and one writer at a time, as
-// servers do. It is closed by Close, or by the gate while it waits.
+// Conn is an admitted connection. Like a server's, it has at most one reader and one writer at
+// a time. It is closed by Close, or by the gate while it waits.
 type Conn struct {
 	net.Conn
 	gate    *Gate
 	address netip.Addr
 
 	state   atomic.Int32
-	writing atomic.Int64 // since when a write is under way, in ns; 0: none is
-	since   atomic.Int64 // when it was accepted, or last brought a valid credential, in ns
-	known   atomic.Bool  // it has brought one
+	writing atomic.Int64 // start of the current write, in ns; 0: none
+	since   atomic.Int64 // when the connection was accepted, or last had a valid credential, in ns
+	known   atomic.Bool  // it has had a valid credential
 
-	at, atFrom int // its places in the lists, guarded by the gate's mu; at is -1 outside
+	at, atFrom int // positions in the gate's lists, guarded by the gate's mu; at is -1 outside
 }
 
-// Known says that the request that is handled came with a valid credential.
+// Known reports that the current request has a valid credential.
 func (c *Conn) Known() {
 	c.known.Store(true)
 	c.since.Store(time.Now().UnixNano())
 }
 
-// Read implements net.Conn. After the gate has closed the connection nothing is read.
+// Read implements net.Conn. After the gate has closed the connection it reads nothing.
 func (c *Conn) Read(p []byte) (int, error) {
 	if !c.state.CompareAndSwap(working, reading) {
 		return 0, net.ErrClosed
@@ -63,12 +63,12 @@ func (c *Conn) Close() error {
 	c.gate.remove(c)
 	c.gate.mu.Unlock()
 	if errors.Is(err, net.ErrClosed) && c.state.Load() == gone {
-		return nil // it was closed to make room
+		return nil // the gate has closed it already
 	}
 	return err
 }
 
-// CloseWrite shuts down the sending half, where the connection has halves.
+// CloseWrite shuts down the sending half, if the connection has halves.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -101,8 +101,8 @@ func (c *Conn) isStalled(now time.Time) bool {
 	return since != 0 && now.UnixNano()-since > int64(stalled)
 }
 
-// claim takes the connection from its reader, before it is closed. Not ok: it does not
-// wait any more.
+// claim takes the connection from its reader before the gate closes it. ok is false if the
+// connection no longer waits.
 func (c *Conn) claim(now time.Time) bool {
 	return c.state.CompareAndSwap(reading, gone) || c.isStalled(now) && c.state.CompareAndSwap(working, gone)
 }

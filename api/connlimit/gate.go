@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	sample     = 32               // connections of which the one to close is chosen
-	stalled    = 5 * time.Second  // for which a caller has to leave an answer unread before it may be closed
-	logEvery   = 10 * time.Second // how often the log says that a bound is reached, or that accept fails
-	relief     = 16               // connections that are closed when the process has no file handle left
-	ipv6Prefix = 64               // bits of an IPv6 address that one caller is taken to have
+	sample     = 32               // how many connections are compared to choose one to close
+	stalled    = 5 * time.Second  // how long a caller must leave an answer unread before its connection may be closed
+	logEvery   = 10 * time.Second // how often the log reports that a bound is reached, or that accept fails
+	relief     = 16               // how many connections are closed when the process has no file handle left
+	ipv6Prefix = 64               // the bits of an IPv6 address that identify one caller
 )
 
 // Options of a Gate.
 type Options struct {
 	Total      int            // connections at once, above zero
-	PerAddress int            // connections at once from one address; 0: as many as in all
+	PerAddress int            // connections at once from one address; 0: no separate bound
 	Trusted    []netip.Prefix // proxies, which PerAddress does not bound
 	Log        *slog.Logger
 }
@@ -53,8 +53,7 @@ func NewGate(o Options) *Gate {
 	return g
 }
 
-// Bound changes the bounds, as in Options. Connections above them are closed as far as
-// they wait.
+// Bound changes the bounds, as in Options. Waiting connections above them are closed.
 func (g *Gate) Bound(total, perAddress int) {
 	if perAddress <= 0 {
 		perAddress = total
@@ -73,21 +72,20 @@ func (g *Gate) Bound(total, perAddress int) {
 	finish(victims)
 }
 
-// Open is how many connections there are.
+// Open returns the number of open connections.
 func (g *Gate) Open() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.open)
 }
 
-// Evicted is how many connections were closed to make room, Refused how many were
-// closed at once.
+// Evicted returns how many connections were closed to make room for others.
 func (g *Gate) Evicted() uint64 { return g.evicted.Load() }
 
-// Refused is how many connections were closed as soon as they came.
+// Refused returns how many connections were closed as soon as they came.
 func (g *Gate) Refused() uint64 { return g.refused.Load() }
 
-// admit takes a connection in; nil: there is no room, and it was closed.
+// admit adds a connection; nil: there was no room, and it was closed.
 func (g *Gate) admit(raw net.Conn) *Conn {
 	c := &Conn{Conn: raw, gate: g, address: addressOf(raw), at: -1}
 	c.since.Store(time.Now().UnixNano())
@@ -107,8 +105,8 @@ func (g *Gate) admit(raw net.Conn) *Conn {
 	return c
 }
 
-// place puts a connection among the open ones, and returns those that had to leave.
-// The caller closes them.
+// place adds a connection to the open ones, and returns those that it replaces. The caller
+// closes them.
 func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,8 +130,8 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	return victims, true
 }
 
-// evict takes one of the connections out; nil: none that was looked at waits. The
-// caller holds the lock, and closes it.
+// evict removes one of the connections from the lists; nil if no sampled one waits. The caller
+// holds the lock, and closes the connection.
 func (g *Gate) evict(of []*Conn) *Conn {
 	now := time.Now()
 	var best *Conn
@@ -159,7 +157,7 @@ func (g *Gate) evict(of []*Conn) *Conn {
 	return best
 }
 
-// before tells whether a should go before b.
+// before tells whether a should be closed before b.
 func (g *Gate) before(a, b *Conn) bool {
 	if a.known.Load() != b.known.Load() {
 		return b.known.Load()
@@ -170,7 +168,7 @@ func (g *Gate) before(a, b *Conn) bool {
 	return a.since.Load() < b.since.Load()
 }
 
-// remove takes a connection out of the lists. The caller holds the lock.
+// remove removes a connection from the lists. The caller holds the lock.
 func (g *Gate) remove(c *Conn) {
 	if c.at < 0 {
 		return
@@ -191,7 +189,7 @@ func (g *Gate) remove(c *Conn) {
 	c.at = -1
 }
 
-// relieve closes some connections: the process has run out of handles.
+// relieve closes some connections, because the process has run out of file handles.
 func (g *Gate) relieve() {
 	var victims []*Conn
 	g.mu.Lock()
@@ -204,7 +202,7 @@ func (g *Gate) relieve() {
 	finish(victims)
 }
 
-// finish closes connections; it returns when their handles are free.
+// finish closes connections and returns when their file handles are free.
 func finish(victims []*Conn) {
 	for _, v := range victims {
 		_ = v.Conn.Close()
@@ -220,7 +218,7 @@ func (g *Gate) trusts(a netip.Addr) bool {
 	return false
 }
 
-// addressOf is whose connection it is counted as.
+// addressOf returns the address under which a connection is counted.
 func addressOf(c net.Conn) netip.Addr {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {

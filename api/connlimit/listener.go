@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Waits after an accept(2) that failed; each is twice the one before.
+// Waits after a failed accept(2). Each is twice the one before.
 const (
 	firstWait = 5 * time.Millisecond
 	lastWait  = time.Second
 )
 
-// Listener admits the connections of a listener. Those of one gate share its bounds.
+// Listener admits the connections of a listener. Listeners of one gate share its bounds.
 func (g *Gate) Listener(l net.Listener) net.Listener {
 	return &listener{Listener: l, gate: g, closed: make(chan struct{})}
 }
@@ -55,7 +55,7 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// pause lets an error pass. Not ok: the listener was closed meanwhile.
+// pause waits after an error. ok is false if the listener was closed meanwhile.
 func (l *listener) pause(wait time.Duration, err error) bool {
 	l.gate.failing.Do(func() {
 		l.gate.log.Warn("no connection could be accepted; it is tried again", "error", err, "open", l.gate.Open())
@@ -73,9 +73,9 @@ func (l *listener) pause(wait time.Duration, err error) bool {
 	}
 }
 
-// lasting tells whether trying again can't help: the handle is no listening socket any
-// more, or somebody has set a deadline to wake up who accepts. All other errors of accept(2) are of the moment, or of the connection that was
-// about to be accepted.
+// lasting tells whether another accept can't help: the handle is no longer a listening socket,
+// or somebody has set a deadline to wake the goroutine in Accept. All other errors of accept(2)
+// are temporary, or concern only the connection that was about to be accepted.
 func lasting(err error) bool {
 	for _, e := range []error{net.ErrClosed, os.ErrDeadlineExceeded, syscall.EBADF, syscall.EINVAL, syscall.ENOTSOCK, syscall.EFAULT} {
 		if errors.Is(err, e) {

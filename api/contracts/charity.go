@@ -21,13 +21,13 @@ import (
 // charityPath is the account of money that the institution may not keep.
 const charityPath ledger.Path = "L:charity"
 
-// Bounds of a report on charity: the events that it reads, in all and at once.
+// Bounds of a report on charity: how many events it reads, in total and at a time.
 const (
 	maxCharityEvents = 5_000
 	charityBatch     = 500
 )
 
-// charityQuery is what a report on charity looks for, and what it has found.
+// charityQuery holds the parameters of a report on charity, and its results.
 type charityQuery struct {
 	org      ledger.ID
 	reading  *contract.Reading
@@ -38,31 +38,31 @@ type charityQuery struct {
 
 	donors map[ledger.ID]*donor
 	gifts  []gift
-	next   string // the cursor of the next page; empty: there is none
+	next   string // the cursor of the next page; empty if there is none
 	totals []charityTotal
 }
 
-// gift is a posting on the account, and the contract that it came from.
+// gift is a posting on the account, with the contract that gave it.
 type gift struct {
 	event *ledger.Event
-	index int // in its entry
+	index int // index of the posting in its entry
 	donor *donor
-	from  []string // the accounts that it came from, each up to the contract
+	from  []string // the accounts that the money came from, each path cut after the contract
 }
 
-// donor is a contract of the family as the report names it.
+// donor identifies a contract of the family in the report.
 type donor struct{ product, number string }
 
-// charityTotal is what has come to the account in one asset.
+// charityTotal is the sum of all gifts in one asset.
 type charityTotal struct {
 	asset    money.Asset
 	amount   money.Signed
 	postings int64
 }
 
-// charity is GET /charity: what the family's contracts have given, newest first, with the
-// totals of all pages in each asset. The account also takes what contracts of the other
-// reading leave undivided. The family does not show these; the ledger does.
+// charity is GET /charity: the gifts of the family's contracts, newest first, with the totals
+// of all pages in each asset. The account also takes money that contracts of the other reading
+// leave undivided. The family does not show these postings; the ledger does.
 func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
@@ -96,8 +96,8 @@ func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) err
 	return nil
 }
 
-// fromDay is a lower bound: an RFC 3339 time or the beginning of a day. Not sent: from the
-// beginning.
+// fromDay reads a lower bound: an RFC 3339 time or a day, which stands for its beginning.
+// Without one the report has no lower bound.
 func fromDay(q *web.Query, name string) ledger.Micros {
 	if day, ok := schema.ParseDate(q.Text(name)); ok {
 		return ledger.MicrosOf(day.Time())
@@ -105,8 +105,8 @@ func fromDay(q *web.Query, name string) ledger.Micros {
 	return q.InstantOr(name, 0, web.DayOrInstant)
 }
 
-// toDay is an inclusive upper bound: an RFC 3339 time or the end of a day. Not sent:
-// everything.
+// toDay reads an inclusive upper bound: an RFC 3339 time or a day, which stands for its end.
+// Without one the report has no upper bound.
 func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
 	if day, ok := schema.ParseDate(q.Text(name)); ok {
 		return web.ThroughNow(ledger.MicrosOf((day+1).Time())-1, now)
@@ -114,8 +114,7 @@ func toDay(q *web.Query, name string, now time.Time) ledger.Micros {
 	return web.ThroughNow(q.InstantOr(name, web.Forever, web.DayOrInstant), now)
 }
 
-// find walks all of the account's lines between the bounds, because the totals are of all
-// pages.
+// find reads all of the account's lines between the bounds, because the totals cover all pages.
 func (q *charityQuery) find(view *posting.View) error {
 	accounts, err := q.accounts(view)
 	if err != nil {
@@ -154,7 +153,7 @@ func (q *charityQuery) find(view *posting.View) error {
 	}
 }
 
-// accounts are the account's rows, one for each asset. Each begins a total.
+// accounts returns the account's rows, one for each asset, and begins a total for each.
 func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range q.envs {
 		err = view.Accounts(q.org, string(charityPath), env, func(a ledger.Account) (bool, error) {
@@ -171,8 +170,8 @@ func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, 
 	return accounts, nil
 }
 
-// take counts an event's postings on the account, the last first as in a statement, and
-// keeps those that are on the page.
+// take adds an event's postings on the account to the totals, the last one first as in a
+// statement, and keeps those that are on the page.
 func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
 	from, err := q.donorOf(view, e.Source)
 	if err != nil || from == nil {
@@ -202,11 +201,10 @@ func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
 	return nil
 }
 
-// counterparts are the accounts on the other side of a posting. Postings that are booked
-// together balance among themselves and are next to each other in the entry: wherever the
-// sum reaches zero, one such group ends, and only the posting's own group counts. Where a
-// contract has an account for each person, the part of the path up to the contract is
-// enough.
+// counterparts returns the accounts on the other side of a posting. An entry consists of groups
+// of adjacent postings that balance among themselves: a group ends where the running sum
+// reaches zero. Only the posting's own group counts. If a contract has an account for each
+// person, the path up to the contract is enough.
 func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
 	postings, own := e.Entry.Postings, e.Source.ID.String()
 	at, sum := &postings[index], money.Signed{}
@@ -245,7 +243,8 @@ func (q *charityQuery) count(p *ledger.Posting) (err error) {
 	return err
 }
 
-// donorOf is the contract that an entry belongs to; nil if it is not one of the family's.
+// donorOf returns the contract to which an entry belongs; nil if it is not a contract of the
+// family.
 func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*donor, error) {
 	if from, known := q.donors[source.ID]; known || source.Kind != ledger.Contract {
 		return from, nil
@@ -277,7 +276,7 @@ func (f style) appendGift(e *web.Encoder, g *gift) {
 	e.Texts("from", g.from)
 }
 
-// appendTotals writes the totals of the assets in which anything was given.
+// appendTotals writes the totals of the assets that have gifts.
 func (f style) appendTotals(e *web.Encoder, totals []charityTotal) {
 	e.Enter("totals", '[')
 	for i := range totals {

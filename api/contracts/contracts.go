@@ -16,8 +16,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Service makes, moves and reads contracts; *contract.Service of actors is one. Its errors
-// are *schema.Faults and *ledger.Refusal.
+// Service creates contracts, performs actions on them and reads them; *contract.Service of
+// actors is one. Its errors are *schema.Faults and *ledger.Refusal.
 type Service interface {
 	Create(contractactor.Create) (contractactor.Result, error)
 	Act(contractactor.Act) (contractactor.Result, error)
@@ -25,18 +25,18 @@ type Service interface {
 	Screen(org ledger.ID, given contract.Screened, key actors.Key) (contractactor.Screening, error)
 }
 
-// family is the addresses of one reading: the module that they need and the form in which
+// family is a set of paths for one reading: the module that they require and the form in which
 // they show contracts.
 type family struct {
 	reading *contract.Reading
 	module  string
-	bank    bool // the organization has to be one
+	bank    bool // the organization must be a bank
 	style   style
 }
 
 var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance}
 
-// admit checks that the organization has the family's module and may have it.
+// admit checks that the organization has the family's module and is allowed to have it.
 func (h *Handlers) admit(f *family, req *web.Request) error {
 	const op = "contracts.contracts"
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
@@ -49,8 +49,8 @@ func (h *Handlers) admit(f *family, req *web.Request) error {
 	return nil
 }
 
-// forbid is the refusal of a caller that the family does not admit. An organization
-// without the module gets no other refusal, whoever asks.
+// forbid returns the refusal of a caller that the family does not admit. If the organization
+// lacks the module, every caller gets that same refusal.
 func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
 	if o, known := h.cfg.Organizations.Organization(org); !known || o.Has(f.module) {
 		return refusal
@@ -62,7 +62,7 @@ func (f *family) inactive() error {
 	return ledger.Refuse("contracts.contracts", ledger.ModuleNotActive, "the module %s is not active", f.module)
 }
 
-// withDetails puts refused fields into the form of contracts: {error, details: {field:
+// withDetails converts refused fields to the form of contracts: {error, details: {field:
 // [message]}}.
 func withDetails(err error) error {
 	if err == nil {
@@ -83,7 +83,7 @@ func withDetails(err error) error {
 	return faults
 }
 
-// keyAndInput is what a write is sent with: its Idempotency-Key and its body.
+// keyAndInput reads the Idempotency-Key and the body of a write.
 func (h *Handlers) keyAndInput(req *web.Request) (key actors.Key, sent schema.Input, err error) {
 	if key, err = h.keys.Staff(req); err == nil {
 		sent, err = req.Input()
@@ -112,7 +112,7 @@ func (h *Handlers) createContract(req *web.Request, f *family, product *contract
 	return h.writeContract(req, f, fiber.StatusCreated, &result, err)
 }
 
-// parseEnv reads an environment from JSON.
+// parseEnv parses an environment from JSON.
 func parseEnv(raw json.RawMessage) (env money.Env, known bool) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -121,7 +121,7 @@ func parseEnv(raw json.RawMessage) (env money.Env, known bool) {
 	return money.ParseEnv(text)
 }
 
-// contractAt is the contract that the path names.
+// contractAt returns the contract in the path.
 func (h *Handlers) contractAt(req *web.Request, f *family, product *contract.Product) (contractactor.Result, error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -150,7 +150,7 @@ func (h *Handlers) actOnContract(req *web.Request, f *family, product *contract.
 	action, known := product.Action(f.reading, name)
 	if !known {
 		if _, err := h.cfg.Contracts.Read(req.Principal.Org, product, f.reading, id); err != nil {
-			return err // an unknown contract is not found, whatever the action
+			return err // an unknown contract is NotFound, whatever the action
 		}
 		return contract.Unsupported(web.Truncate([]byte(name), 64))
 	}

@@ -1,13 +1,14 @@
-// Package contracts answers the routes of participatory-finance contracts in both
-// readings: the secular one, with addresses for each product, and the religious one, with
-// one set of addresses for all products.
+// Package contracts answers the routes of participatory-finance contracts in both readings: the
+// secular one, with paths for each product, and the religious one, with one set of paths for
+// all products.
 //
 // Invariants:
-//  1. A reading is behind its module: an organization without the module gets the same
-//     refusal on every route of the reading.
-//  2. What a product has (fields, actions, filters, shape) comes from its table in
-//     ledger/contract. Handlers name no product.
-//  3. Contracts are counted by counters. A page far behind is searched for, not walked to.
+//  1. A reading requires its module: an organization without the module gets the same refusal
+//     on every route of the reading.
+//  2. A product's table in ledger/contract defines its fields, actions, filters and shape.
+//     Handlers name no product.
+//  3. Counters give the number of contracts. A page far back is found by a search, not by
+//     reading all rows before it.
 //  4. A report on charity reads a bounded number of events or is refused.
 //
 // Callers: package api.

@@ -15,8 +15,8 @@ type style struct {
 	named   bool // with the product's type and the organization
 }
 
-// appendContract appends a contract's fields: all, or those of its short form where the
-// product has one.
+// appendContract appends a contract's fields: all of them, or those of its short form if the
+// product has one and detail is not set.
 func (f style) appendContract(e *web.Encoder, org ledger.ID, result *contractactor.Result, detail bool) {
 	r := result.Record
 	e.ID("id", r.ID)
@@ -78,7 +78,7 @@ func (f style) appendField(e *web.Encoder, c *schema.Column, value any) {
 	e.Buf = schema.AppendField(e.Buf, c, value, f.columns)
 }
 
-// appendSigned writes an amount that is no column's.
+// appendSigned writes an amount that has no column.
 func (f style) appendSigned(e *web.Encoder, name string, s money.Signed) {
 	e.Key(name)
 	e.Buf = schema.AppendSigned(e.Buf, s, f.columns)

@@ -22,23 +22,23 @@ import (
 const (
 	contractLimit    = 50
 	maxContractLimit = 200
-	maxContractsRead = 400 // for one page; one that finds less says where it stopped
+	maxContractsRead = 400 // for one page; a page with fewer rows has a cursor for the rest
 	maxEndingIn      = 36_500
 )
 
-// contractQuery is what a list of contracts looks for.
+// contractQuery holds the conditions of a list of contracts.
 type contractQuery struct {
 	org      ledger.ID
 	product  *contract.Product
 	reading  *contract.Reading
 	list     posting.List
-	person   *ledger.ID // whose part in it is asked for
+	person   *ledger.ID // a person who must be a party
 	status   contract.Status
 	region   string
 	kind     string
 	env      money.Env   // 0: both
 	arrears  *bool       // nil: either way
-	endsBy   ledger.Date // 0: whenever
+	endsBy   ledger.Date // 0: any time
 	before   ledger.Micros
 	limit    int
 	customer bool // person is the customer
@@ -73,7 +73,7 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	return nil
 }
 
-// filtersOf are a product's own filters, beside those of all products.
+// filtersOf returns the names of a product's own filters, besides those of all products.
 func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")
@@ -128,13 +128,13 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		if !isInstant {
 			q.BadCursor()
 		}
-		want.before = max(1, web.CeilMicros(at)) // 0 would be the newest
+		want.before = max(1, web.CeilMicros(at)) // 0 would mean the newest
 	}
 	return want
 }
 
-// find is a page of contracts, newest first, and the instant before which the next
-// page begins; 0: there is none.
+// find returns a page of contracts, newest first, and the instant before which the next page
+// begins; 0 if there is none.
 func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, next ledger.Micros, err error) {
 	read, past := 0, ledger.Micros(0)
 	err = view.List(q.org, q.list, posting.Walk{Before: q.before}, func(row posting.Listed) (bool, error) {
@@ -167,7 +167,8 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 	return found, next, err
 }
 
-// wants tells whether a contract is asked for. A holder of certificates is checked apart.
+// wants tells whether a contract meets the conditions. A holder of certificates is checked
+// separately.
 func (q *contractQuery) wants(r *contractactor.Result) bool {
 	c := r.Record
 	switch {
@@ -189,7 +190,7 @@ func (q *contractQuery) wants(r *contractactor.Result) bool {
 	return true
 }
 
-// oneOf is one of a product's states; empty if none was sent.
+// oneOf reads one of a product's states; empty if none was sent.
 func oneOf(q *web.Query, name string, states []contract.Status) string {
 	text, sent := q.Sent(name)
 	if sent && !slices.Contains(states, contract.Status(text)) {
@@ -222,8 +223,8 @@ func (h *Handlers) listEntries(req *web.Request, f *family, product *contract.Pr
 	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEntry)
 }
 
-// writeSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be paid
-// when, as CSV. Amounts are minor units.
+// writeSchedule is GET /pfp/{product}/{id}/schedule.csv: the payment schedule's rows as CSV.
+// Amounts are minor units.
 func (h *Handlers) writeSchedule(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {

@@ -15,17 +15,17 @@ type Page struct {
 	Org     ledger.ID
 	Product *contract.Product
 	Reading *contract.Reading
-	Skip    uint64 // newer contracts on the pages before
-	Limit   int    // contracts on this page
-	Near    uint64 // how many contracts may be passed over rather than searched for
+	Skip    uint64 // number of newer contracts on the pages before
+	Limit   int    // maximum number of contracts on this page
+	Near    uint64 // number of contracts up to which rows are skipped one by one instead of searching
 
-	// Find fills in the rest.
+	// Find sets the fields below.
 	Total  uint64 // contracts on all pages
-	Passed uint64 // rows that were passed over
+	Passed uint64 // rows that were skipped
 }
 
-// Find is the page's contracts in the environments, newest first. A counter says how many
-// there are, and contracts before the page are not read.
+// Find returns the page's contracts in the environments, newest first. Total comes from a
+// counter, and Find does not read contracts before the page.
 func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
 	if p.Total, err = contractactor.Count(view, p.Org, p.Product, p.Reading, envs...); err != nil || p.Skip >= p.Total {
 		return nil, err
@@ -49,10 +49,10 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 	return found, err
 }
 
-// begin says which list to walk from where, and how many rows to pass over. A page far
-// behind is found by its contracts' numbers, which have no gaps. In the list of one
-// environment the other's numbers are missing: where these are few they are taken into
-// account, else the page is walked to.
+// begin returns the list to read, the instant at which to start, and the number of rows to
+// skip. A page far back is found by contract numbers, which have no gaps. The list of one
+// environment lacks the numbers of the other environment. If those are few, begin takes them
+// into account; otherwise rows are skipped one by one.
 func (p *Page) begin(view *posting.View, envs []money.Env) (list posting.List, before ledger.Micros, skip uint64, err error) {
 	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
 	var between []ledger.Micros
@@ -69,8 +69,8 @@ func (p *Page) begin(view *posting.View, envs []money.Env) (list posting.List, b
 	return list, before, skip, err
 }
 
-// others are the instants at which the contracts of the other environment were made,
-// newest first; false: there are too many.
+// others returns the instants at which the contracts of the other environment were created,
+// newest first; false if there are too many.
 func (p *Page) others(view *posting.View, env money.Env) (made []ledger.Micros, few bool, err error) {
 	other := money.Prod
 	if env == money.Prod {
@@ -87,10 +87,10 @@ func (p *Page) others(view *posting.View, env money.Env) (made []ledger.Micros, 
 	return made, true, err
 }
 
-// search is where to begin a walk to the contract of a rank (the oldest has rank 1), and
-// how many rows to pass over. A contract's rank is its number less the older contracts
-// that are not in the list; between are the instants of all contracts that are not in it,
-// newest first.
+// search returns the instant at which to start reading in order to reach the contract with a
+// rank (the oldest has rank 1), and the number of rows to skip. A contract's rank is its number
+// minus the number of older contracts that are not in the list. between are the instants of all
+// contracts that are not in the list, newest first.
 func (p *Page) search(view *posting.View, list posting.List, rank uint64, between []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
 	return searchBack(rank, p.Near, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
 		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
@@ -103,8 +103,8 @@ func (p *Page) search(view *posting.View, list posting.List, rank uint64, betwee
 	})
 }
 
-// maxPassedOver is how many rows of a list are passed over unread rather than searched
-// for. It takes a few milliseconds.
+// maxPassedOver is the number of rows of a list up to which rows are skipped one by one instead
+// of searching. Skipping them takes a few milliseconds.
 const maxPassedOver = 50_000
 
 // Steps of the search back in time: the first one, and the factor of each next one.
@@ -113,10 +113,10 @@ const (
 	stepFactor = 16
 )
 
-// searchBack finds an instant behind the row with a number, or behind one of at most near
-// newer rows. Numbers grow with time, so growing steps back from the newest row find an
-// instant before it, and bisection comes close. newest is the newest row booked before an
-// instant (0: of all) and its number; 0: there is none.
+// searchBack finds an instant just after the row with a number, or after one of at most near
+// newer rows. Numbers grow with time. Growing steps back from the newest row find an instant
+// before the row, and bisection narrows the interval. newest returns the newest row booked
+// before an instant (0: of all) and its number; 0 if there is none.
 func searchBack(number, near uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
 	end, above, err := newest(0)
 	if err != nil {
@@ -135,7 +135,7 @@ func searchBack(number, near uint64, newest func(before ledger.Micros) (ledger.M
 		}
 	}
 	for above > number+near {
-		middle := until - (until-since)/2 // the row is booked at since or later, and before until
+		middle := until - (until-since)/2 // the row was booked at since or later, and before until
 		booked, last, err := newest(middle)
 		switch {
 		case err != nil:

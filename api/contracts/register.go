@@ -18,8 +18,8 @@ const (
 	maxRegisterLimit = 1_000
 )
 
-// listSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the applications
-// for an issue's certificates, oldest first.
+// listSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the subscriptions to an
+// issue's certificates, oldest first.
 func (h *Handlers) listSubscriptions(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
 		return contractactor.Subscriptions(view, req.Principal.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
@@ -28,8 +28,8 @@ func (h *Handlers) listSubscriptions(req *web.Request, f *family, product *contr
 	})
 }
 
-// listHolders is GET /pfp/certificate-issues/{id}/holders: the position of every holder in
-// the order of first subscriptions, or of one investor.
+// listHolders is GET /pfp/certificate-issues/{id}/holders: the position of every holder,
+// ordered by first subscription, or of one investor.
 func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
 		if who, sent := p.query.ID("investor_id"); sent {
@@ -45,7 +45,7 @@ func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Pr
 	})
 }
 
-// registerPage is a page of a register as it is filled.
+// registerPage collects a page of a register.
 type registerPage struct {
 	*web.List
 	of    *contract.Record
@@ -53,8 +53,8 @@ type registerPage struct {
 	style style
 	after int64 // the number of the last row of the page before
 	limit int
-	last  int64 // of the last row of this page
-	more  bool  // rows follow it
+	last  int64 // the number of the last row of this page
+	more  bool  // more rows follow
 }
 
 // add adds a row; false: the page is full.
@@ -71,8 +71,8 @@ func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	return true
 }
 
-// writeRegister answers with a page of what read finds in a contract's register. A product
-// without a register has no such address.
+// writeRegister answers with a page of the rows that read finds in a contract's register. The
+// error is NotFound for a product without a register.
 func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
 	if product.Reads == nil {
 		return web.NotFound()

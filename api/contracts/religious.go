@@ -23,7 +23,7 @@ const (
 	maxPage    = 1_000_000
 )
 
-// wholeNumber is a whole number from 1; absent if none was sent.
+// wholeNumber reads a number from 1 to most; absent if none was sent.
 func wholeNumber(q *web.Query, name string, absent, most int) int {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -37,7 +37,7 @@ func wholeNumber(q *web.Query, name string, absent, most int) int {
 	return n
 }
 
-// envsOf are the environments that are asked for: both if none is named.
+// envsOf returns the requested environments: both if none is named.
 func envsOf(q *web.Query) []money.Env {
 	if _, sent := q.Sent("env"); sent {
 		return []money.Env{q.Env()}
@@ -45,7 +45,7 @@ func envsOf(q *web.Query) []money.Env {
 	return []money.Env{money.Prod, money.Test}
 }
 
-// pageOfContracts is GET /{product_type}: newest first, by page.
+// pageOfContracts is GET /{product_type}: contracts by page, newest first.
 func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "page", "per_page", "env")
 	page, size, envs := wholeNumber(q, "page", 1, maxPage), wholeNumber(q, "per_page", perPage, maxPerPage), envsOf(q)
@@ -79,7 +79,7 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	return nil
 }
 
-// stats is GET /stats: how many contracts there are of each type.
+// stats is GET /stats: the number of contracts of each type.
 func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "env")
 	envs := envsOf(q)
@@ -116,7 +116,7 @@ func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error
 	return nil
 }
 
-// regions is GET /regions: those in which the organization works.
+// regions is GET /regions: the regions in which the organization works.
 func (h *Handlers) regions(req *web.Request, f *family, _ *contract.Product) error {
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/contract"
 )
 
-// readReview is GET /{product_type}/{id}/review: who concluded what, when, on which
-// reference, and the screening that the contract is based on.
+// readReview is GET /{product_type}/{id}/review: the reviewer, the conclusion, its time and its
+// reference, and the screening on which the contract is based.
 func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config is what the handlers are made of.
+// Config is what New needs.
 type Config struct {
 	Contracts     Service // nil: the routes are missing
 	Organizations OrganizationSettings
@@ -21,7 +21,7 @@ type Config struct {
 	Fingerprint func(content []byte) string
 }
 
-// OrganizationSettings says which modules and regions an organization has.
+// OrganizationSettings returns the modules and regions of an organization.
 type OrganizationSettings interface {
 	Organization(ledger.ID) (*directory.Organization, bool)
 }
@@ -32,29 +32,29 @@ type Handlers struct {
 	keys web.IdempotencyKeys
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}}
 }
 
-// Paths that the addresses of the two readings begin with.
+// The prefixes of the paths of the two readings.
 const (
 	secularPath   = "/api/v1/pfp/"
 	religiousPath = "/api/v1/baas/islamic-banking"
 )
 
-// contractors may make and move contracts; contractReaders may read them.
+// contractors may create contracts and act on them; contractReaders may read them.
 var (
 	contractors     = []directory.Role{directory.Admin, directory.Client}
 	contractReaders = []directory.Role{directory.Admin, directory.Client, directory.Auditor}
 )
 
-// handler answers a request about contracts of a family: of one product, or of none where
-// the route is about no product.
+// handler answers a request about a family's contracts. product is nil if the route concerns no
+// single product.
 type handler func(req *web.Request, f *family, product *contract.Product) error
 
-// Routes are the routes of the family: each product has its own in the secular reading,
-// and one set of routes is for all products in the religious one.
+// Routes returns the routes of both families. In the secular reading each product has its own
+// routes; in the religious one a single set of routes serves all products.
 func (h *Handlers) Routes() []web.Route {
 	if h.cfg.Contracts == nil {
 		return nil
@@ -62,8 +62,7 @@ func (h *Handlers) Routes() []web.Route {
 	return append(h.secularRoutes(), h.religiousRoutes()...)
 }
 
-// route is a route behind the family's gate. What it refuses is answered in the
-// family's shape.
+// route returns a route with the family's checks. Refusals have the family's shape.
 func (h *Handlers) route(f *family, method, path string, roles []directory.Role, handle handler, product *contract.Product) web.Route {
 	return web.Route{
 		Method: method, Path: path, Access: web.Access{By: web.Session, Roles: roles},
@@ -77,12 +76,12 @@ func (h *Handlers) route(f *family, method, path string, roles []directory.Role,
 	}
 }
 
-// secularRoutes are those of the secular reading.
+// secularRoutes returns the routes of the secular reading.
 func (h *Handlers) secularRoutes() (routes []web.Route) {
 	add := func(method, path string, handle handler, product *contract.Product) {
 		r := h.route(secularFamily, method, path, contractReaders, handle, product)
 		if method == fiber.MethodPost {
-			r.Access.Roles, r.Command = contractors, true // a body may be absent where an action takes nothing
+			r.Access.Roles, r.Command = contractors, true // an action without parameters needs no body
 		}
 		routes = append(routes, r)
 	}
@@ -107,7 +106,7 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 	return routes
 }
 
-// religiousRoutes are those of the religious reading.
+// religiousRoutes returns the routes of the religious reading.
 func (h *Handlers) religiousRoutes() []web.Route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	gated := func(method, path string, command bool, handle handler) web.Route {
@@ -119,7 +118,7 @@ func (h *Handlers) religiousRoutes() []web.Route {
 		gated(get, "/stats", false, h.stats),
 		gated(get, "/regions", false, h.regions),
 		gated(get, "/charity", false, h.charity),
-		gated(get, "/screen", true, h.screen), // it stores what it found
+		gated(get, "/screen", true, h.screen), // it stores the result
 		gated(get, "/screen/:id", false, h.readScreening),
 		gated(get, "/:product_type", false, ofType(h.pageOfContracts)),
 		gated(post, "/:product_type", true, ofType(h.createContract)),

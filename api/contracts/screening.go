@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// screen is GET /screen: it applies the rules to the query and stores the result. HEAD,
-// which must not write, stores nothing.
+// screen is GET /screen: it applies the rules to the query and stores the result. HEAD stores
+// nothing, because it must not write.
 func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
 	given := contract.Screened{
@@ -62,7 +62,7 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 	return nil
 }
 
-// readScreening is GET /screen/{id}: a screening's input and its result.
+// readScreening is GET /screen/{id}: a screening's input and result.
 func (h *Handlers) readScreening(req *web.Request, _ *family, _ *contract.Product) error {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -108,7 +108,7 @@ func writeScreening(req *web.Request, found *contractactor.Screening, given bool
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
 }
 
-// appendScreened writes the input of a screening under the names of the query.
+// appendScreened writes the input of a screening under the parameter names of the query.
 func appendScreened(e *web.Encoder, given *contract.Screened) {
 	for _, field := range []struct{ name, value string }{
 		{"subject", given.Subject}, {"region", given.Region}, {"asset_type", given.AssetType}, {"activity", given.Activity},
@@ -124,7 +124,7 @@ func appendScreened(e *web.Encoder, given *contract.Screened) {
 	}
 }
 
-// percentOf is a number of percent, whole or decimal, as it was sent.
+// percentOf reads a percentage, whole or decimal, and returns it as it was sent.
 func percentOf(q *web.Query, name string) string {
 	text := q.Text(name)
 	if text == "" {

@@ -18,15 +18,15 @@ import (
 	"mizan/posting"
 )
 
-// accountQuery is what the lists of accounts have in common.
+// accountQuery holds the common parameters of the lists of accounts.
 type accountQuery struct {
 	*web.Query
 	journal.AccountFilter
 	limit int
 
-	asOfText  string        // the instant or the day asked for, in one form; empty: none was
+	asOfText  string        // the requested instant or day in one form; empty: none
 	at        ledger.Micros // booked at or before
-	effective ledger.Date   // taking effect on or before, too; 0: by booked time
+	effective ledger.Date   // and taking effect on this day or earlier; 0: by booked time only
 }
 
 // listAccounts is GET /ledger/accounts: the accounts with their totals now.
@@ -66,8 +66,8 @@ func newAccountQuery(req *web.Request, known ...string) *accountQuery {
 	return q
 }
 
-// readAsOf reads the instant of the balances and the cursor. By effective date the instant
-// may also be a day.
+// readAsOf reads the instant of the balances and the cursor. For balances by effective date the
+// instant may be a day.
 func (q *accountQuery) readAsOf(now time.Time) {
 	defer q.readCursor()
 	text, sent := q.Sent("at")
@@ -90,8 +90,8 @@ func (q *accountQuery) readAsOf(now time.Time) {
 	}
 }
 
-// readCursor reads where the page before ended: its last account, and the instant and day
-// of the first page, so that all pages are of one moment.
+// readCursor reads where the page before ended: its last account, and the instant and day of
+// the first page, so that all pages show the same moment.
 func (q *accountQuery) readCursor() {
 	parts := q.CursorParts(6)
 	if parts == nil {
@@ -106,7 +106,7 @@ func (q *accountQuery) readCursor() {
 		q.BadCursor()
 		return
 	case len(q.Problems) > 0:
-		return // who knows which list is meant
+		return // the parameters do not match, so the intended list is unknown
 	case parts[5] != q.hash(), (day != 0) != (q.effective != 0):
 		q.Problems.Add("cursor", "cursor is of another list: send it with the parameters of the page before")
 		return
@@ -116,14 +116,15 @@ func (q *accountQuery) readCursor() {
 	q.at, q.effective = ledger.Micros(at), ledger.Date(day)
 }
 
-// next is the cursor after a row.
+// next returns the cursor after a row.
 func (q *accountQuery) next(a ledger.Account) string {
 	return web.JoinCursor(string(a.Path), string(a.Asset.Currency), string(a.Asset.Network),
 		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.hash())
 }
 
-// hash stands for the parameters of a request, but for the number of rows: a cursor cannot
-// continue a different query. What "now" or "today" means is in the cursor itself.
+// hash returns a hash of a request's parameters, except the number of rows, so that a cursor
+// cannot continue a different query. The cursor itself contains the meaning of "now" and
+// "today".
 func (q *accountQuery) hash() string {
 	by := "booked"
 	if q.effective != 0 {
@@ -135,8 +136,8 @@ func (q *accountQuery) hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// writeAccounts answers with a page of accounts. With must, an account that does not exist
-// or is another's is not found.
+// writeAccounts answers with a page of accounts. If must is set, the error is NotFound for an
+// account that does not exist or is not visible to the caller.
 func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
@@ -173,10 +174,10 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) e
 	return nil
 }
 
-// pin replaces an instant that later events may still be booked before, as now or the
-// future, by that of the last event. Later pages then show the same moment, and a trial
-// balance read in pages adds up to zero. By effective date this is done for every day,
-// since entries may still be dated into it.
+// pin replaces an instant before which later events may still be booked, such as now or the
+// future, by the time of the last event. Later pages then show the same moment, and a trial
+// balance that is read in pages adds up to zero. For balances by effective date every instant
+// is pinned, because later entries may be dated to any day.
 func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
 	if q.Past != nil {
 		return nil
@@ -190,7 +191,7 @@ func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
 	return err
 }
 
-// asOf is the moment asked for.
+// asOf returns the requested moment.
 func (q *accountQuery) asOf() posting.AsOf {
 	if q.effective != 0 {
 		return posting.AsOf{Env: q.AccountFilter.Env, On: q.effective, Seen: q.at}
@@ -198,8 +199,8 @@ func (q *accountQuery) asOf() posting.AsOf {
 	return posting.AsOf{Env: q.AccountFilter.Env, At: q.at}
 }
 
-// eachOf calls fn with every asset of one account and its totals then, even if it had none
-// yet.
+// eachOf calls fn with every asset of one account and its totals at that moment, even if it had
+// no lines yet.
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	asked := q.asOf()
 	return q.Each(view, who, func(a ledger.Account) (bool, error) {
@@ -211,8 +212,8 @@ func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(le
 	})
 }
 
-// eachBalance calls fn with the accounts that are asked for, visible to the caller and
-// posted to by then, ordered by path, currency and network, after the cursor.
+// eachBalance calls fn with the requested accounts that the caller may see and that have
+// postings by that moment, ordered by path, currency and network, after the cursor.
 func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	more := true
 	for _, prefix := range journal.Visible(who, q.Prefix) {
@@ -236,8 +237,8 @@ func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn fu
 	return nil
 }
 
-// appendAccount writes a row. The balance is the posted one on the account's normal side,
-// negative on the other.
+// appendAccount writes a row. The balance is the posted one, positive on the account's normal
+// side.
 func appendAccount(l *web.List, a ledger.Account, t *ledger.Totals) {
 	l.Row()
 	l.Text("account", string(a.Path))

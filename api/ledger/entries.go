@@ -22,7 +22,7 @@ func (h *Handlers) listEntries(req *web.Request) error {
 	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEntry)
 }
 
-// windowOf is the time asked for, both bounds included.
+// windowOf returns the requested time range, including both bounds.
 func windowOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
 	from, to = q.Instant("from", 0), q.UpTo("to", now)
 	if from > to {
@@ -31,8 +31,8 @@ func windowOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
 	return from, to
 }
 
-// listEvents is GET /ledger/events: every transition, newest first. A partner sees those
-// that moved its own money.
+// listEvents is GET /ledger/events: every transition, newest first. A partner sees those that
+// moved its own money.
 func (h *Handlers) listEvents(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "source", "limit", "cursor")
 	e := journal.EventQuery{Entries: req.Principal.Partner != nil, Who: &req.Principal, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}

@@ -22,11 +22,11 @@ import (
 // Bounds of exports: each reads a journal for as long as its reader takes.
 const (
 	maxExports   = 4         // at once
-	maxExportsOf = 2         // of one organization, which leaves places for others
+	maxExportsOf = 2         // of one organization, so that others have places left
 	exportTime   = time.Hour // from the first byte to the last
 )
 
-// Reasons to refuse an export, or to break it off.
+// Reasons for refusing an export, or for ending it early.
 var (
 	errExportStops = unavailable("the service is stopping")
 	errExportLong  = unavailable("the export takes too long")
@@ -38,16 +38,16 @@ func unavailable(why string) error {
 	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", why)
 }
 
-// exports are those under way. They outlive their handlers: content goes through a pipe to
-// the connection, so that neither side buffers more than a few pages.
+// exports are the exports under way. An export outlives its handler: its content goes through a
+// pipe to the connection, so that neither side buffers more than a few pages.
 type exports struct {
 	stop context.Context
 	end  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	ended   bool              // guarded by mu: none begins any more
+	ended   bool              // guarded by mu: no further export begins
 	running int               // guarded by mu
-	of      map[ledger.ID]int // guarded by mu: how many of an organization run, if any
+	of      map[ledger.ID]int // guarded by mu: running exports by organization
 	writing sync.WaitGroup
 }
 
@@ -57,7 +57,7 @@ func newExports() *exports {
 	return x
 }
 
-// begin takes a place among those that run. Its caller calls leave.
+// begin takes a place among the running exports. The caller calls leave.
 func (x *exports) begin(org ledger.ID) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -85,7 +85,7 @@ func (x *exports) leave(org ledger.ID) {
 	x.writing.Done()
 }
 
-// close breaks off all exports and waits until none reads the journal.
+// close ends all exports and waits until they have stopped reading the journal.
 func (x *exports) close() {
 	x.mu.Lock()
 	x.ended = true
@@ -94,12 +94,12 @@ func (x *exports) close() {
 	x.writing.Wait()
 }
 
-// Range is what an export covers.
+// Range is the range of an export.
 type Range struct {
 	Env      money.Env
-	Prefix   string        // of entries' accounts; empty: any
+	Prefix   string        // prefix of the entries' accounts; empty: any
 	From, To ledger.Micros // booked, both included
-	Since    string        // From, and Until To, as they were asked for
+	Since    string        // From, and Until To, as the caller sent them
 	Until    string
 }
 
@@ -124,9 +124,9 @@ func (h *Handlers) readExport(req *web.Request) (export.Format, *Range, error) {
 	return format, r, q.Problems.Err()
 }
 
-// newest is the latest time that a range may name: now, or when the last event was
-// booked. Booked times run ahead of a clock that stands still, or that is asked more
-// often than it moves.
+// newest returns the latest time that a range may name: now, or the booked time of the last
+// event if that is later. Booked times run ahead of a clock that stands still or is read more
+// often than it advances.
 func (h *Handlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros, error) {
 	newest := ledger.MicrosOf(now)
 	if r.Since == "" && r.Until == "" {
@@ -138,9 +138,9 @@ func (h *Handlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros
 	return max(newest, last), err
 }
 
-// exportBound is a bound of the range, itself included: an RFC 3339 time or a whole day.
-// It must not be after the newest time: a caller who asks for a range that has not ended
-// would take the export for complete.
+// exportBound reads an inclusive bound of the range: an RFC 3339 time or a whole day. It must
+// not be after the newest time, because a caller that exports a range that has not ended would
+// take the export for complete.
 func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros, end bool) ledger.Micros {
 	absent := ledger.Micros(0)
 	if end {
@@ -205,8 +205,8 @@ func (h *Handlers) startExport(format export.Format, r *Range, org ledger.ID) (i
 	return web.Begun(reader)
 }
 
-// writeExport writes the export into the pipe and ends it. After an error the reader sees
-// no end mark.
+// writeExport writes the export into the pipe and closes the pipe. After an error the reader
+// sees no end mark.
 func (h *Handlers) writeExport(format export.Format, r *Range, org ledger.ID, out *io.PipeWriter) {
 	defer h.exports.leave(org)
 	ctx, cancel := context.WithTimeoutCause(h.exports.stop, exportTime, errExportLong)

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of one read of an export. Between two reads no view is open: an open view keeps
-// what it sees from being compacted, and a reader may take an hour.
+// Bounds of one read of an export. No view is open between two reads, because an open view
+// keeps data from being compacted, and a reader may take an hour.
 const (
 	exportEvents   = 2048
 	exportPostings = 8192
@@ -23,15 +23,15 @@ const (
 
 // ledgerBook reads one organization's journal for an export.
 type ledgerBook struct {
-	ctx     context.Context // of the export, which lives no longer than this
+	ctx     context.Context // context of the export; the book is used only during it
 	journal web.Journal
 	org     ledger.ID
 	env     money.Env
-	last    uint64 // seq; what is booked later is not in the export
+	last    uint64 // seq of the last event in the export
 }
 
-// Book is what an export of the range reads. Its end is fixed here, so that later reads
-// are of the same moment: events never change.
+// Book returns what an export of the range reads. It fixes the last event now, so that all
+// reads show the same moment: events never change.
 func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.Book, error) {
 	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()
@@ -89,7 +89,7 @@ func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
 	}
 }
 
-// page is the next accounts after one.
+// page returns the next accounts after past.
 func (b *ledgerBook) page(past *ledger.Account) (page []ledger.Account, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
@@ -121,7 +121,7 @@ func (b *ledgerBook) entries(first uint64) iter.Seq2[*ledger.Event, error] {
 	}
 }
 
-// batch is the next events. Seqs have no gaps, so there is at least one.
+// batch returns the next events. It is never empty, because seqs have no gaps.
 func (b *ledgerBook) batch(first uint64) (events []ledger.Event, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
@@ -145,7 +145,7 @@ func (b *ledgerBook) batch(first uint64) (events []ledger.Event, err error) {
 	return events, err
 }
 
-// held is what a pending entry holds.
+// held returns the postings of the pending entry with the seq.
 func (b *ledgerBook) held(seq uint64) ([]ledger.Posting, error) {
 	view := b.journal.View()
 	defer view.Close()

@@ -46,7 +46,7 @@ func (h *Handlers) listPeriods(req *web.Request) error {
 	return nil
 }
 
-// monthCursor is the list's cursor: the page begins before the month. 0: none was sent.
+// monthCursor reads the cursor: the page begins before this month. 0: none was sent.
 func monthCursor(q *web.Query) period.Month {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -84,7 +84,7 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 	return nil
 }
 
-// closedBy is the caller, as the closed month shows it.
+// closedBy returns the caller in the form in which the closed month shows it.
 func (h *Handlers) closedBy(req *web.Request) period.By {
 	by := period.By{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
 	if user, found := h.cfg.Users.User(req.Principal.Org, by.User); found {

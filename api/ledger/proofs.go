@@ -28,8 +28,8 @@ func (h *Handlers) readHeadKey(req *web.Request) error {
 	return nil
 }
 
-// proveInclusion is GET /ledger/proofs/inclusion: a proof that event seq is leaf seq − 1
-// of the tree of the first size events; without size, of all events.
+// proveInclusion is GET /ledger/proofs/inclusion: a proof that event seq is leaf seq − 1 of the
+// tree of the first size events. Without size the tree of all events is used.
 func (h *Handlers) proveInclusion(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "seq", "size")
 	seq, size := requiredPosition(q, "seq"), position(q, "size")
@@ -60,8 +60,8 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 	return nil
 }
 
-// proveConsistency is GET /ledger/proofs/consistency: a proof that the journal of from
-// events is the beginning of the one of to events; without to, of all events.
+// proveConsistency is GET /ledger/proofs/consistency: a proof that the journal of from events
+// is a prefix of the journal of to events. Without to, all events are used.
 func (h *Handlers) proveConsistency(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to")
 	from, to := requiredPosition(q, "from"), position(q, "to")
@@ -92,7 +92,7 @@ func (h *Handlers) proveConsistency(req *web.Request) error {
 	return nil
 }
 
-// orHead is the size asked for, or else that of the caller's journal.
+// orHead returns the requested size or, if it is 0, that of the caller's journal.
 func orHead(view *posting.View, req *web.Request, size uint64) (uint64, error) {
 	if size != 0 {
 		return size, nil
@@ -101,7 +101,7 @@ func orHead(view *posting.View, req *web.Request, size uint64) (uint64, error) {
 	return size, err
 }
 
-// requiredPosition is a required place in the journal.
+// requiredPosition reads a required seq or size.
 func requiredPosition(q *web.Query, name string) uint64 {
 	if _, sent := q.Sent(name); !sent && len(q.Problems) == 0 {
 		q.Problems.Add(name, name+" is required")
@@ -109,7 +109,7 @@ func requiredPosition(q *web.Query, name string) uint64 {
 	return position(q, name)
 }
 
-// position is a place in the journal; 0 if none was sent.
+// position reads a seq or size; 0 if none was sent.
 func position(q *web.Query, name string) uint64 {
 	text, sent := q.Sent(name)
 	if !sent {

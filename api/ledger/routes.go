@@ -12,14 +12,14 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config is what the handlers are made of.
+// Config is what New needs.
 type Config struct {
 	Journal web.Journal
 	Users   Users
 	Clock   clock.Clock
 	Log     *slog.Logger
 
-	Signer  note.Signer // of the ledger's heads
+	Signer  note.Signer // signs the ledger's heads
 	HeadKey string      // the public half of Signer's key, as note.NewVerifier takes it
 
 	// Periods closes months; nil: the route is missing.
@@ -41,20 +41,19 @@ type Handlers struct {
 	exports *exports
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}, exports: newExports()}
 }
 
-// Close breaks off the exports under way and returns when none reads the journal any
-// more.
+// Close ends the exports under way and returns when they have stopped reading the journal.
 func (h *Handlers) Close() { h.exports.close() }
 
-// ledgerPath begins the addresses of the ledger.
+// ledgerPath is the prefix of the ledger's paths.
 const ledgerPath = "/api/v1/ledger"
 
-// Routes are the routes of the family. Partners see their own accounts. Heads, proofs
-// and exports show events whole and are for the organization's auditors only.
+// Routes returns the family's routes. Partners see their own accounts. Heads, proofs and
+// exports show whole events and are only for the organization's auditors.
 func (h *Handlers) Routes() []web.Route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	reader := web.Access{By: web.PartnerKey | web.PartnerSession | web.Session, Roles: web.Overseers}

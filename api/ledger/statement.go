@@ -59,8 +59,8 @@ func (h *Handlers) readStatement(req *web.Request) error {
 	return nil
 }
 
-// soleAsset finds the one asset of the account's lines. If there are several, the caller
-// has to name one.
+// soleAsset returns the only asset of the account's lines. If there are several, the caller
+// must name one.
 func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.Account, error) {
 	var found []ledger.Account
 	err := q.Each(view, &req.Principal, func(a ledger.Account) (bool, error) {

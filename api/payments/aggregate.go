@@ -22,7 +22,7 @@ const maxGroups = 10_000
 
 var aggregateParameters = slices.Concat(filterParameters, []string{"currency", "group_by"})
 
-// aggregateQuery is a request for sums. Sums are always apart by currency, network and
+// aggregateQuery is a request for sums. Sums are always separate for each currency, network and
 // env.
 type aggregateQuery struct {
 	*filterQuery
@@ -52,12 +52,12 @@ func (q *aggregateQuery) readGrouping() {
 	}
 }
 
-// group is what the transactions of one row have in common. What the request does not
-// group by has its zero value.
+// group holds the values that the transactions of one row share. A value by which the request
+// does not group is zero.
 type group struct {
 	currency money.Currency
 	network  money.Network
-	day      ledger.Date // UTC, of started
+	day      ledger.Date // UTC day of started
 	kind     payment.Type
 	status   payment.Status
 }
@@ -73,10 +73,10 @@ func (g group) compare(o group) int {
 type sums struct {
 	count                          int64
 	amount, withFee, fee, refunded money.Amount
-	merchant                       money.Signed // a fee above the amount takes from it
+	merchant                       money.Signed // signed, because a fee above the amount makes it negative
 }
 
-// add counts a transaction. An error means that a sum has left the range of amounts.
+// add adds a transaction. The error is an overflow of a sum.
 func (s *sums) add(r *payment.Record) (err error) {
 	s.count++
 	for _, a := range [...]struct {
@@ -91,7 +91,7 @@ func (s *sums) add(r *payment.Record) (err error) {
 	return err
 }
 
-// aggregate is the sums as they grow.
+// aggregate is an aggregate while it is computed.
 type aggregate struct {
 	walk
 	query    *aggregateQuery
@@ -100,8 +100,8 @@ type aggregate struct {
 	patience *patience
 }
 
-// take counts a transaction. Sums cannot leave their range while amounts are what creates
-// accept; if they do, the request is refused rather than answered falsely.
+// take adds a transaction. Sums can't overflow with amounts that creates accept; if one does,
+// the request is refused, because the answer would be wrong.
 func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 	q := a.query
 	g := group{currency: r.Asset.Currency, network: r.Asset.Network}
@@ -128,7 +128,7 @@ func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 	return nil
 }
 
-// write answers with the rows in the order of what they are grouped by.
+// write answers with the rows, ordered by the values of their groups.
 func (a *aggregate) write(req *web.Request, asOf ledger.Micros) {
 	var e web.Encoder
 	e.Open('{')

@@ -15,28 +15,28 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of aggregates: each may read every transaction of an organization, and what it
-// takes of the machine is taken from payments.
+// Bounds of aggregates. Each may read every transaction of an organization, and the machine's
+// time that it uses is lost to payments.
 const (
 	maxAggregates     = 2                      // at once
-	maxAggregateQueue = 32                     // waiting until it is their turn
-	maxAggregatesEach = 8                      // of one partner, at once and waiting
-	aggregateSlice    = 100 * time.Millisecond // after which others have their turn
-	aggregateWait     = 3 * time.Second        // for the first turn, unless Config says otherwise
-	aggregateTime     = 20 * time.Second       // of one's own turns
-	checkEvery        = 256                    // rows or records between two looks at whether the caller still waits
+	maxAggregateQueue = 32                     // waiting for their turn
+	maxAggregatesEach = 8                      // of one partner, running and waiting
+	aggregateSlice    = 100 * time.Millisecond // length of a turn
+	aggregateWait     = 3 * time.Second        // maximum wait for the first turn, unless Config sets another
+	aggregateTime     = 20 * time.Second       // total time of an aggregate's turns
+	checkEvery        = 256                    // rows or records between two checks that the caller is still connected
 )
 
-// aggregates bounds how many aggregates run at once. Organizations, and the partners of
-// each, take turns, also while an aggregate runs, so that no one waits for another's
-// longest.
+// aggregates bounds how many aggregates run at once. Organizations take turns, and so do the
+// partners of each organization. Turns also change while an aggregate runs, so that nobody
+// waits for another's longest aggregate.
 type aggregates struct {
 	turns *fair.Gate[turn]
 	wait  time.Duration
 }
 
-// turn says whose an aggregate is: an organization's or, with a number, one of its
-// partners'.
+// turn identifies the owner of an aggregate: an organization or, with a number, one of its
+// partners.
 type turn struct {
 	org     ledger.ID
 	partner int64
@@ -98,8 +98,8 @@ func unavailable(why string) error {
 	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", why)
 }
 
-// run adds up what is asked for in the cheaper of two ways: by the part of the partner's
-// index between the times, or by all records of the organization.
+// run computes the sums in the cheaper of two ways: from the part of the partner's index
+// between the times, or from all records of the organization.
 func (a *aggregate) run() error {
 	f := &a.query.transactionFilter
 	a.span = f.started
@@ -121,15 +121,15 @@ func (a *aggregate) run() error {
 	})
 }
 
-// Searching a record by its id costs about as much as reading costOfSearch records in the
-// order of their keys (BenchmarkTransactions). A payment has about usualEvents events.
+// Searching a record by its id costs about as much as reading costOfSearch records in the order
+// of their keys (BenchmarkTransactions). A payment has about usualEvents events.
 const (
 	costOfSearch = 3
 	usualEvents  = 5
 )
 
-// prefersAll tells whether to read all records rather than those of the index. It counts
-// the rows of the index only as far as the decision needs.
+// prefersAll tells whether reading all records is cheaper than reading those in the index. It
+// counts the index's rows only until the decision is clear.
 func (a *aggregate) prefersAll() (bool, error) {
 	events, _, err := a.view.Head(a.org)
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *aggregate) prefersAll() (bool, error) {
 	return searches > enough, err
 }
 
-// row counts the transaction of a row of the index.
+// row adds the transaction of an index row.
 func (a *aggregate) row(row posting.Listed) (bool, error) {
 	if err := a.patience.check(); err != nil {
 		return false, err
@@ -161,7 +161,7 @@ func (a *aggregate) row(row posting.Listed) (bool, error) {
 	return true, a.count(&stored)
 }
 
-// count adds a record if it is asked for.
+// count adds a record that meets the conditions.
 func (a *aggregate) count(stored *posting.Record) error {
 	f := &a.query.transactionFilter
 	if !f.meets(&stored.Stamp) {
@@ -174,7 +174,7 @@ func (a *aggregate) count(stored *posting.Record) error {
 	return a.take(record, &stored.Stamp)
 }
 
-// patience ends work whose caller has gone, and work that takes too long.
+// patience ends an aggregate whose caller has disconnected or that takes too long.
 type patience struct {
 	ctx   context.Context // of the server
 	conn  net.Conn        // of the caller
@@ -190,7 +190,7 @@ func (p *patience) leave() {
 	}
 }
 
-// share gives others their turn. The time of this aggregate stands still meanwhile.
+// share gives others their turn. This aggregate's time does not run meanwhile.
 func (p *patience) share() error {
 	if p.place == nil {
 		return nil
@@ -204,7 +204,7 @@ func (p *patience) share() error {
 	return nil
 }
 
-// check looks from time to time, beginning with the first call, whether to go on.
+// check tells from time to time, beginning with the first call, whether to continue.
 func (p *patience) check() error {
 	if p.n++; p.n%checkEvery != 1 {
 		return nil

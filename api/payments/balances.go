@@ -10,17 +10,17 @@ import (
 	"mizan/posting"
 )
 
-// maxBalances bounds one answer: networks are open names, so a partner may have any number
-// of assets.
+// maxBalances bounds one answer, because networks are arbitrary names, so that a partner may
+// have any number of assets.
 const maxBalances = 1_000
 
-// balanceQuery says which of a partner's balances are asked for.
+// balanceQuery selects a partner's balances.
 type balanceQuery struct {
 	*web.Query
 	envs     []money.Env
 	currency money.Currency // empty: any
 	network  money.Network
-	networks bool // any
+	networks bool // true: all networks
 }
 
 func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
@@ -40,8 +40,8 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	return q
 }
 
-// acceptedCurrency is the currency asked for; empty if none was sent. One outside the
-// closed set is refused in the specification's words.
+// acceptedCurrency reads the currency; empty if none was sent. The refusal of one outside the
+// closed set has the specification's words.
 func acceptedCurrency(q *web.Query) money.Currency {
 	text, sent := q.Sent("currency")
 	if !sent {
@@ -58,8 +58,8 @@ func (q *balanceQuery) wants(a money.Asset) bool {
 	return (q.currency == "" || a.Currency == q.currency) && (q.networks || a.Network == q.network)
 }
 
-// listBalances is GET /balances: what the calling partner can still pay out and what is on
-// its way, in each asset that its account has lines in.
+// listBalances is GET /balances: the amount that the calling partner can pay out and the amount
+// under way, for each asset in which its account has lines.
 func (h *Handlers) listBalances(req *web.Request) error {
 	q := newBalanceQuery(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {

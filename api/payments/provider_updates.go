@@ -18,11 +18,11 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Bounds of updates from another platform.
+// Bounds of provider updates.
 const (
 	maxEventID     = 255             // bytes
 	notifySkew     = 5 * time.Minute // specification, "Limits"
-	notifyKeep     = 24 * time.Hour  // how long an event is known, unless too many came since
+	notifyKeep     = 24 * time.Hour  // how long an event's id is kept, unless too many newer ones arrive
 	maxKnownEvents = 65_536
 )
 
@@ -32,15 +32,15 @@ var (
 	headerSignature = []byte("X-Webhook-Signature")
 )
 
-// Updates takes in that another platform has news of a transaction; *payment.Service of
+// Updates accepts the report that a provider has news about a transaction; *payment.Service of
 // actors is one.
 type Updates interface {
 	ProviderUpdate(org, terminal, id ledger.ID) error
 }
 
-// updates is what is kept of the updates of other platforms.
+// updates is the state kept for provider updates.
 type updates struct {
-	absent [sha256.Size]byte // the secret of terminals that do not exist or have none
+	absent [sha256.Size]byte // stands in for the secret of a terminal that does not exist or has none
 	events events
 }
 
@@ -50,9 +50,10 @@ func newUpdates() *updates {
 	return n
 }
 
-// takeUpdate is POST /terminal/{id}/notifications: another platform says that one of our
-// transactions there has changed (specification, "Events"). The platform is then asked at
-// once, and only its answer changes anything. Every fault of the sender is the same 401.
+// takeUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the
+// terminal has changed (specification, "Events"). The service then inquires at the provider at
+// once, and only the answer to the inquiry changes anything. Every fault of the sender gets the
+// same 401.
 func (h *Handlers) takeUpdate(req *web.Request) error {
 	content := req.Request.Body()
 	terminal, ok := h.sender(req, content)
@@ -70,7 +71,7 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 	now, e := h.cfg.Clock.Now(), event{terminal: terminal.ID, id: sha256.Sum256(id)}
 	if !h.updates.events.seen(e, now) {
 		if err := h.report(terminal, value); err != nil {
-			return err // not acknowledged: it comes again
+			return err // not acknowledged, so the provider sends it again
 		}
 		h.updates.events.note(e, now)
 	}
@@ -78,8 +79,8 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 	return nil
 }
 
-// sender is the terminal whose secret has signed the request. Every fault is found with
-// the same work.
+// sender returns the terminal whose secret has signed the request. Every fault takes the same
+// work.
 func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal, bool) {
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
@@ -91,7 +92,7 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	header := &req.Request.Header
 	timestamp := header.PeekBytes(headerEventTime)
 	mac := hmac.New(sha256.New, secret)
-	_, _ = mac.Write(timestamp) // a hash takes everything
+	_, _ = mac.Write(timestamp) // a hash accepts all input
 	_, _ = mac.Write([]byte{'.'})
 	_, _ = mac.Write(content)
 	given := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
@@ -103,8 +104,8 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	return terminal, trusted && signed && fresh
 }
 
-// eventOf is the id of a signed envelope. The header is not signed, so the body's id
-// counts, and a header with another id is refused.
+// eventOf returns the event's id from a signed envelope. The header is not signed, so the id in
+// the body counts, and a different id in the header is refused.
 func eventOf(envelope, header []byte) ([]byte, error) {
 	const op = "payments.updates"
 	if !web.IsObject(envelope) {
@@ -120,8 +121,8 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 	return id, nil
 }
 
-// report has the platform asked about the transaction that the envelope names by our id.
-// The rest of the envelope is ignored.
+// report starts an inquiry about the transaction whose id, as this service issued it, is in the
+// envelope. The rest of the envelope is ignored.
 func (h *Handlers) report(t *directory.Terminal, envelope []byte) error {
 	content := web.Member(envelope, "data")
 	if !web.IsObject(content) {
@@ -130,22 +131,22 @@ func (h *Handlers) report(t *directory.Terminal, envelope []byte) error {
 	txid, _ := jsonwalk.Text(web.Member(content, "txid"))
 	id, err := web.ParseID(string(txid))
 	if err != nil {
-		return nil // not one of ours
+		return nil // no transaction has this id
 	}
 	return h.cfg.Updates.ProviderUpdate(t.Org, t.ID, id)
 }
 
-// event is an event of one terminal's platform.
+// event identifies an event of one terminal's provider.
 type event struct {
 	terminal ledger.ID
 	id       [sha256.Size]byte
 }
 
-// events are those that came lately, up to a bound.
+// events are the ids that arrived lately, up to a bound.
 type events struct {
 	mu    sync.Mutex
-	known map[event]time.Time // guarded by mu: when it came
-	order []event             // guarded by mu: by that time, the oldest first
+	known map[event]time.Time // guarded by mu: event → time of arrival
+	order []event             // guarded by mu: ordered by time of arrival, oldest first
 	bound int
 }
 

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Config is what the handlers are made of.
+// Config is what New needs.
 type Config struct {
 	Payments  Transactions
 	Directory Directory
@@ -25,22 +25,23 @@ type Config struct {
 	// Subscriptions renews payments; nil: the routes of subscriptions are missing.
 	Subscriptions Subscriptions
 
-	// Updates takes in what other platforms report; nil: the route is missing.
+	// Updates accepts provider updates; nil: the route is missing.
 	Updates Updates
 
-	// Fingerprint tells equal card numbers and equal requests from others without keeping
-	// them. It is keyed, so that neither can be guessed from it.
+	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
+	// recognized without being stored. Without the key nobody can find the input by trying
+	// values.
 	Fingerprint func(number []byte) string
 
 	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
 	AggregateWait time.Duration
 
-	// Serving ends when the server begins to stop. A request's own context is no safe
-	// parent: the transport writes what Done reads.
+	// Serving ends when the server begins to stop. A request's own context can't be a parent,
+	// because the transport writes to memory that Done reads.
 	Serving context.Context
 }
 
-// Directory says who takes part; *directory.Service of actors is one.
+// Directory finds the directory's records; *directory.Service of actors is one.
 type Directory interface {
 	web.Organizations
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
@@ -56,7 +57,7 @@ type Handlers struct {
 	updates    *updates
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
@@ -64,14 +65,14 @@ func New(cfg Config) *Handlers {
 	}
 }
 
-// Paths that the addresses of the family begin with.
+// The prefixes of the family's paths.
 const (
 	transactionsPath  = "/api/v1/transactions"
 	subscriptionsPath = "/api/v1/subscriptions"
 )
 
-// Who may call the routes. Transactions are shown to their partner, to the
-// administration, and to those who oversee the organization.
+// The callers that routes admit. Transactions are shown to their partner, to the
+// administration, and to the roles that oversee the organization.
 var (
 	byPartner  = web.Access{By: web.PartnerKey}
 	byOwner    = web.Access{By: web.PartnerKey | web.PartnerSession}
@@ -88,14 +89,14 @@ func (h *Handlers) Routes() []web.Route {
 	routes := []web.Route{
 		{Method: post, Path: transactionsPath, Access: byPartner, JSON: true, Command: true, Handle: h.createTransaction},
 		{Method: get, Path: transactionsPath, Access: byLister, Handle: h.listTransactions},
-		{Method: get, Path: transactionsPath + "/aggregate", Access: byOwner, Handle: h.aggregate}, // before :id
+		{Method: get, Path: transactionsPath + "/aggregate", Access: byOwner, Handle: h.aggregate}, // must precede :id
 		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, Handle: h.readTransaction},
 		{Method: get, Path: transactionsPath + "/:id/routing", Access: byOverseer, Handle: h.readRouting},
 		{Method: put, Path: transactionsPath + "/:id", Access: byPartner, JSON: true, Command: true, Handle: h.changeTransaction},
 		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartner, Command: true, Handle: h.commitTransaction}, // the body may be absent
 		{Method: post, Path: transactionsPath + "/continue/:id", Access: byPartner, JSON: true, Command: true, Handle: h.continueTransaction},
 		{Method: post, Path: transactionsPath + "/additional_params_for_auth/:id", Access: byPartner, JSON: true, Command: true, Handle: h.completeTransaction},
-		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartner, Command: true, Handle: h.chooseDestination}, // an absent body is a 400 of its own
+		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartner, Command: true, Handle: h.chooseDestination}, // the refusal of an absent body is specific to this route
 		{Method: get, Path: "/api/v1/balances", Access: byOwner, Handle: h.listBalances},
 	}
 	if h.cfg.Subscriptions != nil {
@@ -109,7 +110,7 @@ func (h *Handlers) Routes() []web.Route {
 		)
 	}
 	if h.cfg.Updates != nil {
-		// For anyone: the platform that calls it signs with the terminal's secret.
+		// For anyone, because the provider that calls it signs with the terminal's secret.
 		routes = append(routes, web.Route{
 			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{By: web.Anyone}, JSON: true, Command: true, Handle: h.takeUpdate,
 		})

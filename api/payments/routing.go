@@ -9,16 +9,16 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Outcomes of a transaction at the terminal where it stayed.
+// Outcomes at the last terminal of a transaction.
 const (
-	routedPending  = "pending"  // not known yet
+	routedPending  = "pending"  // the outcome is not known yet
 	routedAccepted = "accepted" // the provider has the charge, or had it
 	routedRefused  = "refused"
 	routedFailed   = "failed"
 )
 
-// readRouting is GET /transactions/{id}/routing: the terminals in the order in which they
-// were tried, each with its outcome.
+// readRouting is GET /transactions/{id}/routing: the terminals in the order in which they were
+// tried, each with its outcome.
 func (h *Handlers) readRouting(req *web.Request) error {
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err
@@ -44,8 +44,8 @@ func (h *Handlers) readRouting(req *web.Request) error {
 	return nil
 }
 
-// lastAttempt is the outcome at the terminal where the transaction stayed, and when it
-// ended or was last changed.
+// lastAttempt returns the outcome at the transaction's last terminal, with the time at which it
+// ended or last changed.
 func lastAttempt(result *paymentactor.Result) payment.Attempt {
 	r := result.Record
 	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.Finished}
@@ -65,7 +65,7 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 	return a
 }
 
-// appendAttempt writes one terminal under its present name.
+// appendAttempt writes one terminal, with its current name.
 func (h *Handlers) appendAttempt(e *web.Encoder, org ledger.ID, a *payment.Attempt) {
 	e.Open('{')
 	e.ID("terminal_id", a.Terminal)

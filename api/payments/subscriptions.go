@@ -18,23 +18,23 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// Subscriptions makes, reads and moves recurring payments; *subscription.Service of
-// actors is one. Its errors are *ledger.Refusal, NotFound for a foreign id and an
-// unknown one alike, or subscription.ErrTerms. Whatever takes a key claims it, and
-// answers a repetition with what was answered (Result.Replay).
+// Subscriptions creates, reads and changes recurring payments; *subscription.Service of actors
+// is one. Its errors are *ledger.Refusal, NotFound both for an unknown id and for one of
+// another partner, or subscription.ErrTerms. A method with a key claims the key, and repeats
+// the earlier answer if the key was claimed before (Result.Replay).
 type Subscriptions interface {
 	Create(subscriptionactor.Create) (subscriptionactor.Result, error)
 	Read(org ledger.ID, partner int64, id ledger.ID) (subscriptionactor.Result, error)
 	List(org ledger.ID, partner int64, p subscriptionactor.Page) (rows []subscriptionactor.Result, next ledger.Micros, err error)
-	// Pause stops renewals: Conflict for what is paused or cancelled.
+	// Pause stops renewals. The error is Conflict if the subscription is paused or cancelled.
 	Pause(subscriptionactor.Command) (subscriptionactor.Result, error)
-	// Resume goes on with what is paused: Conflict for what is not.
+	// Resume continues a paused subscription. The error is Conflict if it is not paused.
 	Resume(subscriptionactor.Command) (subscriptionactor.Result, error)
-	// Cancel ends it for ever: Conflict for what is cancelled.
+	// Cancel ends a subscription permanently. The error is Conflict if it is cancelled.
 	Cancel(subscriptionactor.Command) (subscriptionactor.Result, error)
 }
 
-// subscriptionFields are a create's fields in the order in which they are refused.
+// subscriptionFields are a create's fields in the order of refusals.
 var subscriptionFields = []string{"initial_payment_id", "amount", "period_days", "metadata"}
 
 // createSubscription is POST /subscriptions
@@ -75,8 +75,8 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 	return h.writeSubscription(req, fiber.StatusCreated, &result, err)
 }
 
-// readTerms reads the terms of a create. A field that is missing or of the wrong type is a
-// problem; whether the values are allowed is decided by the subscription.
+// readTerms reads the terms of a create. A missing field or one of the wrong type is a problem;
+// the subscription decides whether the values are allowed.
 func readTerms(params []byte, wrong *web.Problems) (t subscription.Terms) {
 	const initial, amount, period, metadata = "initial_payment_id", "amount", "period_days", "metadata"
 	if text, isText := jsonwalk.Text(web.Member(params, initial)); !isText {
@@ -135,8 +135,7 @@ func (h *Handlers) cancelSubscription(req *web.Request) error {
 	return h.moveSubscription(req, h.cfg.Subscriptions.Cancel)
 }
 
-// moveSubscription moves the subscription that the path names. A body may be sent and is
-// ignored.
+// moveSubscription changes the subscription in the path. A body is ignored.
 func (h *Handlers) moveSubscription(req *web.Request, move func(subscriptionactor.Command) (subscriptionactor.Result, error)) error {
 	command := subscriptionactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
 	var err error
@@ -184,7 +183,7 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 		if !isInstant {
 			q.BadCursor()
 		}
-		page.Before = max(1, web.CeilMicros(at)) // 0 would be the newest
+		page.Before = max(1, web.CeilMicros(at)) // 0 would mean the newest
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err

@@ -14,22 +14,23 @@ import (
 // authVersion is the version of auth_params in answers.
 const authVersion = "1.0"
 
-// viewed says when a transaction is shown, and whether with its payer's addresses. Each
-// address holds a token that opens the payer's page, so only the partner that reads this
-// one transaction with its own key gets them, fresh each time. A repeated answer has none.
+// viewed is the time at which a transaction is shown, and whether the answer includes the
+// addresses of its payer's page. Each address contains a token that opens the page. Only the
+// partner that reads this one transaction with its own key gets addresses, new ones each time.
+// A repeated answer has none.
 type viewed struct {
 	at    time.Time
 	links bool
 }
 
-// viewedBy is how the caller of a route about one transaction sees it.
+// viewedBy returns how the caller of a route about one transaction sees it.
 func (h *Handlers) viewedBy(req *web.Request, result *paymentactor.Result) viewed {
 	return viewed{at: h.cfg.Clock.Now(), links: req.Principal.Key != nil && !result.Replay}
 }
 
-// appendTransaction appends a transaction as in the specification's table "Transaction",
-// with further fields where they have a value. p is the transaction's partner, in whose
-// language the descriptions are.
+// appendTransaction appends a transaction as in the specification's table "Transaction", with
+// further fields if they have a value. p is the transaction's partner; descriptions are in its
+// language.
 func (h *Handlers) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewed) []byte {
 	r := result.Record
 	e := web.Encoder{Buf: dst}
@@ -78,8 +79,8 @@ func (h *Handlers) appendHosted(dst []byte, org ledger.ID, result *paymentactor.
 	return e.Buf
 }
 
-// appendTxID writes the caller's identifier as it was sent: null if there was none, and an
-// empty one as empty.
+// appendTxID writes the caller's identifier as it was sent: null if it was absent, empty if it
+// was empty.
 func appendTxID(e *web.Encoder, r *payment.Record) {
 	if r.TxID != "" || r.EmptyTxID {
 		e.Text("txid", r.TxID)
@@ -88,8 +89,8 @@ func appendTxID(e *web.Encoder, r *payment.Record) {
 	}
 }
 
-// appendMoney writes the amounts and their assets. A destination has a network and a scale
-// of its own only after a conversion.
+// appendMoney writes the amounts and their assets. The destination has its own network and
+// scale only after a conversion.
 func appendMoney(e *web.Encoder, r *payment.Record) {
 	dest := r.DestAsset()
 	e.Amount("amount", r.Amount)
@@ -115,8 +116,8 @@ func appendMoney(e *web.Encoder, r *payment.Record) {
 	e.Scale("scale_dest", dest)
 }
 
-// appendDescription repeats the description only after a terminal was chosen
-// (specification, "Transaction", rule 1). The terminal's own text has precedence.
+// appendDescription writes the description only after a terminal was chosen (specification,
+// "Transaction", rule 1). The terminal's own text has precedence.
 func appendDescription(e *web.Encoder, r *payment.Record) {
 	switch {
 	case r.Terminal == ledger.ID{} || (!r.Described && r.ShownText == ""):
@@ -134,7 +135,7 @@ func appendMeta(e *web.Encoder, r *payment.Record, lang string) {
 	e.Buf = paymentactor.AppendMeta(e.Buf, r.MerchantMeta, r.RailMeta, lang)
 }
 
-// appendWidget writes the hosted page's address while it waits for its payer
+// appendWidget writes the address of the hosted page while the page waits for its payer
 // (specification, "create", rule 7).
 func (h *Handlers) appendWidget(e *web.Encoder, org ledger.ID, result *paymentactor.Result, v viewed) {
 	h.appendLink(e, "widget_url", org, result.Record.ID, v, v.hosts(result))
@@ -145,7 +146,7 @@ func (v *viewed) hosts(result *paymentactor.Result) bool {
 	return result.Record.Waiting() && ledger.MicrosOf(v.at) < result.Stamp.Due
 }
 
-// appendLink writes the address of the payer's page, or null where this caller gets none.
+// appendLink writes the address of the payer's page, or null if this caller gets none.
 func (h *Handlers) appendLink(e *web.Encoder, name string, org, id ledger.ID, v viewed, open bool) {
 	if !open || !v.links {
 		e.Null(name)
@@ -154,7 +155,7 @@ func (h *Handlers) appendLink(e *web.Encoder, name string, org, id ledger.ID, v 
 	e.Text(name, h.cfg.Pages.Address(org, id, v.at.Add(payerpage.Lifetime)))
 }
 
-// appendAuth writes what the payer has to do, once the provider has published it
+// appendAuth writes the payer's next action, after the provider has published it
 // (specification, "Payer actions").
 func appendAuth(e *web.Encoder, a *payment.Action) {
 	const name = "auth_params"
@@ -164,7 +165,7 @@ func appendAuth(e *web.Encoder, a *payment.Action) {
 	}
 	method := a.Method
 	if method == "" {
-		method = "get" // of type "none": nothing is called, and the vocabulary has no third word
+		method = "get" // type "none": nothing is called, and the specification has only two values
 	}
 	e.Enter(name, '{')
 	e.Text("type", a.Type)
@@ -175,7 +176,7 @@ func appendAuth(e *web.Encoder, a *payment.Action) {
 	e.Close('}')
 }
 
-// appendMaterial writes what the initiator has to sign or complete, and by when.
+// appendMaterial writes what the initiator must sign or complete, and the deadline.
 func appendMaterial(e *web.Encoder, a *payment.Action) {
 	const deadline = "expires_at"
 	e.Enter(materialName, '{')
@@ -188,8 +189,8 @@ func appendMaterial(e *web.Encoder, a *payment.Action) {
 	e.Close('}')
 }
 
-// appendPayer writes where the payer goes while there is something to do, and what there
-// is to choose from.
+// appendPayer writes the payer's address while the payer has something to do, and the
+// institutions to choose from.
 func (h *Handlers) appendPayer(e *web.Encoder, org ledger.ID, result *paymentactor.Result, a *payment.Action, v viewed) {
 	if a == nil && !v.hosts(result) {
 		return
@@ -199,7 +200,7 @@ func (h *Handlers) appendPayer(e *web.Encoder, org ledger.ID, result *paymentact
 		return
 	}
 	if a.Destinations != nil {
-		e.Enter("availble_destinations", '[') // spelled so
+		e.Enter("availble_destinations", '[') // the specification's spelling
 		for i := range a.Destinations {
 			e.Open('{')
 			e.Text("target_bank_id", a.Destinations[i].ID)
@@ -213,7 +214,7 @@ func (h *Handlers) appendPayer(e *web.Encoder, org ledger.ID, result *paymentact
 	}
 }
 
-// appendLater writes fields that only some transactions come to have.
+// appendLater writes fields that only some transactions have.
 func appendLater(e *web.Encoder, r *payment.Record, lang string) {
 	if r.RRN != "" {
 		e.Text("rrn", r.RRN)
@@ -233,7 +234,7 @@ func appendLater(e *web.Encoder, r *payment.Record, lang string) {
 	}
 }
 
-// appendRefunds writes the refunds, oldest first, and how the last one ended.
+// appendRefunds writes the refunds, oldest first, and the outcome of the last one.
 func appendRefunds(e *web.Encoder, r *payment.Record, lang string) {
 	last := r.LastRefund()
 	if last == nil {
@@ -259,8 +260,8 @@ func appendRefunds(e *web.Encoder, r *payment.Record, lang string) {
 	e.Close(']')
 }
 
-// appendPaidBy writes the payment method as far as it may be shown, and the customer as
-// the create had it.
+// appendPaidBy writes those parts of the payment method that may be shown, and the customer as
+// the create sent it.
 func appendPaidBy(e *web.Encoder, r *payment.Record) {
 	appendMethod(e, r)
 	if r.Customer == nil {
@@ -270,8 +271,8 @@ func appendPaidBy(e *web.Encoder, r *payment.Record) {
 	}
 }
 
-// appendMethod writes the type of money_storage and, of a card, what may be stored openly.
-// A renewal shows the card of its credential.
+// appendMethod writes the type of money_storage and, for a card, the digits that may be stored
+// openly. A renewal shows the card of its credential.
 func appendMethod(e *web.Encoder, r *payment.Record) {
 	const name = "payment_method"
 	if r.Method == "" {
@@ -288,8 +289,8 @@ func appendMethod(e *web.Encoder, r *payment.Record) {
 	e.Close('}')
 }
 
-// awaited is what the payer has to do now; nil if there is nothing to do, or the payer's
-// time is over.
+// awaited returns the payer's current action; nil if there is none, or if the payer's time has
+// passed.
 func awaited(r *payment.Record, now ledger.Micros) *payment.Action {
 	if r.Status != payment.ActionRequired || now >= r.Action.Until {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Bounds of what the operations take.
+// Bounds of the operations' inputs.
 const (
 	maxRoute   = 64       // characters
 	maxBrowser = 16 << 10 // bytes of browser_data
@@ -51,8 +51,8 @@ func (h *Handlers) changeTransaction(req *web.Request) error {
 	return ledger.RefuseField("payments.changeTransaction", "type", "type must be refund or cancel")
 }
 
-// commitTransaction is POST /transactions/commit/{id}: the capture of what is
-// held, or of params.amount of it. The body may be absent.
+// commitTransaction is POST /transactions/commit/{id}: it captures the hold, or params.amount
+// of it. The body may be absent.
 func (h *Handlers) commitTransaction(req *web.Request) error {
 	command, err := h.command(req)
 	if err != nil {
@@ -70,8 +70,8 @@ func (h *Handlers) commitTransaction(req *web.Request) error {
 	return h.changed(req, &result, err)
 }
 
-// continueTransaction is POST /transactions/continue/{id}: a hosted transaction
-// goes on with the payer's credentials. The body is bare.
+// continueTransaction is POST /transactions/continue/{id}: it continues a hosted transaction
+// with the payer's credentials. The body's fields are at the top level.
 func (h *Handlers) continueTransaction(req *web.Request) error {
 	command, err := h.command(req)
 	if err != nil {
@@ -81,7 +81,7 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	// What credentials are to hold depends on the type, which never changes.
+	// The credentials' fields depend on the type, which never changes.
 	asked, err := h.cfg.Payments.Read(command.Org, command.Partner, command.ID)
 	if err != nil {
 		return err
@@ -98,8 +98,8 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	return h.changed(req, &result, err)
 }
 
-// completeTransaction is POST /transactions/additional_params_for_auth/{id}:
-// material for a charge that waits for it.
+// completeTransaction is POST /transactions/additional_params_for_auth/{id}: it submits the
+// material for which a charge waits.
 func (h *Handlers) completeTransaction(req *web.Request) error {
 	command, err := h.command(req)
 	if err != nil {
@@ -116,7 +116,7 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 	case !web.IsObject(material):
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must be an object", materialName)
 	}
-	submitted := web.Without(material, "status") // which comes only from the rail
+	submitted := web.Without(material, "status") // only the rail may set it
 	if web.IsEmptyObject(submitted) {
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must not be empty", materialName)
 	}
@@ -124,8 +124,9 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 	return h.changed(req, &result, err)
 }
 
-// chooseDestination is POST /transactions/choose_target_destination/{id}: the
-// receiving institution of a payout that offers several. The body is bare.
+// chooseDestination is POST /transactions/choose_target_destination/{id}: it chooses the
+// receiving institution of a payout that offers several. The body's fields are at the top
+// level.
 func (h *Handlers) chooseDestination(req *web.Request) error {
 	command, err := h.command(req)
 	if err != nil {
@@ -146,7 +147,7 @@ func (h *Handlers) chooseDestination(req *web.Request) error {
 	return h.changed(req, &result, err)
 }
 
-// command says which of the calling partner's transactions a request is about.
+// command returns which of the calling partner's transactions a request names.
 func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err error) {
 	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
@@ -156,7 +157,7 @@ func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err 
 	return command, err
 }
 
-// changed answers with what an operation has made of the transaction, or with its error.
+// changed answers with the transaction after an operation, or with the operation's error.
 func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err error) error {
 	if err != nil {
 		return err
@@ -168,14 +169,14 @@ func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err er
 	return nil
 }
 
-// partOf is the amount in an operation's params; nil if there is none, which means all of
-// it. A malformed one is refused with the code.
+// partOf reads the amount in an operation's params; nil if it is absent, which means the whole
+// amount. A malformed amount is refused with the code.
 func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
 	const op = "payments.partOf"
 	if !jsonwalk.Has(params, "amount") {
 		return nil, nil
 	}
-	// Null is no amount: taking it for "all" would let a caller's slip return everything.
+	// Null is refused: if it meant the whole amount, a caller's mistake could return everything.
 	text, isText := jsonwalk.Text(web.Member(params, "amount"))
 	if !isText {
 		return nil, ledger.Refuse(op, code, "amount must be a string of minor units")
@@ -189,8 +190,8 @@ func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
 
 const materialName = payment.MaterialField
 
-// materialOf finds the material in a body: bare, or in params under its own name or as the
-// params themselves; bare has precedence. Nil: there is none.
+// materialOf finds the material in a body: at the top level, or in params, under its own name
+// or as the params themselves. The top level has precedence. Nil: there is none.
 func materialOf(body []byte) []byte {
 	if bare := web.Member(body, materialName); bare != nil {
 		return bare
@@ -213,7 +214,7 @@ type continuation struct {
 	problems web.Problems
 }
 
-// read takes the body apart and checks it for a transaction of type t.
+// read parses and checks the body for a transaction of type t.
 func (with *continuation) read(body []byte, t payment.Type, fingerprint func([]byte) string) {
 	if storage := web.Member(body, "money_storage"); storage == nil || web.IsEmptyObject(storage) {
 		with.problems.Add("money_storage", "money_storage is required")
@@ -230,8 +231,8 @@ func (with *continuation) read(body []byte, t payment.Type, fingerprint func([]b
 	}
 }
 
-// checkBrowser checks the types of browser_data's fields. Their content is the provider's
-// to judge.
+// checkBrowser checks the types of browser_data's fields. The provider decides whether their
+// content is right.
 func checkBrowser(browser []byte, list *web.Problems) {
 	for _, name := range [...]string{"language", "user_agent"} {
 		if value := web.Member(browser, name); value != nil {

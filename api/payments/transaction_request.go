@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Bounds of a create's fields: characters, and bytes of what is kept as JSON. All of it
-// together fits a record with room to spare.
+// Bounds of a create's fields: characters, and bytes of fields that are stored as JSON. All
+// fields together fit into a record.
 const (
 	maxTxID         = 255
 	maxDescription  = 2000
@@ -31,8 +31,8 @@ type creation struct {
 	problems web.Problems
 }
 
-// readCreation takes the params object apart. Names match exactly, unknown ones are
-// ignored, and null means absent.
+// readCreation parses the params object. Names match exactly, unknown ones are ignored, and
+// null means absent.
 func readCreation(params []byte) *creation {
 	c := new(creation)
 	m := jsonwalk.MembersOf(params)
@@ -83,13 +83,13 @@ func (c *creation) field(name []byte) *[]byte {
 	return nil
 }
 
-// wantsPage tells whether the payer is to be sent to the hosted page.
+// wantsPage tells whether the create asks for the hosted page.
 func (c *creation) wantsPage() bool {
 	return string(c.hosted) == "true" || string(c.widget) == "true"
 }
 
-// check validates every field in a fixed order and fills the request. Faults are in
-// problems. Nothing in the request aliases the body afterwards.
+// check validates every field in a fixed order and fills the request. Faults go to problems.
+// Afterwards nothing in the request aliases the body.
 func (c *creation) check(fingerprint func(number []byte) string) {
 	r := &c.request
 	r.Type = c.checkType()
@@ -126,8 +126,8 @@ func (c *creation) checkType() payment.Type {
 	return 0
 }
 
-// checkAmount wants a string of digits above zero (specification, "Money rules" 1). The
-// ledger decides how much is too much.
+// checkAmount requires a string of digits above zero (specification, "Money rules" 1). The
+// ledger checks the upper bound.
 func (c *creation) checkAmount() money.Amount {
 	if c.amount == nil {
 		c.problems.Add("amount", "amount is required")
@@ -171,7 +171,7 @@ func (c *creation) checkAsset() {
 	}
 	asset.Network = money.ResolveNetwork(asset.Currency, c.checkNetwork())
 	if _, alone := asset.Scale(); !alone {
-		// An asset that is the same on every network, as the money of a country, has none.
+		// An asset that is the same on every network, such as a state currency, has no network.
 		if bare := (money.Asset{Currency: asset.Currency, Env: asset.Env}); scaled(bare) {
 			asset.Network = ""
 		}
@@ -184,8 +184,8 @@ func scaled(a money.Asset) bool {
 	return known
 }
 
-// checkCurrency refuses a currency outside the closed set in the specification's words. A
-// number is named as it was written.
+// checkCurrency refuses a currency outside the closed set, in the specification's words. A
+// number is quoted as it was sent.
 func (c *creation) checkCurrency() money.Currency {
 	code, isText := jsonwalk.Text(c.currency)
 	if !isText {
@@ -215,8 +215,8 @@ func (c *creation) checkNetwork() money.Network {
 	return network
 }
 
-// checkCustomer wants strings in the fields of a customer that the specification names.
-// Other fields are the caller's own.
+// checkCustomer requires strings in the fields of a customer that the specification names. It
+// does not check other fields.
 func (c *creation) checkCustomer(customer []byte) {
 	if customer == nil {
 		return
@@ -230,7 +230,8 @@ func (c *creation) checkCustomer(customer []byte) {
 	}
 }
 
-// checkLang wants one of the service's languages. Without one the partner's counts.
+// checkLang requires one of the service's languages. If it is absent, the partner's language
+// applies.
 func (c *creation) checkLang() string {
 	if c.lang == nil {
 		return ""
@@ -255,9 +256,9 @@ func (c *creation) checkFlag(name string, value []byte) {
 	}
 }
 
-// checkStorage reads the credentials. A create without any is not malformed: its
-// transaction is refused. Those of a hosted create are checked and dropped, since its
-// payer brings them.
+// checkStorage reads the credentials. A create without credentials is well formed: its
+// transaction is refused later. Credentials of a hosted create are checked and dropped, because
+// its payer supplies them.
 func (c *creation) checkStorage(fingerprint func([]byte) string) {
 	if c.brought == nil || web.IsEmptyObject(c.brought) {
 		return

@@ -16,37 +16,37 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Transactions makes, reads and moves transactions; *payment.Service of actors is one. Its
-// errors are *ledger.Refusal, NotFound for a foreign id and an unknown one alike. A method
-// that takes a key claims it, and answers a repetition with the present state
-// (Result.Replay).
+// Transactions creates, reads and changes transactions; *payment.Service of actors is one. Its
+// errors are *ledger.Refusal, NotFound both for an unknown id and for one of another partner. A
+// method with a key claims the key, and answers with the current state if the key was claimed
+// before (Result.Replay).
 type Transactions interface {
 	// Create blocks until the provider's first outcome, or for the time that creates
 	// may wait.
 	Create(paymentactor.Create) (paymentactor.Result, error)
-	// Read is the transaction as it is stored.
+	// Read returns the transaction as it is stored.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
-	// Current is Read after the provider has published anew what had expired (page: for the
-	// payer's page).
+	// Current is Read, after the provider has renewed an expired action (page: for the payer's
+	// page).
 	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
-	// Find is the transaction as it is stored, of any partner.
+	// Find returns the stored transaction, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
-	// Refund returns settled money: NotReversible, InvalidRefundAmount, Conflict.
+	// Refund returns settled money. Errors: NotReversible, InvalidRefundAmount, Conflict.
 	Refund(paymentactor.Amount) (paymentactor.Result, error)
-	// Cancel gives up what has not settled: NotReversible, Conflict.
+	// Cancel ends a transaction that has not settled. Errors: NotReversible, Conflict.
 	Cancel(paymentactor.Command) (paymentactor.Result, error)
-	// Commit captures what is held: InvalidCaptureAmount, Conflict.
+	// Commit captures the hold. Errors: InvalidCaptureAmount, Conflict.
 	Commit(paymentactor.Amount) (paymentactor.Result, error)
-	// Complete submits what a charge waits for: Conflict, Expired.
+	// Complete submits the material for which a charge waits. Errors: Conflict, Expired.
 	Complete(paymentactor.Material) (paymentactor.Result, error)
-	// Choose names the institution that a payout goes to: Conflict, Invalid.
+	// Choose names the institution that receives a payout. Errors: Conflict, Invalid.
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
-	// Continue brings a hosted transaction its payer's credentials, and wipes the
-	// card: NotContinuable.
+	// Continue adds the payer's credentials to a hosted transaction, and wipes the card. Error:
+	// NotContinuable.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
 }
 
-// createTransaction is POST /transactions (specification, "create"). 201 says that the
+// createTransaction is POST /transactions (specification, "create"). 201 means that the
 // transaction exists, not that it was accepted.
 func (h *Handlers) createTransaction(req *web.Request) error {
 	key, err := h.keys.Partner(req)
@@ -86,8 +86,8 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	return nil
 }
 
-// transactionParams is the params object of a create's body. Without one the transaction
-// cannot begin, whatever else the body is.
+// transactionParams returns the params object of a create's body. Without params the request is
+// refused, whatever else the body contains.
 func transactionParams(body []byte) ([]byte, error) {
 	value, err := web.Document(body)
 	if err != nil {
@@ -101,9 +101,8 @@ func transactionParams(body []byte) ([]byte, error) {
 	return nil, ledger.Refuse("payments.createTransaction", ledger.WrongParams, "the body has no params object")
 }
 
-// readTransaction is GET /transactions/{id}. The partner's own key, which may submit
-// material, gets material whose deadline is over published anew. A malformed id is
-// answered like an unknown one.
+// readTransaction is GET /transactions/{id}. If the partner's own key asks, which may submit
+// material, expired material is renewed first. A malformed id is answered like an unknown one.
 func (h *Handlers) readTransaction(req *web.Request) error {
 	result, err := h.findTransaction(req)
 	if err != nil {
@@ -129,9 +128,9 @@ func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentacto
 	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewedBy(req, result)))
 }
 
-// mismatch names the first field in which a repeated create differs from the transaction
-// of its txid; empty if none does. The credentials of a hosted transaction are its
-// payer's, so they are not compared.
+// mismatch returns the name of the first field in which a repeated create differs from the
+// transaction with its txid; empty if none differs. The credentials of a hosted transaction
+// come from its payer and are not compared.
 func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
 	switch {
 	case sent.Type != stored.Type:
@@ -140,7 +139,7 @@ func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string
 		return "amount"
 	case sent.Asset.Currency != stored.Asset.Currency:
 		return "currency"
-	case sent.Asset.Network != "" && sent.Asset.Network != stored.Asset.Network: // a terminal may have named it
+	case sent.Asset.Network != "" && sent.Asset.Network != stored.Asset.Network: // a terminal may have set the network
 		return "network"
 	case sent.Asset.Env != stored.Asset.Env:
 		return "env"
@@ -165,7 +164,7 @@ func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string
 }
 
 // sameJSON compares the meaning of two JSON texts (RFC 8785): the order of names and white
-// space do not count.
+// space is ignored.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -174,8 +173,8 @@ func sameJSON(a, b []byte) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
 
-// payerAddress is where a payer's credentials came from: the "ip" that the merchant gives
-// of its customer, or else the address of the request.
+// payerAddress returns the address from which a payer's credentials came: the "ip" in the
+// merchant's customer object, or else the address of the request.
 func payerAddress(customer []byte, source netip.Addr) netip.Addr {
 	if customer == nil {
 		return source

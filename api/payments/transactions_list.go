@@ -17,27 +17,28 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of the work for one page. A page that finds less says where the next one begins.
+// Bounds of the work for one page. A page with fewer rows than requested has a cursor for the
+// rest.
 const (
 	maxRead = 500     // records read
-	maxRows = 200_000 // rows of the index passed; a record costs as much as hundreds
+	maxRows = 200_000 // index rows skipped; reading a record costs as much as skipping hundreds
 )
 
-// walk goes through the rows of a partner's transaction list, newest first.
+// walk reads the rows of a partner's transaction list, newest first.
 type walk struct {
 	view  *posting.View
 	org   ledger.ID
 	of    posting.List
-	moved bool // by the last update, else by creation
-	span  span // of the time that orders it
+	moved bool // ordered by the last update; otherwise by creation
+	span  span // range of the time that orders the list
 }
 
 // each calls fn with the rows that may belong to a transaction whose time is in the span,
 // including rows of updates.
 //
-// The row of a creation is booked at the last event of the change that made the record, so
-// a record that began within the span may have its row just after it. Events of one change
-// are contiguous: only the first creation after the span can be that row.
+// The row of a creation is booked at the last event of the change that created the record, so a
+// record that began within the span may have its row just after it. The events of one change
+// are contiguous, so only the first creation after the span can be such a row.
 func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	if w.span.from > w.span.to {
 		return nil
@@ -49,7 +50,7 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 			bounds.Before += posting.MaxEvents
 		}
 	}
-	var late posting.Listed // the lowest creation after the span
+	var late posting.Listed // the earliest creation after the span
 	err := w.view.List(w.org, w.of, bounds, func(row posting.Listed) (bool, error) {
 		if !w.moved && row.Booked > w.span.to {
 			if row.First {
@@ -72,7 +73,7 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	return err
 }
 
-// listed is the record of a row.
+// listed returns the record of a row.
 func (w *walk) listed(row posting.Listed) (posting.Record, error) {
 	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 	if err == nil && !found {
@@ -81,7 +82,7 @@ func (w *walk) listed(row posting.Listed) (posting.Record, error) {
 	return stored, err
 }
 
-// transactionOf is the transaction in a record.
+// transactionOf returns the transaction in a record.
 func transactionOf(stored *posting.Record) (*payment.Record, error) {
 	record, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
@@ -91,21 +92,21 @@ func transactionOf(stored *posting.Record) (*payment.Record, error) {
 	return record, nil
 }
 
-// listPage is one page of a list as it is filled.
+// listPage is one page of a list while it is filled.
 type listPage struct {
 	walk
 	server  *Handlers
-	partner *directory.Partner // whose transactions they are
+	partner *directory.Partner // owner of the transactions
 	query   *listQuery
 	now     time.Time
 	out     web.List
-	seen    map[ledger.ID]struct{} // records that were read, by update
+	seen    map[ledger.ID]struct{} // records read, if ordered by update
 
-	passed int           // rows
-	past   ledger.Micros // time of the last row that was looked at
+	passed int           // rows skipped
+	past   ledger.Micros // time of the last row read
 	last   ledger.Micros // time of the last transaction on the page
-	next   ledger.Micros // the page after begins before it; 0: there is none
-	read   int           // records
+	next   ledger.Micros // the next page begins before this time; 0: there is none
+	read   int           // number of records read
 }
 
 // listPages are reused with their buffers.
@@ -155,13 +156,13 @@ func (p *listPage) release() {
 	listPages.Put(p)
 }
 
-// listOf is the caller's list in the environment asked for.
+// listOf returns the caller's list in the requested environment.
 func (q *filterQuery) listOf(req *web.Request) posting.List {
 	return posting.List{Partner: req.Principal.Partner.Number, Env: uint8(q.transactionFilter.env)}
 }
 
-// look puts the row's transaction on the page if it is asked for. It looks one row beyond
-// the page, so that the last page is known to be the last.
+// look adds the row's transaction to the page if it meets the conditions. It looks one row
+// beyond the page, to find out whether the page is the last.
 func (p *listPage) look(row posting.Listed) (more bool, err error) {
 	if p.passed++; p.read == maxRead || p.passed > maxRows {
 		p.next = p.past
@@ -199,9 +200,9 @@ func (p *listPage) look(row posting.Listed) (more bool, err error) {
 	return true, nil
 }
 
-// stale tells, without reading the record, that a row does not count in this order. By
-// update only a record's newest row counts: rows below one that was read are stale, and a
-// newest row above the span means that the record's time is above it too.
+// stale tells, without reading the record, that a row does not count in this order. In the
+// order of updates only a record's newest row counts. So a row is stale if its record was read
+// before, or if its record's newest row is above the span.
 func (p *listPage) stale(row posting.Listed) bool {
 	if !p.moved {
 		return !row.First

@@ -21,8 +21,8 @@ const (
 	pageMax     = 100
 )
 
-// filterParameters are those that the list and the aggregate share. A txid is accepted and
-// ignored (specification, "list").
+// filterParameters are the parameters that the list and the aggregate share. A txid is accepted
+// and ignored (specification, "list").
 var filterParameters = []string{
 	"status", "type", "env", "started_from", "started_to", "updated_from", "updated_to", "finished_from", "finished_to",
 	"amount_from", "amount_to", "rrn", "link_id", "txid",
@@ -37,36 +37,35 @@ func (s span) holds(at ledger.Micros) bool { return s.from <= at && at <= s.to }
 
 func (s span) within(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
 
-// transactionFilter says which transactions are asked for.
+// transactionFilter holds the conditions on transactions.
 type transactionFilter struct {
 	env      money.Env
-	status   payment.Status // empty: any; an unknown one finds nothing
+	status   payment.Status // empty: any; an unknown one matches nothing
 	kind     payment.Type   // 0: any
 	currency money.Currency // empty: any
 	rrn      string         // empty: any
 	link     ledger.ID
-	linked   bool // link was asked for
+	linked   bool // link has a value
 
-	least, most money.Amount // both included
+	least, most money.Amount // bounds of the amount, both included
 
 	started, updated, finished span
 }
 
-// meets tells whether a record's times are asked for.
+// meets tells whether a record's times meet the conditions.
 func (f *transactionFilter) meets(s *posting.Stamp) bool {
 	return f.started.holds(s.Started) && f.updated.holds(s.Updated) && f.finished.holds(s.Finished)
 }
 
-// wants tells whether a record whose times are asked for is asked for.
+// wants tells whether a record whose times meet the conditions meets the other ones too.
 func (f *transactionFilter) wants(r *payment.Record) bool {
 	return (f.status == "" || r.Status == f.status) && (f.kind == 0 || r.Type == f.kind) &&
 		(f.currency == "" || r.Asset.Currency == f.currency) && (f.rrn == "" || r.RRN == f.rrn) &&
 		(!f.linked || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.least) && !f.most.Less(r.Amount)
 }
 
-// narrow draws the bounds of each time from those of the others, so that a walk ends
-// sooner: a transaction starts before it finishes, and its last update is at its end or
-// later.
+// narrow tightens the bounds of each time by those of the others, so that a walk ends sooner: a
+// transaction starts before it finishes, and its last update is not before it finishes.
 func (f *transactionFilter) narrow() {
 	f.started.to = min(f.started.to, f.finished.to, f.updated.to)
 	f.updated.from = max(f.updated.from, f.finished.from, f.started.from)
@@ -91,13 +90,13 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *fi
 	f.least, f.most = q.amount("amount_from", money.Amount{}), q.amount("amount_to", money.Max)
 	f.started, f.updated, f.finished = q.span("started"), q.span("updated"), q.span("finished")
 	if f.finished != (span{0, web.Forever}) {
-		f.finished.from = max(f.finished.from, 1) // what is not finished has the time 0
+		f.finished.from = max(f.finished.from, 1) // an unfinished transaction has the time 0
 	}
 	return q
 }
 
-// refuseEmpty refuses empty parameters in the order of known and forgets them: an empty
-// status must not mean any status.
+// refuseEmpty refuses empty parameters, in the order of known, and forgets them, because an
+// empty status must not mean any status.
 func (q *filterQuery) refuseEmpty(known []string) {
 	for _, name := range known {
 		text, sent := q.Sent(name)
@@ -135,7 +134,7 @@ func (q *filterQuery) amount(name string, absent money.Amount) money.Amount {
 	return amount
 }
 
-// span reads the bounds of a time. web.ThroughNow says what an upper bound of now means.
+// span reads the bounds of a time. web.ThroughNow explains an upper bound of now.
 func (q *filterQuery) span(field string) span {
 	s := span{0, web.Forever}
 	if at, sent := q.time(field + "_from"); sent {
@@ -147,7 +146,7 @@ func (q *filterQuery) span(field string) span {
 	return s
 }
 
-// time is a parameter that is an instant; sent is false if it is none.
+// time reads a parameter that is an instant; sent is false if it is absent or malformed.
 func (q *filterQuery) time(name string) (at time.Time, sent bool) {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -159,7 +158,7 @@ func (q *filterQuery) time(name string) (at time.Time, sent bool) {
 	from, to := strings.HasSuffix(name, "from"), strings.HasSuffix(name, "_to")
 	if day, err := time.Parse(time.DateOnly, text); err == nil && (from || to) {
 		if to {
-			day = day.Add(24*time.Hour - time.Microsecond) // a day is included wholly
+			day = day.Add(24*time.Hour - time.Microsecond) // a day includes its last microsecond
 		}
 		return day, true
 	}
@@ -171,11 +170,11 @@ func (q *filterQuery) time(name string) (at time.Time, sent bool) {
 type listQuery struct {
 	*filterQuery
 	limit int
-	moved bool // ordered by the last update, else by creation
+	moved bool // ordered by the last update; otherwise by creation
 }
 
-// newListQuery reads a request for a page. The cursor and the window are instants of the
-// list's order and become bounds of that time.
+// newListQuery reads a request for a page. The cursor and the window are instants of the list's
+// order and become bounds of that time.
 func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *listQuery {
 	q := &listQuery{filterQuery: newFilterQuery(ctx, now, known)}
 	if at, sent := q.time("from"); sent {
@@ -192,7 +191,7 @@ func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *list
 	return q
 }
 
-// order is the time by which the list is ordered.
+// order returns the time by which the list is ordered.
 func (q *listQuery) order() *span {
 	if q.moved {
 		return &q.updated
@@ -207,7 +206,7 @@ func (q *listQuery) orderName() string {
 	return "started"
 }
 
-// window is what lies between start_cursor and end_cursor, whichever is newer. One without
+// window returns the range between start_cursor and end_cursor, whichever is newer. One without
 // the other is ignored (specification, "list").
 func (q *listQuery) window() span {
 	_, start := q.Sent("start_cursor")

@@ -9,11 +9,11 @@ import (
 	"mizan/ledger"
 )
 
-// operatorParameters are those of the list for the administration token: whose
-// transactions, and since when. For a partner's key they are unexpected fields.
+// operatorParameters are the list's parameters for the administration token. They add the
+// partner and a start time, which are unexpected fields for a partner's key.
 var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "from"})
 
-// place is the organization of a request by the administration token or by a session.
+// place returns the organization of a request by the administration token or by a session.
 func (h *Handlers) place(req *web.Request) (ledger.ID, error) {
 	if req.Operator {
 		return req.Organization(h.cfg.Directory)
@@ -21,8 +21,8 @@ func (h *Handlers) place(req *web.Request) (ledger.ID, error) {
 	return req.Principal.Org, nil
 }
 
-// listQueryOf reads a request for a page of transactions and finds their partner: the
-// caller, or the one that the administration token names.
+// listQueryOf reads a request for a page of transactions and finds their partner: the caller,
+// or the partner that the administration token names.
 func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 	if !req.Operator {
 		q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), listParameters)
@@ -40,8 +40,7 @@ func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 	return q, h.actFor(req, org, number)
 }
 
-// partnerID is the partner whose transactions are asked for. An empty parameter was
-// refused before.
+// partnerID reads the partner of the list. An empty parameter was refused before.
 func partnerID(q *web.Query) int64 {
 	const name = "partner_id"
 	text, sent := q.Sent(name)
@@ -55,7 +54,7 @@ func partnerID(q *web.Query) int64 {
 	return n
 }
 
-// actFor has the request answered as one of the partner's own would be.
+// actFor makes the rest of the request run as if the partner had sent it.
 func (h *Handlers) actFor(req *web.Request, org ledger.ID, number int64) error {
 	owner, found := h.cfg.Directory.Partner(org, number)
 	if !found {
@@ -65,8 +64,8 @@ func (h *Handlers) actFor(req *web.Request, org ledger.ID, number int64) error {
 	return nil
 }
 
-// findTransaction reads a transaction that the caller may see: a partner one of its own,
-// all others any of the organization.
+// findTransaction reads a transaction that the caller may see: a partner sees its own, all
+// others see any of the organization.
 func (h *Handlers) findTransaction(req *web.Request) (result paymentactor.Result, err error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {

@@ -1,25 +1,27 @@
-// Package shed bounds how long commands wait for the service itself, and refuses those
-// that would wait longer: load shedding by the age of the queue's head.
+// Package shed bounds how long commands wait for the service itself, and refuses those that
+// would wait longer: it sheds load by the age of the queue's oldest command.
 //
-// As many commands are in service at once as keep the machine busy. The rest waits in one
-// queue, first in, first out. A command that has waited MaxAge without a place is shed:
-// nothing was done for it. Where the queue has not been empty for MaxAge, there is more
-// to do than can be done, and waiting helps no one: the bound is StandingAge then, so
-// that what is accepted is answered soon whatever the load. A burst is let through.
+// A fixed number of commands is in service at once, enough to keep the machine busy. The others
+// wait in one queue, first in, first out. A command that has waited MaxAge without getting a
+// place is shed: nothing was done for it. If the queue has not been empty for MaxAge, more
+// commands arrive than the service can handle, and long waits do not help. The bound is then
+// StandingAge, so that accepted commands are answered soon whatever the load. A short burst is
+// not shed.
 //
 // Invariants:
 //  1. A command is accepted within MaxAge of its Enter, or shed.
-//  2. No command overtakes: one that comes while others wait, waits behind them.
-//  3. A command that waits for a provider takes no place from others: ProviderCalls says how
-//     many do, and a place lapses after Lapse, which no work of the service itself takes.
-//  4. No more than so many are refused in a second, and the rest waits for that. To refuse
-//     costs a third of what a command does: clients that ask again at once would take the
-//     machine from what is accepted.
+//  2. No command overtakes one that waits.
+//  3. A command that waits for a provider takes no place from others. ProviderCalls returns how
+//     many do, and a place lapses after Lapse, which is longer than any work of the service
+//     itself.
+//  4. The number of refusals a second is bounded; further commands to be refused wait. A
+//     refusal costs a third of a command, so clients that retry at once would otherwise take
+//     the machine from accepted commands.
 //
 // Callers: api, around commands. Reads and health checks don't pass through it.
 //
-// Rejected: a bound for the queue's length, which says nothing about time: a slower disk
-// makes the same length ten times as long. Newest first, which answers sooner but lets a
-// client's earlier command be overtaken by a later one. golang.org/x/sync/semaphore, which
-// has no age.
+// Rejected: a bound on the queue's length, which is not a bound on time: with a slower disk the
+// same length takes ten times as long. Newest first, which answers sooner but lets a client's
+// later command overtake an earlier one. golang.org/x/sync/semaphore, which does not know how
+// long a waiter has waited.
 package shed

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// What a Gate does that is made without Options.
+// The defaults of Options, and fixed bounds.
 const (
 	Places         = 256                    // commands in service at once
-	MaxAge         = 250 * time.Millisecond // how old the queue's head gets
-	StandingAge    = 50 * time.Millisecond  // the same, of a queue that has stood for MaxAge
+	MaxAge         = 250 * time.Millisecond // longest wait
+	StandingAge    = 50 * time.Millisecond  // longest wait in a queue that has not been empty for MaxAge
 	Lapse          = time.Second            // how long a command keeps its place
 	RefusalsOfCore = 1_000                  // refusals a second, for each core
 )
 
-// glance is how often the gate is looked at while commands wait: for commands that have
-// waited too long, for those that are to be refused, and for places that have become free
-// although no command has left.
+// glance is the interval of checks while commands wait: for commands that have waited too long,
+// for commands to be refused, and for places that have become free although no command has
+// left.
 const glance = 10 * time.Millisecond
 
 // Options make a Gate.
@@ -29,12 +29,12 @@ type Options struct {
 	Refusals int           // a second; 0: RefusalsOfCore for each core
 	Clock    Clock         // nil: the machine's
 
-	// ProviderCalls is how many commands in service wait for a provider now, and so leave
+	// ProviderCalls returns how many commands in service wait for a provider now, and so leave
 	// their places to others; nil: none.
 	ProviderCalls func() int
 }
 
-// Clock is the time that commands wait by.
+// Clock is the clock by which commands wait.
 type Clock interface {
 	Now() time.Time
 	After(time.Duration, func()) // runs the function, on a goroutine of its own
@@ -45,20 +45,20 @@ type machine struct{}
 func (machine) Now() time.Time                         { return time.Now() }
 func (machine) After(d time.Duration, function func()) { time.AfterFunc(d, function) }
 
-// Gate is what commands pass through. It is safe for concurrent use.
+// Gate bounds the commands in service. It is safe for concurrent use.
 type Gate struct {
 	clock    Clock
 	places   int
 	lapse    time.Duration
-	refusals int // at each glance
+	refusals int // refusals at each glance
 	away     func() int
 
 	mu      sync.Mutex
-	inside  list.List // guarded by mu: of *Place, who entered first in front
+	inside  list.List // guarded by mu: *Place, in the order of entry
 	lapsed  int       // guarded by mu: commands in service whose place has lapsed
-	waiting list.List // guarded by mu: of *Place, who came first in front
-	stands  time.Time // guarded by mu: since when commands wait
-	late    list.List // guarded by mu: of *Place, that are shed and have not been answered yet
+	waiting list.List // guarded by mu: *Place, in the order of arrival
+	stands  time.Time // guarded by mu: since when the queue has not been empty
+	late    list.List // guarded by mu: *Place, shed and not answered yet
 	watched bool      // guarded by mu: look will run
 	shed    uint64    // guarded by mu: commands that got no place
 }
@@ -66,12 +66,12 @@ type Gate struct {
 // Place is a command's right to be carried out.
 type Place struct {
 	gate   *Gate
-	since  time.Time // its Enter; once it is inside, when that was
-	answer chan bool // buffered: one; nil: it did not have to wait
+	since  time.Time // time of arrival; for a command inside, time of entry
+	answer chan bool // buffer of one; nil: the command did not have to wait
 	at     *list.Element
 }
 
-// New makes a gate.
+// New returns a gate.
 func New(o Options) *Gate {
 	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), away: o.ProviderCalls}
 	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/glance))
@@ -84,8 +84,9 @@ func New(o Options) *Gate {
 	return g
 }
 
-// Enter waits for a place, at most MaxAge. With one the command is accepted, and has to
-// Leave; nil: it is shed. Where many are, the refusal may come later than MaxAge.
+// Enter waits for a place, at most MaxAge. If it returns a place, the command is accepted and
+// the caller must call Leave; nil: the command is shed. If many are shed, the refusal may come
+// later than MaxAge.
 func (g *Gate) Enter() *Place {
 	p := g.ask()
 	if p.answer == nil || <-p.answer {
@@ -94,7 +95,7 @@ func (g *Gate) Enter() *Place {
 	return nil
 }
 
-// ask takes a place, or waits in the queue until it is answered.
+// ask takes a place, or joins the queue.
 func (g *Gate) ask() *Place {
 	p := &Place{gate: g, since: g.clock.Now()}
 	g.mu.Lock()
@@ -113,7 +114,7 @@ func (g *Gate) ask() *Place {
 	return p
 }
 
-// Leave gives the place to the next.
+// Leave gives the place to the next command.
 func (p *Place) Leave() {
 	g := p.gate
 	g.mu.Lock()
@@ -128,15 +129,15 @@ func (p *Place) Leave() {
 	}
 }
 
-// Figures are what a gate looks like now.
+// Figures are the numbers that describe a gate.
 type Figures struct {
-	Inside  int           // commands in service, those at rails included
+	Inside  int           // commands in service, including those that wait for a rail
 	Waiting int           // commands that wait for a place
-	HeadAge time.Duration // how long the first of them has waited
+	HeadAge time.Duration // how long the oldest waiting command has waited
 	Shed    uint64        // commands that got no place, since the start
 }
 
-// Figures tells what the gate looks like now.
+// Figures returns the gate's current numbers.
 func (g *Gate) Figures() Figures {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,13 +148,14 @@ func (g *Gate) Figures() Figures {
 	return f
 }
 
-// vacant tells whether there is a place. Of those who are away some have lapsed.
+// vacant tells whether a place is free. Some of the commands that wait for a provider have
+// lapsed places.
 func (g *Gate) vacant() bool {
 	n := g.inside.Len()
 	return n < g.places || n-max(0, g.away()-g.lapsed) < g.places
 }
 
-// advance gives free places to those who wait, and sets aside those who have waited too
+// advance gives free places to waiting commands, and sets aside those that have waited too
 // long.
 func (g *Gate) advance(now time.Time) {
 	bound := MaxAge

@@ -27,25 +27,25 @@ func (k Kinds) has(one Kinds) bool { return k&one != 0 }
 // Access says who may call a route. The zero value admits nobody.
 type Access struct {
 	By    Kinds
-	Roles []directory.Role // of kind Session
+	Roles []directory.Role // for the kind Session
 
-	// Needs is what a partner is told that the route is not for. Without it a route for
-	// sessions asks for a session of the organization.
+	// Needs is the text of the refusal for a partner that the route does not admit. If it is
+	// empty, the text asks for a session of the organization.
 	Needs string
 }
 
 // Overseers are the roles that read a whole organization's ledger.
 var Overseers = []directory.Role{directory.Admin, directory.Auditor}
 
-// Gate finds out who makes a request, and whether the route admits it.
+// Gate authenticates the caller of a request, and checks that the route admits it.
 type Gate struct {
 	Credentials   auth.Gate
 	Organizations Organizations
 	Proxies       Proxies
 }
 
-// Admit fills in the request's principal. The error is a *ledger.Refusal: Unauthorized
-// for unknown credentials, Forbidden for a principal that the route is not for.
+// Admit sets the request's principal. The error is a *ledger.Refusal: Unauthorized for unknown
+// credentials, Forbidden for a principal that the route does not admit.
 func (g *Gate) Admit(req *Request) error {
 	route := req.Route
 	if route.Access.By == Anyone {
@@ -70,9 +70,9 @@ func (g *Gate) Admit(req *Request) error {
 	return err
 }
 
-// admit picks the credential that counts and holds its principal against the route.
-// Where a route is for the administration token or for partners alone, a request with a
-// partner's key is the partner's; elsewhere a bearer token counts before a key.
+// admit chooses the credential that counts and checks its principal against the route. If the
+// route admits the administration token or no sessions, a request with a partner's key counts
+// as the partner's; on other routes a bearer token has precedence over a key.
 func (g *Gate) admit(req *Request, c *auth.Credentials) (err error) {
 	a := &req.Route.Access
 	switch a.By {
@@ -116,7 +116,7 @@ func (a *Access) needs() string {
 	return "this needs a session of the organization"
 }
 
-// Bearer is the token of an Authorization header of scheme Bearer (RFC 6750).
+// Bearer returns the token of an Authorization header of scheme Bearer (RFC 6750).
 func Bearer(header []byte) []byte {
 	const scheme = "Bearer "
 	if len(header) > len(scheme) && strings.EqualFold(string(header[:len(scheme)]), scheme) {
@@ -125,7 +125,7 @@ func Bearer(header []byte) []byte {
 	return nil
 }
 
-// SeveralOrganizations stands for the organization of a request that names two. No
+// SeveralOrganizations stands for the organization of a request that names several. No
 // organization has this id.
 const SeveralOrganizations = "several"
 

@@ -14,13 +14,13 @@ func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBody(body)
 }
 
-// WriteOne answers with one record: {data: {...}}. With bare its fields are also at the top
-// level, where the specification shows them so.
+// WriteOne answers with one record: {data: {...}}. If bare is set, the record's fields are also
+// at the top level, as the specification shows some answers.
 func WriteOne[T any](req *Request, status int, bare bool, record T, appendFields func(*Encoder, T)) {
 	WriteJSON(req.RequestCtx, status, OneBody(bare, record, appendFields))
 }
 
-// OneBody is the body that WriteOne sends.
+// OneBody returns the body that WriteOne sends.
 func OneBody[T any](bare bool, record T, appendFields func(*Encoder, T)) []byte {
 	var e Encoder
 	e.Open('{')
@@ -34,10 +34,10 @@ func OneBody[T any](bare bool, record T, appendFields func(*Encoder, T)) []byte 
 	return e.Buf
 }
 
-// List writes the form of every list: rows, then the cursor.
+// List writes the common form of lists: rows, then the cursor.
 type List struct {
 	Encoder
-	Rows int // so far
+	Rows int // number of rows so far
 }
 
 // NewList begins a list.
@@ -54,7 +54,7 @@ func (l *List) Row() {
 	l.Open('{')
 }
 
-// Finish ends the list. next is the cursor's value; empty on the last page.
+// Finish ends the list and returns it. next is the cursor's value; empty on the last page.
 func (l *List) Finish(field, next string) []byte {
 	l.Close(']')
 	l.Enter("cursor", '{')

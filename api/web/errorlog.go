@@ -9,8 +9,8 @@ import (
 	"mizan/ledger"
 )
 
-// Errors answers with errors, and logs those that are the service's own. Neither bodies
-// nor details of refusals are logged: both may hold what was sent.
+// Errors answers with errors, and logs those that are the service's fault. It logs neither
+// bodies nor details of refusals, because both may contain data of the request.
 type Errors struct {
 	Log *slog.Logger
 }
@@ -20,7 +20,7 @@ func (e Errors) Answer(req *Request, err error) {
 	status := WriteError(req.RequestCtx, err)
 	level := slog.LevelError
 	if status == fiber.StatusServiceUnavailable {
-		level = slog.LevelDebug // an overloaded service must not fill its log, or a full disk
+		level = slog.LevelDebug // an overloaded service must not fill its log, nor a full disk
 	}
 	if status >= fiber.StatusInternalServerError {
 		e.Log.Log(req.RequestCtx, level, "request failed", "request_id", string(req.Response.Header.PeekBytes(HeaderRequestID)),
@@ -28,7 +28,7 @@ func (e Errors) Answer(req *Request, err error) {
 	}
 }
 
-// errorClass is what may be logged of an error.
+// errorClass returns the part of an error that may be logged.
 func errorClass(err error) string {
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) {

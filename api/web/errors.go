@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Codes that only the HTTP layer refuses with.
+// Codes that only the HTTP layer uses.
 const (
 	BadRequest           ledger.Code = "bad_request"
 	MethodNotAllowed     ledger.Code = "method_not_allowed"
@@ -34,7 +34,7 @@ const (
 	bare                     // {error}
 )
 
-// answer is how a refusal code is answered. Without a name the code itself is the error's
+// answer is the HTTP answer for a refusal code. Without a name the code itself is the error's
 // name; without a text the refusal's detail is shown.
 type answer struct {
 	status int
@@ -130,7 +130,8 @@ func (a *answer) textOf(r *ledger.Refusal) string {
 	return r.Detail
 }
 
-// appendBounded appends the text of an error up to a bound: it may repeat what was sent.
+// appendBounded appends the text of an error up to a bound, because it may repeat data of the
+// request.
 func appendBounded(dst []byte, text string) []byte {
 	steps.Took(min(len(text), 2*maxDetail))
 	return schema.AppendText(dst, Truncate([]byte(text[:min(len(text), 2*maxDetail)]), maxDetail))
@@ -155,8 +156,8 @@ func appendProblems(dst []byte, list Problems) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendFaults appends the body of a contract's 422: each refused field once with all of
-// its messages. An unknown action is also the message of the whole.
+// appendFaults appends the body of a contract's 422: each refused field once with all its
+// messages. An unknown action is also the message of the whole body.
 func appendFaults(dst []byte, faults *schema.Faults) []byte {
 	e := Encoder{Buf: dst}
 	e.Open('{')

@@ -1,6 +1,6 @@
 package web
 
-// Names of headers in canonical form, and values that never change.
+// Header names in canonical form, and values that never change.
 var (
 	HeaderRetryAfter   = []byte("Retry-After")
 	HeaderRequestID    = []byte("X-Request-Id")

@@ -6,8 +6,8 @@ import (
 	"mizan/ledger"
 )
 
-// ParseID reads a UUID in its usual form. The error is NotFound: an id that is none is
-// answered like one that does not exist.
+// ParseID parses a UUID in its usual form. The error is NotFound: a malformed id is answered
+// like one that does not exist.
 func ParseID(text string) (ledger.ID, error) {
 	const usual = 36
 	if len(text) != usual {
@@ -20,5 +20,5 @@ func ParseID(text string) (ledger.ID, error) {
 	return id, nil
 }
 
-// NotFound is the answer for what does not exist and for what is another's.
+// NotFound is the error for a record that does not exist or belongs to another caller.
 func NotFound() error { return ledger.Refuse("web", ledger.NotFound, "there is no such thing") }

@@ -14,27 +14,27 @@ import (
 // maxIdempotencyKey bounds an Idempotency-Key, in characters.
 const maxIdempotencyKey = 255
 
-// requestLabel keeps the fingerprints of requests apart from those of cards.
+// requestLabel separates the fingerprints of requests from those of cards.
 const requestLabel = "mizan request: "
 
 // IdempotencyKeys reads the header Idempotency-Key of writes. A key is the zero value if the
-// request has none; an error is a *ledger.Refusal about the header. The service that
-// the handler calls claims the key with what the request makes or changes, and the
-// handler calls Replayed where the key was claimed before.
+// request has none; an error is a *ledger.Refusal about the header. The service that the
+// handler calls claims the key for the record that the request creates or changes. If the key
+// was claimed before, the handler calls MarkReplayed.
 type IdempotencyKeys struct {
-	// Fingerprint is a keyed hash: a body may hold a card and the hash of a request is
-	// stored for ever, so a bare SHA-256 would let a reader of the store try out the
-	// card's missing digits.
+	// Fingerprint is a keyed hash. A body may contain a card number and the hash of a request is
+	// stored permanently, so with a bare SHA-256 a reader of the store could find the number by
+	// trying all values.
 	Fingerprint func(content []byte) string
 }
 
-// Partner is the key of a partner's write.
+// Partner returns the key of a partner's write.
 func (k IdempotencyKeys) Partner(req *Request) (actors.Key, error) {
 	return k.key(req, actors.KeyOfPartner(req.Principal.Partner.Number))
 }
 
-// Admin is the key of a write of the administration. Its keys are one name space, so
-// the organization that is named is part of the request.
+// Admin returns the key of a write of the administration. All its keys are in one name space,
+// so the organization in the header is hashed as a part of the request.
 func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.KeyOfAdmin)
 	if err == nil && !key.IsZero() {
@@ -43,13 +43,13 @@ func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 	return key, err
 }
 
-// Staff is the key of a write of a session. These keys are the organization's: the same
-// request by a colleague is the same request.
+// Staff returns the key of a session's write. These keys belong to the organization: the same
+// request by another user counts as the same request.
 func (k IdempotencyKeys) Staff(req *Request) (actors.Key, error) {
 	return k.key(req, actors.KeyOfStaff)
 }
 
-// StaffQuery is the key of a session's write whose content is in its query parameters.
+// StaffQuery returns the key of a session's write whose content is in its query parameters.
 func (k IdempotencyKeys) StaffQuery(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.KeyOfStaff)
 	if err == nil && !key.IsZero() {
@@ -70,7 +70,7 @@ func (k IdempotencyKeys) key(req *Request, scope string) (actors.Key, error) {
 	return actors.Key{Scope: scope, Text: string(sent[0]), Hash: k.hash(req)}, nil
 }
 
-// usableKey tells whether a header's value may be a key.
+// usableKey tells whether a header's value can be a key.
 func usableKey(value []byte) bool {
 	if len(value) == 0 || !utf8.Valid(value) || utf8.RuneCount(value) > maxIdempotencyKey {
 		return false
@@ -83,8 +83,8 @@ func usableKey(value []byte) bool {
 	return true
 }
 
-// hash tells a request from all others by its method, path and body, and by more where
-// that is given.
+// hash returns a hash that identifies a request by its method, path and body, and by more if
+// given.
 func (k IdempotencyKeys) hash(req *Request, more ...[]byte) [sha256.Size]byte {
 	var texts [][]byte
 	for _, part := range append([][]byte{req.Method(), req.Path(), req.Request.Body()}, more...) {
@@ -94,5 +94,5 @@ func (k IdempotencyKeys) hash(req *Request, more ...[]byte) [sha256.Size]byte {
 	return sha256.Sum256([]byte(k.Fingerprint(append([]byte(requestLabel), sum[:]...))))
 }
 
-// replayed marks an answer that repeats an earlier one.
+// MarkReplayed marks an answer that repeats an earlier one.
 func MarkReplayed(req *Request) { req.Response.Header.SetCanonical(headerReplay, valueTrue) }

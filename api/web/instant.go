@@ -7,10 +7,10 @@ import (
 	"mizan/ledger"
 )
 
-// Forever is after everything that is booked.
+// Forever is after every booked time.
 const Forever = ledger.Micros(1<<63 - 1)
 
-// DayOrInstant names the forms of a bound that may also be a day.
+// DayOrInstant describes the forms of a bound that may be a day or a time.
 const DayOrInstant = "a day, YYYY-MM-DD, or an RFC 3339 time"
 
 // instantLayouts are the forms of ISO 8601. A time without an offset is UTC, and seconds
@@ -20,14 +20,14 @@ var instantLayouts = [...]string{
 	"20060102T150405Z0700", "20060102T150405Z07", "2006-01-02T15:04:05", "2006-01-02T15:04",
 }
 
-// ParseInstant reads a time in one of the protocol's forms: ISO 8601, or "YYYY-MM-DD
+// ParseInstant parses a time in one of the protocol's forms: ISO 8601, or "YYYY-MM-DD
 // HH:MM:SS.ffffff Etc/UTC".
 func ParseInstant(text string) (time.Time, bool) {
 	if wall, named := strings.CutSuffix(text, " Etc/UTC"); named {
 		at, err := time.Parse(time.DateTime, wall)
 		return at, err == nil
 	}
-	// The '+' of an offset that was not escaped in the query arrives as a space.
+	// The '+' of an offset arrives as a space if the client did not escape it.
 	text = strings.Replace(text, " ", "+", 1)
 	for _, layout := range instantLayouts {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -37,8 +37,8 @@ func ParseInstant(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// CeilMicros is the first microsecond at or after the instant, and not before 1970:
-// nothing was booked earlier, and keys have no sign.
+// CeilMicros returns the first microsecond at or after the instant, and at least 0: nothing was
+// booked before 1970, and keys have no sign.
 func CeilMicros(at time.Time) ledger.Micros {
 	m := ledger.MicrosOf(at)
 	if at.Nanosecond()%1_000 != 0 {
@@ -47,10 +47,10 @@ func CeilMicros(at time.Time) ledger.Micros {
 	return max(0, m)
 }
 
-// ThroughNow is an inclusive upper bound, and Forever where it is the clock's now. Booked
-// times are strictly increasing, so events that share an instant of the clock are booked
-// microseconds after it, and a query up to now has to find them. A later instant is taken
-// exactly: it may be a booked time that an answer has shown.
+// ThroughNow returns an inclusive upper bound, or Forever if the bound is the clock's now.
+// Booked times strictly increase, so events that share an instant of the clock are booked
+// microseconds after it, and a query up to now must find them. A later instant is used exactly,
+// because it may be a booked time that an answer has shown.
 func ThroughNow(at ledger.Micros, now time.Time) ledger.Micros {
 	if at == ledger.MicrosOf(now) {
 		return Forever
@@ -58,8 +58,8 @@ func ThroughNow(at ledger.Micros, now time.Time) ledger.Micros {
 	return at
 }
 
-// ParseTime reads an RFC 3339 time of a query. The '+' of an offset that was not escaped
-// arrives as a space.
+// ParseTime parses an RFC 3339 time in a query. The '+' of an offset arrives as a space if the
+// client did not escape it.
 func ParseTime(text string) (time.Time, error) {
 	return time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1))
 }

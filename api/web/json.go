@@ -10,7 +10,7 @@ import (
 	"mizan/ledger"
 )
 
-// maxDepth bounds how deep objects and arrays of a body are nested.
+// maxDepth bounds the nesting of objects and arrays in a body.
 const maxDepth = 32
 
 // Document is a body's JSON value without white space around it. It accepts one value in
@@ -26,7 +26,7 @@ func Document(body []byte) ([]byte, error) {
 	return bytes.TrimSpace(body), nil
 }
 
-// depth is how deep objects and arrays of a document are nested.
+// depth returns how deeply objects and arrays of a document are nested.
 func depth(value []byte) int {
 	deepest, now := 0, 0
 	steps.Took(len(value))
@@ -44,7 +44,7 @@ func depth(value []byte) int {
 	return deepest
 }
 
-// Present is the value, or nil for null: in requests null means that a field is absent.
+// Present returns the value, or nil for null: in requests null means that a field is absent.
 func Present(value []byte) []byte {
 	if string(value) == "null" {
 		return nil
@@ -68,7 +68,8 @@ func IsEmptyObject(value []byte) bool {
 	return !more
 }
 
-// Member is an object's member of that exact name; nil if there is none, or it is null.
+// Member returns an object's member with exactly that name; nil if there is none, or it is
+// null.
 func Member(object []byte, name string) []byte {
 	m := jsonwalk.MembersOf(object)
 	for {
@@ -82,7 +83,7 @@ func Member(object []byte, name string) []byte {
 	}
 }
 
-// Without is a copy of an object that lacks the member of that exact name.
+// Without returns a copy of an object without the member of exactly that name.
 func Without(object []byte, name string) []byte {
 	e := Encoder{Buf: make([]byte, 0, len(object))}
 	e.Open('{')
@@ -94,7 +95,7 @@ func Without(object []byte, name string) []byte {
 // EmptyObject is an object without members.
 var EmptyObject = []byte("{}")
 
-// OrEmptyObject is the object, or one without members for nil.
+// OrEmptyObject returns the object, or an empty one for nil.
 func OrEmptyObject(object []byte) []byte {
 	if object == nil {
 		return EmptyObject

@@ -15,19 +15,18 @@ import (
 
 // Bounds of an answer to bad input.
 const (
-	maxProblems = 100 // refused fields; more are left out
-	maxDetail   = 512 // bytes of a field's name, and of what is wrong with it
+	maxProblems = 100 // refused fields; further ones are left out
+	maxDetail   = 512 // bytes of a field's name, and of its detail
 )
 
 // Problems are the refused fields of one request in the order of the checks, at most
 // maxProblems. As an error they are answered together.
 type Problems []*ledger.Refusal
 
-// Err is the problems as an error; nil if there are none.
+// Error is the text of the first problem and their number.
 func (p Problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(len(p)) + ")" }
 
-// Add refuses a field. A detail repeats what was sent only where the specification says
-// so.
+// Add refuses a field. A detail repeats data of the request only if the specification says so.
 func (p *Problems) Add(field, detail string) {
 	if p.Full() {
 		return
@@ -38,7 +37,7 @@ func (p *Problems) Add(field, detail string) {
 // Full tells whether further problems are left out.
 func (p *Problems) Full() bool { return len(*p) >= maxProblems }
 
-// Err is the problems as an error; nil if there are none.
+// Err returns the problems as an error; nil if there are none.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -46,8 +45,8 @@ func (p Problems) Err() error {
 	return p
 }
 
-// RefusalsOf turns any error into refusals of one code. An error that is no refusal
-// becomes Internal, or Unavailable while the process stops.
+// RefusalsOf converts any error to refusals of one code. An error that is not a refusal becomes
+// Internal, or Unavailable while the process stops.
 func RefusalsOf(err error) Problems {
 	var several Problems
 	var fields directory.Refusals
@@ -65,12 +64,12 @@ func RefusalsOf(err error) Problems {
 	return Problems{ledger.Refuse("web", ledger.Internal, "unexpected error")}
 }
 
-// About tells whether a field was refused already.
+// About tells whether a field has been refused already.
 func (p Problems) About(field string) bool {
 	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
 }
 
-// Text is a JSON string of at most limit characters (not bytes); nil is the empty string.
+// Text reads a JSON string of at most limit characters (not bytes); nil is the empty string.
 func (p *Problems) Text(name string, value []byte, limit int) string {
 	if value == nil {
 		return ""
@@ -87,7 +86,8 @@ func (p *Problems) Text(name string, value []byte, limit int) string {
 	return string(text)
 }
 
-// Object is a copy of a JSON object of at most limit bytes, as it was sent; nil is none.
+// Object returns a copy of a JSON object of at most limit bytes, as it was sent; nil if there
+// is none.
 func (p *Problems) Object(name string, value []byte, limit int) []byte {
 	switch {
 	case value == nil:
@@ -102,7 +102,7 @@ func (p *Problems) Object(name string, value []byte, limit int) []byte {
 	return bytes.Clone(value)
 }
 
-// Truncate is at most limit bytes of a text, cut between characters.
+// Truncate returns at most limit bytes of a text, cut between characters.
 func Truncate(s []byte, limit int) string {
 	if len(s) > limit {
 		s = s[:limit]
@@ -113,15 +113,15 @@ func Truncate(s []byte, limit int) string {
 	return string(s)
 }
 
-// tooLong is the detail for a text above its bound.
+// tooLong returns the detail for a text above its bound.
 func tooLong(name string, limit int) string {
 	return name + " must be at most " + strconv.Itoa(limit) + " characters"
 }
 
-// shownCurrency is how many bytes of an unsupported currency's code its refusal repeats.
+// shownCurrency is how many bytes of an unsupported currency's code a refusal repeats.
 const shownCurrency = 32
 
-// UnsupportedCurrency is the detail for a currency outside the closed set.
+// UnsupportedCurrency returns the detail for a currency outside the closed set.
 func UnsupportedCurrency(code []byte) string {
 	return "unsupported currency " + Truncate(code, shownCurrency)
 }

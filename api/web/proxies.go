@@ -8,10 +8,10 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Proxies are the addresses that may say for whom they ask.
+// Proxies are the addresses of trusted proxies, which name the clients for which they connect.
 type Proxies []netip.Prefix
 
-// Trusts tells whether an address is a proxy's.
+// Trusts tells whether an address is that of a proxy.
 func (p Proxies) Trusts(a netip.Addr) bool {
 	for _, proxy := range p {
 		if proxy.Contains(a) {
@@ -21,9 +21,9 @@ func (p Proxies) Trusts(a netip.Addr) bool {
 	return false
 }
 
-// Source is the client's address: the one that has connected or, behind trusted
-// proxies, the one that they name. Only what a trusted proxy added counts, so the list
-// is read from its end.
+// Source returns the client's address: the one that has connected or, behind trusted proxies,
+// the one that they name. The list is read from its end, because only the addresses that a
+// trusted proxy has added count.
 func (p Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	address := remote(ctx)
 	if len(p) == 0 || !p.Trusts(address) {
@@ -45,12 +45,12 @@ func (p Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	return address
 }
 
-// Secure tells whether the request came from a trusted proxy that took it over TLS.
+// Secure tells whether the request came from a trusted proxy that received it over TLS.
 func (p Proxies) Secure(ctx *fasthttp.RequestCtx) bool {
 	return p.Trusts(remote(ctx)) && strings.EqualFold(string(ctx.Request.Header.PeekBytes(headerForwardedBy)), "https")
 }
 
-// remote is the address at the other end of the connection.
+// remote returns the address at the other end of the connection.
 func remote(ctx *fasthttp.RequestCtx) netip.Addr {
 	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")

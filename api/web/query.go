@@ -21,15 +21,15 @@ const (
 	maxValue    = 1024 // bytes of a parameter's value
 )
 
-// Query is the parameters of a list, each sent at most once. Reading a malformed one adds
-// a problem, and a parameter that the list does not know is refused.
+// Query holds the parameters of a list, each sent at most once. Reading a malformed one adds a
+// problem. A parameter that the list does not know is refused.
 type Query struct {
 	values   map[string]string
 	Problems Problems
 }
 
-// QueryOf takes the parameters that a list knows. Any other is refused with the
-// specification's words.
+// QueryOf reads the parameters that a list knows. Any other is refused in the specification's
+// words.
 func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
 	q := &Query{values: make(map[string]string)}
 	for name, value := range ctx.QueryArgs().All() {
@@ -58,19 +58,19 @@ func (q *Query) take(name, value string, known []string) {
 	}
 }
 
-// Text is a parameter's value; empty if it was not sent.
+// Text returns a parameter's value; empty if it was not sent.
 func (q *Query) Text(name string) string { return q.values[name] }
 
-// Sent is a parameter's value, and whether it was sent.
+// Sent returns a parameter's value, and whether it was sent.
 func (q *Query) Sent(name string) (value string, ok bool) {
 	value, ok = q.values[name]
 	return value, ok
 }
 
-// Forget makes a parameter one that was not sent.
+// Forget treats a parameter as not sent.
 func (q *Query) Forget(name string) { delete(q.values, name) }
 
-// Env is the environment that is asked for; prod if none is.
+// Env reads the environment; prod if none was sent.
 func (q *Query) Env() money.Env {
 	text, sent := q.Sent("env")
 	if !sent {
@@ -83,10 +83,10 @@ func (q *Query) Env() money.Env {
 	return env
 }
 
-// Limit is how many rows a page may have.
+// Limit reads how many rows a page may have.
 func (q *Query) Limit() int { return q.LimitUpTo(listDefault, ListMax) }
 
-// LimitUpTo is Limit for a list with bounds of its own.
+// LimitUpTo is Limit with other bounds.
 func (q *Query) LimitUpTo(standard, most int) int {
 	text, sent := q.Sent("limit")
 	if !sent {
@@ -100,13 +100,12 @@ func (q *Query) LimitUpTo(standard, most int) int {
 	return n
 }
 
-// Instant is an RFC 3339 time, or absent if none was sent.
+// Instant reads an RFC 3339 time; absent if none was sent.
 func (q *Query) Instant(name string, absent ledger.Micros) ledger.Micros {
 	return q.InstantOr(name, absent, "an RFC 3339 time")
 }
 
-// InstantOr is Instant for a parameter that may have other forms too. The refusal lists
-// the forms.
+// InstantOr is Instant for a parameter with further forms. The refusal lists the forms.
 func (q *Query) InstantOr(name string, absent ledger.Micros, forms string) ledger.Micros {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -120,12 +119,12 @@ func (q *Query) InstantOr(name string, absent ledger.Micros, forms string) ledge
 	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
 }
 
-// UpTo is an inclusive upper bound; everything if none was sent.
+// UpTo reads an inclusive upper bound; Forever if none was sent.
 func (q *Query) UpTo(name string, now time.Time) ledger.Micros {
 	return ThroughNow(q.Instant(name, Forever), now)
 }
 
-// ID is a UUID; ok is false if none was sent.
+// ID reads a UUID; ok is false if none was sent.
 func (q *Query) ID(name string) (id ledger.ID, ok bool) {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -138,7 +137,7 @@ func (q *Query) ID(name string) (id ledger.ID, ok bool) {
 	return id, err == nil
 }
 
-// Choice is one of the words, the first if none was sent.
+// Choice reads one of the words; the first one if none was sent.
 func (q *Query) Choice(name string, words ...string) string {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -153,7 +152,7 @@ func (q *Query) Choice(name string, words ...string) string {
 	return words[0]
 }
 
-// SeqCursor is the cursor of a list that is newest first: the page begins below it. 0: no
+// SeqCursor reads the cursor of a list that is newest first: the page begins below it. 0: no
 // cursor was sent.
 func (q *Query) SeqCursor() uint64 {
 	text, sent := q.Sent("cursor")
@@ -168,8 +167,7 @@ func (q *Query) SeqCursor() uint64 {
 	return seq
 }
 
-// CursorParts takes apart a cursor that JoinCursor has made of n parts; nil: none was
-// sent.
+// CursorParts splits a cursor that JoinCursor made from n parts; nil: none was sent.
 func (q *Query) CursorParts(n int) []string {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -188,7 +186,7 @@ func (q *Query) CursorParts(n int) []string {
 // BadCursor refuses the cursor.
 func (q *Query) BadCursor() { q.Problems.Add("cursor", "cursor is malformed") }
 
-// JoinCursor makes an opaque cursor of parts.
+// JoinCursor makes an opaque cursor from parts.
 func JoinCursor(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "\n")))
 }

@@ -16,25 +16,25 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Request is a request that has reached its route.
+// Request is a request for a route.
 type Request struct {
 	*fasthttp.RequestCtx
 	Route     *Route
-	Principal auth.Principal // the zero value on a route for anyone, and for the administration token
+	Principal auth.Principal // zero on a route for anyone, and for the administration token
 
-	// Operator says that the administration token was shown on a route that partners or
-	// sessions may call too.
+	// Operator is true if the administration token was used on a route that partners or sessions
+	// may call too.
 	Operator bool
 
 	path *fiber.Ctx // for the parameters of the path
 }
 
-// NewRequest is the request that the router has brought to a route.
+// NewRequest returns the request that the router has matched to a route.
 func NewRequest(route *Route, c *fiber.Ctx) *Request {
 	return &Request{RequestCtx: c.Context(), Route: route, path: c}
 }
 
-// Parameter is a parameter of the path, unescaped and safe to keep.
+// Parameter returns a parameter of the path, unescaped and safe to keep.
 func (req *Request) Parameter(name string) string {
 	text := req.path.Params(name)
 	if strings.IndexByte(text, '%') < 0 {
@@ -47,7 +47,7 @@ func (req *Request) Parameter(name string) string {
 	return unescaped
 }
 
-// Object is the body, which must be a JSON object.
+// Object returns the body, which must be a JSON object.
 func (req *Request) Object() ([]byte, error) {
 	value, err := Document(req.Request.Body())
 	if err != nil {
@@ -59,7 +59,7 @@ func (req *Request) Object() ([]byte, error) {
 	return value, nil
 }
 
-// Optional is the body's JSON value; an absent body is an object without members.
+// Optional returns the body's JSON value; an empty object for an absent body.
 func (req *Request) Optional() ([]byte, error) {
 	if len(bytes.TrimSpace(req.Request.Body())) == 0 {
 		return EmptyObject, nil
@@ -70,8 +70,8 @@ func (req *Request) Optional() ([]byte, error) {
 	return Document(req.Request.Body())
 }
 
-// OptionalParams is the params object of a body; an object without members if the
-// body is absent or has no params.
+// OptionalParams returns the params object of a body; an empty object if the body is absent or
+// has no params.
 func (req *Request) OptionalParams() ([]byte, error) {
 	value, err := req.Optional()
 	if err != nil {
@@ -83,7 +83,7 @@ func (req *Request) OptionalParams() ([]byte, error) {
 	return ParamsOf(value)
 }
 
-// ParamsOf is the params object of a body.
+// ParamsOf returns the params object of a body.
 func ParamsOf(body []byte) ([]byte, error) {
 	if IsObject(body) {
 		if params := Member(body, "params"); IsObject(params) {
@@ -93,7 +93,7 @@ func ParamsOf(body []byte) ([]byte, error) {
 	return nil, ledger.RefuseField("web.ParamsOf", "params", "the body must have a params object")
 }
 
-// Input is the body as the members of an object; an absent body has none.
+// Input returns the members of the body's object; none for an absent body.
 func (req *Request) Input() (schema.Input, error) {
 	if len(req.Request.Body()) == 0 {
 		return schema.Input{}, nil
@@ -118,8 +118,8 @@ type Organizations interface {
 	Organization(ledger.ID) (*directory.Organization, bool)
 }
 
-// Organization is the organization that a request of the administration is about: the
-// one that its header names, or the only one that exists.
+// Organization returns the organization of an administration request: the one in its header, or
+// the only one that exists.
 func (req *Request) Organization(known Organizations) (ledger.ID, error) {
 	const op, header = "web.Organization", "x-organization-id"
 	named := req.Request.Header.PeekBytes(HeaderOrganization)
@@ -142,8 +142,7 @@ func (req *Request) Organization(known Organizations) (ledger.ID, error) {
 	return id, nil
 }
 
-// IsJSON tells whether a content type is application/json. UTF-8 is the only charset
-// that it may name.
+// IsJSON tells whether a content type is application/json, with UTF-8 or without a charset.
 func IsJSON(contentType []byte) bool {
 	const kind = "application/json"
 	if string(contentType) == kind {

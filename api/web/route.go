@@ -2,24 +2,24 @@ package web
 
 import "mizan/ledger"
 
-// Route is one method of one path, with everything that the server has to know about
-// it before its handler runs.
+// Route is one method of one path, with everything that the server must know before its handler
+// runs.
 type Route struct {
 	Method, Path string
 	Access       Access
 
-	// Forbid restates why a caller that is known to the organization is refused; nil: the
-	// refusal stays as it is.
+	// Forbid replaces the refusal of a caller that the organization knows; nil: the refusal
+	// stays as it is.
 	Forbid func(org ledger.ID, refusal error) error
 
-	EndsSession      bool // a partner that is switched off may still call it, to log out
-	SoleOrganization bool // a request without x-organization-id is about the only organization
+	EndsSession      bool // a partner that is switched off may call it, to log out
+	SoleOrganization bool // a request without x-organization-id concerns the only organization
 	JSON             bool // the body must be application/json
 	Command          bool // it writes: it waits while a manual clock moves, and is shed under overload
 	Unshed           bool // a command that bounds its own queue, and is not shed
 
-	// Refuse answers in place of a JSON error when a request is refused before its handler
-	// runs; nil: the error is answered as JSON.
+	// Refuse answers a request that is refused before its handler runs; nil: the error is
+	// answered as JSON.
 	Refuse func(req *Request, err error) error
 
 	Handle func(req *Request) error

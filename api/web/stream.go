@@ -12,8 +12,8 @@ import (
 // WriteTimeout is how long a caller may take to read a piece of an answer.
 const WriteTimeout = 30 * time.Second
 
-// StreamHead sets the headers of an answer of unknown length. They are sent before the
-// first byte of the body, which may take long.
+// StreamHead sets the headers of an answer of unknown length. They are sent before the first
+// byte of the body, which may take a while.
 func (req *Request) StreamHead(media string) {
 	req.Response.Header.SetContentType(media)
 	req.Response.Header.SetCanonical(HeaderCache, ValueNoStore)
@@ -21,12 +21,12 @@ func (req *Request) StreamHead(media string) {
 	req.Response.ImmediateHeaderFlush = true
 }
 
-// firstPiece is how much of a body is made before the answer begins: as much as an export
-// writes at once.
+// firstPiece is how many bytes of a body are produced before the answer begins: as many as an
+// export writes at a time.
 const firstPiece = 64 << 10
 
-// Begun reads the first piece of a body, so that an error so far can still be answered as
-// one. It closes the body on an error.
+// Begun reads the first piece of a body, so that an error in it can still be answered with a
+// status. It closes the body on an error.
 func Begun(body io.ReadCloser) (io.ReadCloser, error) {
 	first := make([]byte, firstPiece)
 	n, err := io.ReadFull(body, first)
@@ -40,8 +40,8 @@ func Begun(body io.ReadCloser) (io.ReadCloser, error) {
 	}{io.MultiReader(bytes.NewReader(first[:n]), body), body}, nil
 }
 
-// Streams refuses a caller that cannot notice a broken answer: HTTP/1.0 has no chunks, and
-// takes a broken connection for the end.
+// Streams refuses a caller that can't notice a broken answer: HTTP/1.0 has no chunks, and takes
+// a broken connection for the end.
 func (req *Request) Streams() error {
 	if req.Request.Header.IsHTTP11() {
 		return nil
@@ -49,14 +49,14 @@ func (req *Request) Streams() error {
 	return ledger.Refuse("web.Streams", versionNotSupported, "this answer needs HTTP/1.1")
 }
 
-// Stream sends a body as it is read. An error breaks the connection, so that no caller
-// takes the answer for whole.
+// Stream sends a body as it is read. An error breaks the connection, so that no caller takes
+// the answer for complete.
 func (req *Request) Stream(body io.ReadCloser) {
 	req.Response.SetBodyStream(&streamed{ReadCloser: body, to: req.Conn()}, -1)
 }
 
-// streamed is the body that the transport sends. The write deadline counts from the last
-// piece: a large answer may take long, but a reader that has stopped reading is cut off.
+// streamed is the body that the transport sends. The write deadline counts from the last piece:
+// a large answer may take long, but a reader that has stopped reading is disconnected.
 type streamed struct {
 	io.ReadCloser
 	to net.Conn

@@ -18,7 +18,7 @@ import (
 	"mizan/internal/mapfault"
 )
 
-// version is what `git describe` said; the Makefile sets it.
+// version is the output of `git describe`; the Makefile sets it.
 var version = "devel"
 
 // commands is the command line.
@@ -36,7 +36,7 @@ type commands struct {
 	Version   versionCommand             `cmd:"" help:"Print the version."`
 }
 
-// run is the process without its exit.
+// run is main without the exit.
 func run(args []string, stdout, stderr io.Writer) int {
 	if err := mapfault.Exit(cli.ExitStorage, cli.MappedFileFault); err != nil {
 		return cli.ReportExit(err, stderr)
@@ -60,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return cli.ReportExit(chosen.Run(&cli.Streams{Out: stdout, Err: stderr}, cli.Version(version)), stderr)
 }
 
-// versionCommand prints what this binary is.
+// versionCommand prints the version.
 type versionCommand struct{}
 
 // Run implements the command.

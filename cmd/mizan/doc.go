@@ -1,5 +1,5 @@
-// Command mizan is the whole product in one binary. This package is its table of
-// subcommands; each lives in a folder below:
+// Command mizan is the whole product in one binary. This package is its table of subcommands;
+// each is in a folder below:
 //
 //	serving      serve
 //	client       admin, contracts: they talk to a running server by HTTP only
@@ -8,12 +8,13 @@
 //	config, cli  the configuration; streams, exit codes, signals
 //
 // Invariants:
-//  1. main hides the process's memory from other processes before anything else.
-//  2. Exit codes, except for admin and contracts, which have their own: 0 clean stop,
-//     1 storage fault, 2 bad configuration or address in use, 3 directory locked or of
-//     another schema, 4 an auditor's command was shown something that is not proven.
+//  1. main hides the process's memory from other processes before it does anything else.
+//  2. Exit codes, except for admin and contracts, which have their own: 0 clean stop, 1 storage
+//     fault, 2 bad configuration or address in use, 3 directory locked or of another schema, 4
+//     an answer or file given to an auditor's command is not proven.
 //
 // Callers: people, the Makefile, internal/testkit.
 //
-// Rejected: one binary per subcommand, which would have to be released together anyway.
+// Rejected: one binary for each subcommand, because all would have to be released together
+// anyway.
 package main

@@ -34,18 +34,18 @@ func main() {
 	fmt.Printf("%s\n", content)
 }
 
-// recordPart is the bit in a leaf's second byte that says that the SHA-256 of the
-// record's stored bytes follows, before the event's seq.
+// recordPart is the bit in a leaf's second byte that says that the SHA-256 of the record's
+// stored bytes precedes the event's seq.
 const recordPart = 2
 
-// verify says what the file proves to whoever believes the key, and, unless record is
-// nil, that these bytes were stored of the record after the event. Of the file's
-// readable part it believes nothing.
+// verify returns what the file proves to a person who trusts the key. If record is not nil, it
+// also checks that these bytes of the record were stored after the event. It does not trust the
+// file's readable part.
 func verify(content []byte, key string, record []byte) (proven []byte, err error) {
 	var file struct {
-		Leaf  []byte      // canonical bytes: a version, which parts it has, a hash, the event's seq, what it is
+		Leaf  []byte      // canonical bytes: version, bits for the parts, hashes, the event's seq, the event
 		Proof []tlog.Hash // RFC 6962, section 2.1.1
-		Head  string      // a signed note: the tree's size and root, and whose it is
+		Head  string      // a signed note: the tree's size and root, and the organization
 	}
 	if err := json.Unmarshal(content, &file); err != nil {
 		return nil, err

@@ -25,15 +25,15 @@ type archive struct {
 	size     int64
 	written  time.Time
 	header   Header
-	manifest *Manifest // nil: it was opened without keys
+	manifest *Manifest // nil if the archive was opened without keys
 	first    int64     // offset of the first part
 	last     int64     // offset of the manifest's frame
-	sealed   []byte    // the manifest
+	sealed   []byte    // the sealed manifest
 	end      [sha256.Size]byte
 	keyring  Sealer
 }
 
-// openArchive opens a backup and reads its header and its end, but no parts, and not the
+// openArchive opens a backup and reads its header and its end. It reads no parts, and not the
 // manifest, which needs keys. Errors: *Error, or those of the file system.
 func openArchive(path string) (*archive, error) {
 	a, err := openHeader(path)
@@ -47,8 +47,7 @@ func openArchive(path string) (*archive, error) {
 	return a, nil
 }
 
-// openHeader opens a backup and reads its header. It does not block where the path is a
-// pipe.
+// openHeader opens a backup and reads its header. It does not block if the path is a pipe.
 func openHeader(path string) (*archive, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -64,8 +63,8 @@ func openHeader(path string) (*archive, error) {
 	return a, nil
 }
 
-// openSealed is openArchive with keys: it reads the manifest too, which is the authority on
-// everything in the backup.
+// openSealed is openArchive with keys: it also reads the manifest, which is the authority on
+// the backup's contents.
 func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, error) {
 	a, err := openArchive(path)
 	if err != nil {
@@ -93,7 +92,7 @@ func (a *archive) measure() error {
 
 func (a *archive) close() { _ = a.f.Close() } // the file was only read
 
-// fault turns an error of reading into what it means for the backup.
+// fault turns a read error into what the error means for the backup.
 func (a *archive) fault(err error) error {
 	var fault *os.PathError
 	var known *Error
@@ -165,8 +164,8 @@ func (a *archive) readEnd() error {
 	return cut(err)
 }
 
-// openManifest opens the manifest and checks that it belongs to this file. A file that is
-// whole and does not open was sealed with other keys, or its header was changed.
+// openManifest opens the manifest and checks that it belongs to this file. If the file is whole
+// and the manifest can't be opened, it was sealed with other keys or its header was changed.
 func (a *archive) openManifest(ctx context.Context) error {
 	plaintext, err := a.unseal()
 	if err == nil {
@@ -181,7 +180,7 @@ func (a *archive) openManifest(ctx context.Context) error {
 	return &Error{Path: a.path, What: "its manifest does not open with this keyring: it was made with another keyring, or it was altered"}
 }
 
-// unseal is the manifest's plaintext.
+// unseal returns the manifest's plaintext.
 func (a *archive) unseal() ([]byte, error) {
 	return a.keyring.Open(a.sealed, manifestContext(a.header.ID))
 }
@@ -220,7 +219,7 @@ func (a *archive) readManifest(plaintext []byte) error {
 // whole reads the file without keys and compares it with its end.
 func (a *archive) whole(ctx context.Context) error {
 	sum := newSeal()
-	// The header's bytes as they stand in the file.
+	// The header's bytes as they are in the file.
 	body := make([]byte, a.first-int64(len(backupMagic))-frameHead)
 	if _, err := a.f.ReadAt(body, int64(len(backupMagic))+frameHead); err != nil {
 		return a.fault(cut(err))
@@ -250,8 +249,8 @@ func (a *archive) whole(ctx context.Context) error {
 	return nil
 }
 
-// parts calls fn with every part, opened, in order; the plaintext is fn's. Each
-// is what the manifest says, or the error is an *Error.
+// parts calls fn with every part, in order, decrypted; fn may keep the plaintext. If a part
+// differs from the manifest, the error is an *Error.
 func (a *archive) parts(fn func(file string, plaintext []byte) error) error {
 	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.first, a.last-a.first), 1<<20)
 	var sealed []byte

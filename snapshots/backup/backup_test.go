@@ -22,7 +22,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// backupsOf is the service of a running server.
+// backupsOf returns a backup service for a running server.
 func backupsOf(h *fixture.Server) *backup.Service {
 	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
 	h.T.Cleanup(b.Close)
@@ -39,7 +39,7 @@ func saveBackup(h *fixture.Server, dir string) backup.Listed {
 	return saved
 }
 
-// digestOf is what a closed store means; the checker must find nothing in it.
+// digestOf returns the checker's digest of a closed store. The checker must find no fault.
 func digestOf(t testing.TB, dir string) [32]byte {
 	t.Helper()
 	j := fixture.OpenJournal(t, &fixture.Store{Dir: dir}, fixedClock{}, nil)
@@ -54,12 +54,12 @@ func digestOf(t testing.TB, dir string) [32]byte {
 	return report.Digest
 }
 
-// fixedClock is the clock of a store in which nothing happens.
+// fixedClock always shows the same time.
 type fixedClock struct{}
 
 func (fixedClock) Now() time.Time { return fixture.StartTime }
 
-// restoreTo is a data directory that was made of a backup.
+// restoreTo restores a backup and returns the new data directory.
 func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, done *backup.Restored) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "restored")
@@ -74,8 +74,8 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, d
 	return dir, done
 }
 
-// A backup of a running server is the store as it was then, and so is what is
-// restored from it.
+// A backup of a running server shows the store as it was at that time. A restore from it gives
+// the same store.
 func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
 		w := settle(t)
@@ -97,8 +97,8 @@ func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
 	})
 }
 
-// Increments add what came since and remove what was removed: sealed cards, due rows, page
-// buffers, key-value rows. Each is restored to its own moment.
+// Increments contain the rows added since their base, and the removals: sealed cards, due rows,
+// page buffers, key-value rows. Each backup of a chain is restored to its own moment.
 func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -108,8 +108,8 @@ func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 	for i := range 4 {
 		switch i {
 		case 1:
-			h.Create(w.First, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits
-			h.Create(w.First, payment.Payment, "4000002500003155", 700, "chain-2") // so is this one's
+			h.Create(w.First, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
+			h.Create(w.First, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
 		case 2:
 			h.Advance(time.Minute)
 		case 3:
@@ -139,7 +139,7 @@ func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 	}
 }
 
-// openAt starts a server on the store at an instant.
+// openAt starts a server on the store, with a clock at the instant.
 func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -149,8 +149,8 @@ func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 	return h
 }
 
-// A server that starts from what was restored goes on with its journal, and the
-// next increment rests on the backup that it came from.
+// A server started on a restored store continues its journal. The next increment is based on
+// the backup that was restored.
 func TestARestoredStoreGoesOn(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -178,7 +178,7 @@ func TestARestoredStoreGoesOn(t *testing.T) {
 	}
 }
 
-// While a backup is read others pay; it shows one moment all the same.
+// A backup shows one moment, even if payments are made while it is taken.
 func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -221,7 +221,7 @@ func TestOneBackupAtATime(t *testing.T) {
 	h.Close()
 }
 
-// A stream that nobody reads on ends, and lets go of the store.
+// A stream whose reader stops reading ends, and releases the store.
 func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups := backupsOf(h)
@@ -232,11 +232,11 @@ func TestAStreamThatIsClosedEarlyEnds(t *testing.T) {
 		fixture.Must(t, err)
 		end(stream)
 	}
-	backups.Close() // waits for both
+	backups.Close() // waits for the streams to end
 	h.Close()
 }
 
-// An increment is only made to a backup of the same store's past.
+// An increment requires a backup of an earlier state of the same store.
 func TestAnIncrementNeedsABackupOfThisStoresPast(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
@@ -277,7 +277,7 @@ func hexOf(b []byte) string {
 	return text.String()
 }
 
-// chainOf is a directory with a full backup and an increment, and their keys.
+// chainOf returns a directory with a full backup and an increment, and their keys.
 func chainOf(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
 	return chainIn(t, fixture.Buffered)
@@ -296,8 +296,8 @@ func chainIn(t testing.TB, days int) (dir string, full, increment backup.Listed,
 	return dir, full, increment, fixture.Keyring(t, w.Dir)
 }
 
-// wantRefused wants a restore and a verification to fail with words, and nothing to be
-// there afterwards.
+// wantRefused checks that a restore and a verification fail with a message, and that nothing is
+// left afterwards.
 func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
 	t.Helper()
 	place := t.TempDir()
@@ -348,8 +348,8 @@ func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
 	}
 }
 
-// What a restore that was killed left is removed by the next one, unless it is
-// still at work.
+// The next restore removes what a killed restore has left. It does not touch a restore that is
+// still running.
 func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
 	dir, _, _, keys := chainOf(t)
 	place := filepath.Join(t.TempDir(), "data")
@@ -368,13 +368,13 @@ func TestAnUnfinishedRestoreIsReplaced(t *testing.T) {
 	}
 }
 
-// Nothing that was ever told to the store stands in a backup as it was told.
+// A backup contains no plaintext of what the store was given.
 func TestABackupShowsNothing(t *testing.T) {
 	_, full, increment, _ := chainOf(t)
 	for _, path := range []string{full.Path, increment.Path} {
 		content, err := os.ReadFile(path)
 		fixture.Must(t, err)
-		// None is so short that it may stand among so many random bytes.
+		// Each text is long enough not to occur in so many random bytes by chance.
 		for _, told := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
 			if bytes.Contains(content, []byte(told)) {
 				t.Errorf("%q stands in a backup", told)
@@ -401,7 +401,7 @@ func TestARetentionKeepsWhatIncrementsRestOn(t *testing.T) {
 		fixture.Must(t, err)
 		saved = append(saved, s.Path)
 	}
-	for range 30 { // 24 of one chain, 6 of the next
+	for range 30 { // 24 backups of one chain, 6 of the next
 		take()
 	}
 	left := func() (n []int) {
@@ -416,7 +416,7 @@ func TestARetentionKeepsWhatIncrementsRestOn(t *testing.T) {
 		keep int
 		left []int
 	}{
-		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the two last of the first chain need all of it
+		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the last two of the first chain need the whole chain
 		{6, upTo(24, 30)},
 		{1, upTo(24, 30)},
 	} {
@@ -443,8 +443,7 @@ func upTo(from, to int) (n []int) {
 	return n
 }
 
-// A rail knows of calls that were made after the moment of a backup. A restored
-// sandbox's has forgotten them, and no others.
+// A restored simulator forgets exactly the calls that were made after the moment of the backup.
 func TestCallsAfterTheMomentAreTakenOutOfTheSimulatorsLog(t *testing.T) {
 	w, later := fixture.Copy(t), fixture.Copy(t)
 	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
@@ -453,7 +452,7 @@ func TestCallsAfterTheMomentAreTakenOutOfTheSimulatorsLog(t *testing.T) {
 	h := fixture.Start(t, later)
 	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "later")
 	h.Create(w.Second, payment.Payment, "4000000000000002", 1_000, "later")
-	h.Advance(time.Hour) // what waits at that moment is inquired, and booked
+	h.Advance(time.Hour) // payments that wait at that moment are inquired at the provider and booked
 	h.Close()
 	grown, err := os.ReadFile(log(later))
 	fixture.Must(t, err)

@@ -13,8 +13,8 @@ import (
 // chain is a full backup and the increments after it, in order.
 type chain []*archive
 
-// openChain opens a backup and all backups that it needs. Backups beside them that can't be
-// used and are not needed are returned as errors of their own.
+// openChain opens a backup and all backups that it needs. Other backups beside them that can't
+// be used are returned as errors in unused.
 func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (c chain, unused []error, err error) {
 	defer func() {
 		if err != nil {
@@ -49,10 +49,10 @@ func (c chain) close() {
 	}
 }
 
-// top is the newest backup of the chain, whose state the chain restores.
+// top returns the newest backup of the chain, whose state the chain restores.
 func (c chain) top() *archive { return c[len(c)-1] }
 
-// bytes bounds the size of the rows.
+// bytes returns an upper bound for the size of the rows.
 func (c chain) bytes() (sum uint64) {
 	for _, a := range c {
 		sum += a.manifest.Bytes
@@ -73,7 +73,7 @@ type rowSource struct {
 	path  string
 }
 
-// next moves to the next row; false: there is none.
+// next moves to the next row; false if there is none.
 func (s *rowSource) next() (bool, error) {
 	for len(s.rest) == 0 {
 		part, open := <-s.parts
@@ -89,7 +89,7 @@ func (s *rowSource) next() (bool, error) {
 	return true, nil
 }
 
-// read sends a backup's parts of rows to parts, and calls file with those of files.
+// read sends the parts with rows to the channel parts, and calls file with the parts of files.
 func (a *archive) read(ctx context.Context, parts chan<- []byte, file func(name string, piece []byte) error) error {
 	defer close(parts)
 	return a.parts(func(name string, plaintext []byte) error {
@@ -108,9 +108,10 @@ func (a *archive) read(ctx context.Context, parts chan<- []byte, file func(name 
 	})
 }
 
-// merge calls fn with the rows of the chain's state, in the order of their keys: of each
-// row the newest, and only the last backup's rows of the kinds that increments carry whole.
-// It calls file with the files beside the store, as the last backup has them.
+// merge calls fn with the rows of the chain's state, ordered by key. Of each row it takes the
+// newest version. Of the kinds of rows that every increment contains entirely, it takes only
+// the last backup's. It calls file with the files beside the store, as the last backup has
+// them.
 func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file func(name string, piece []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(c))
@@ -129,7 +130,7 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file f
 		cancel()
 	}
 	for range sources {
-		// What is left of a part that is not wanted is in nobody's way.
+		// A reader that cancel has stopped returns context.Canceled, which is no failure.
 		if failed := <-ended; failed != nil && (err == nil || !errors.Is(failed, context.Canceled)) {
 			err = failed
 			cancel()

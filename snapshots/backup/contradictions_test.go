@@ -22,7 +22,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// sealer seals something else than it was given, or spoils what it has sealed.
+// sealer seals a changed plaintext, or changes the ciphertext.
 type sealer struct {
 	backup.Sealer
 	before func(plaintext, context []byte) []byte
@@ -41,12 +41,12 @@ func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
 	return sealed, err
 }
 
-// ofManifest tells whether it is the manifest that is sealed.
+// ofManifest tells whether the context is that of a manifest.
 func ofManifest(context []byte) bool {
 	return bytes.HasPrefix(context, []byte("mizan backup manifest"))
 }
 
-// changingManifest is a sealer of manifests that say something else.
+// changingManifest returns a sealer that changes the manifest before sealing it.
 func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) backup.Sealer {
 	return sealer{Sealer: keys, before: func(plaintext, context []byte) []byte {
 		if !ofManifest(context) {
@@ -61,7 +61,7 @@ func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Mani
 	}}
 }
 
-// writeBackup is the file of a backup that keys seal and that claims to be another.
+// writeBackup writes the file of a backup, sealed with keys, whose header claim has changed.
 func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
 	h.T.Helper()
 	service := backup.New(backup.Options{Journal: h.Journal, Keyring: keys, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
@@ -78,8 +78,8 @@ func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup
 	return f.Name()
 }
 
-// A backup whose manifest says one thing and whose rows say another is not restored,
-// though all of it was sealed with the right keys.
+// A backup whose manifest contradicts its rows is not restored, even if everything is sealed
+// with the right keys.
 func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	defer h.Close()
@@ -113,7 +113,7 @@ func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
 	wantRefused(t, path, keys, "it was made by another release")
 }
 
-// tryRestore restores into a place of its own.
+// tryRestore restores into a new place.
 func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, err error) {
 	t.Helper()
 	place = t.TempDir()
@@ -121,8 +121,8 @@ func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, er
 	return place, err
 }
 
-// What an increment was taken since has to be the backup that it names: that one's
-// rows and its own are all.
+// An increment must have been taken since the backup that it names, because only the rows of
+// both together are complete.
 func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -137,8 +137,8 @@ func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "it rests on another backup than")
 }
 
-// The checker runs before a directory has its name: a store that was broken when it
-// was backed up is not handed out as a good one.
+// The checker runs before a restored directory gets its name. A store that was broken when it
+// was backed up is not restored.
 func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	w.Plant(t, func(p *fixture.Planter) {
@@ -161,7 +161,8 @@ func TestABackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	}
 }
 
-// Whoever has the wrong keys and a large backup need not wait for the end of it.
+// A restore with the wrong keys can be interrupted before it has read a large backup to its
+// end.
 func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
 	_, full, _, _ := chainOf(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
@@ -173,7 +174,7 @@ func TestLookingForWhatIsWrongWithABackupCanBeInterrupted(t *testing.T) {
 	}
 }
 
-// A backup has its name when it was read back: what the disk has spoiled never gets
+// A backup gets its name after it was read again. A backup that the disk has damaged never gets
 // one.
 func TestABackupThatCannotBeReadBackIsNotKept(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
@@ -194,8 +195,8 @@ func TestABackupThatCannotBeReadBackIsNotKept(t *testing.T) {
 	}
 }
 
-// A backup keeps the store from giving room back, so there is none on a disk that is
-// nearly full.
+// A backup keeps the store from reclaiming space, so none is taken while the disk is nearly
+// full.
 func TestNoBackupIsTakenWhileTheDiskIsLow(t *testing.T) {
 	w := fixture.Copy(t)
 	o := fixture.Options(w.Dir)

@@ -14,7 +14,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// lock holds a directory as a restore at work does.
+// lock locks a directory as a running restore does.
 func lock(t testing.TB, dir string) (unlock func()) {
 	t.Helper()
 	f, err := os.Open(dir)
@@ -23,7 +23,7 @@ func lock(t testing.TB, dir string) (unlock func()) {
 	return func() { fixture.Must(t, f.Close()) }
 }
 
-// alterBackup is a directory with the chain's two backups, the one changed.
+// alterBackup returns a directory with both backups of a chain, one of them changed.
 func alterBackup(t testing.TB, dir string, from []backup.Listed, which int, change func([]byte) []byte) {
 	t.Helper()
 	for i, l := range from {
@@ -36,8 +36,7 @@ func alterBackup(t testing.TB, dir string, from []backup.Listed, which int, chan
 	}
 }
 
-// A flipped bit anywhere in a backup, or in the one that it rests on, is found by
-// who has the keys and by who has not.
+// A flipped bit anywhere in a backup, or in its base, is found, with keys and without.
 func TestAFlippedBitAnywhereIsFound(t *testing.T) {
 	_, full, increment, keys := chainOf(t)
 	chain := []backup.Listed{full, increment}
@@ -60,8 +59,8 @@ func TestAFlippedBitAnywhereIsFound(t *testing.T) {
 	}
 }
 
-// Whatever is missing at the end or in the middle, or stands twice, nothing is
-// restored and the words say that the backup is damaged.
+// If bytes are missing at the end or in the middle, or are repeated, nothing is restored and
+// the message says that the backup is damaged.
 func TestWhatIsCutOrMovedIsNotRestored(t *testing.T) {
 	_, full, increment, keys := chainOf(t)
 	chain := []backup.Listed{full, increment}
@@ -85,8 +84,8 @@ func TestWhatIsCutOrMovedIsNotRestored(t *testing.T) {
 	}
 }
 
-// A backup that was killed leaves nothing that looks like one, and what it left is
-// cleared away unless somebody writes it.
+// A killed backup leaves no file with a backup's name. The next one removes what it left,
+// unless another process is writing it.
 func TestAnUnfinishedBackupIsNone(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	dir := t.TempDir()

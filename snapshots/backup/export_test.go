@@ -1,9 +1,9 @@
 package backup
 
-// Claim has a backup say something else of itself.
+// Claim changes a backup's header before it is written.
 func (b *Backup) Claim(change func(*Header)) { change(&b.header) }
 
-// SaveAndPrune is what a schedule does each time.
+// SaveAndPrune is one turn of a schedule.
 func (s *Service) SaveAndPrune(dir string, keep int) (Listed, error) {
 	return s.saveAndPrune(dir, keep)
 }

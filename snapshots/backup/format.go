@@ -22,9 +22,10 @@ import (
 //	manifest  sealed: the header once more, every part's size and hash, the heads
 //	end       length of the manifest, and the SHA-256 of header, hashes of parts, manifest
 //
-// Each but the magic is a frame: a byte that says what it is, the length of its
-// body in four, the body. So who has no keys can tell a whole file from one that
-// was cut or changed on its way, and who has them that it is theirs.
+// Everything after the first line is in frames: one byte for the frame's kind, four bytes for
+// the length of its body, the body. A reader without keys can tell a whole file from one that
+// was cut or changed in transit. A reader with keys can also tell that its own store wrote the
+// file.
 const (
 	backupMagic = "mizanBK1"
 
@@ -36,7 +37,7 @@ const (
 
 	endSize = 4 + sha256.Size
 
-	partBytes   = 1 << 20 // bytes of rows at which a part ends
+	partBytes   = 1 << 20 // size in bytes at which a part of rows ends
 	maxPart     = 4 << 20 // bytes of a sealed part
 	maxHeader   = 64 << 10
 	maxManifest = 256 << 20
@@ -47,14 +48,14 @@ const (
 	maxChain = 128
 )
 
-// Header describes a backup. It stands in plaintext at the beginning of the file and,
-// sealed, in the manifest.
+// Header describes a backup. It is in plaintext at the beginning of the file, and sealed in the
+// manifest.
 type Header struct {
 	Version   int       `json:"version"`
 	ID        string    `json:"id"`       // a UUID
-	Store     string    `json:"store"`    // hex: hash of the store's first group; empty if there was none
-	TakenAt   time.Time `json:"taken_at"` // by the server's clock, in microseconds
-	Group     uint64    `json:"group"`    // the group that the backup shows
+	Store     string    `json:"store"`    // hex: hash of the store's first group; empty for an empty store
+	TakenAt   time.Time `json:"taken_at"` // by the server's clock, with microsecond precision
+	Group     uint64    `json:"group"`    // the last group that the backup contains
 	GroupHash string    `json:"group_hash"`
 	Since     *Base     `json:"since,omitempty"` // the base of an increment; nil: the backup is full
 }
@@ -64,7 +65,7 @@ type Base struct {
 	ID        string `json:"id"`
 	Group     uint64 `json:"group"`
 	GroupHash string `json:"group_hash"`
-	Depth     int    `json:"depth"` // the number of backups in its chain, itself included
+	Depth     int    `json:"depth"` // the number of backups in the chain up to this one, including it
 }
 
 // Base is the backup as the base of an increment.
@@ -72,7 +73,7 @@ func (h *Header) Base() Base {
 	return Base{ID: h.ID, Group: h.Group, GroupHash: h.GroupHash, Depth: h.depth()}
 }
 
-// depth is the number of backups that a restore needs; 1: a full one.
+// depth returns the number of backups that a restore needs; 1 for a full one.
 func (h *Header) depth() int {
 	if h.Since == nil {
 		return 1
@@ -114,14 +115,14 @@ type Head struct {
 
 // The causes of an Error, besides store.ErrNewerSchema.
 var (
-	// ErrDamaged says that a file is not the backup that was written.
+	// ErrDamaged says that a file differs from the backup that was written.
 	ErrDamaged = errors.New("the backup is damaged")
-	// ErrChoice says that what was named is no backup, or can't be chosen from.
+	// ErrChoice says that the named file is not a backup, or that no backup can be chosen.
 	ErrChoice = errors.New("no backup is named")
 )
 
-// Error says that a file is not the backup that was written, or that backups do not belong
-// together.
+// Error says that a file differs from the backup that was written, or that backups do not
+// belong together.
 type Error struct {
 	Path  string
 	What  string
@@ -131,17 +132,17 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Path + ": " + e.What }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
 func damaged(path, format string, args ...any) *Error {
 	return &Error{Path: path, What: "the backup is damaged: " + fmt.Sprintf(format, args...), Cause: ErrDamaged}
 }
 
-// errCut is a part of a file that ends too early.
+// errCut says that a file ends within a part.
 var errCut = errors.New("it is cut short")
 
-// frameNames are the frames as messages name them.
+// frameNames are the names of frames in messages.
 var frameNames = map[byte]string{frameHeader: "its header", framePart: "a part", frameManifest: "its manifest", frameEnd: "its end"}
 
 // appendFrameHead appends a frame's head.
@@ -149,7 +150,7 @@ func appendFrameHead(dst []byte, kind byte, size int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, kind), uint32(size))
 }
 
-// readFrameHead reads the head of a frame of a kind with a bounded body.
+// readFrameHead reads the head of a frame of the given kind. bound is the largest allowed body.
 func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -172,7 +173,7 @@ func cut(err error) error {
 	return err
 }
 
-// seal is the running hash that a backup's end holds.
+// seal computes the hash that a backup's end frame holds.
 type seal struct{ hash.Hash }
 
 func newSeal() seal { return seal{sha256.New()} }
@@ -198,7 +199,7 @@ func partContext(id string, index int, file string) []byte {
 
 func manifestContext(id string) []byte { return append([]byte("mizan backup manifest\x00"), id...) }
 
-// appendRow appends a row to a part; before is the key of the row before it there.
+// appendRow appends a row to a part; before is the key of the row before it in the part.
 func appendRow(dst, before []byte, r *posting.StoredRow) []byte {
 	shared := 0
 	for shared < len(before) && shared < len(r.Key) && before[shared] == r.Key[shared] {
@@ -212,8 +213,8 @@ func appendRow(dst, before []byte, r *posting.StoredRow) []byte {
 	return append(dst, r.Stored...)
 }
 
-// takeRow reads the next row of a part into r, whose key is the one before. The value
-// aliases the part.
+// takeRow reads the next row of a part into r. On entry r.Key is the key of the row before. The
+// value aliases the part.
 func takeRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
 	number := func() (n uint64) {
 		v, size := binary.Uvarint(part)

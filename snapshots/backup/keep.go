@@ -17,38 +17,38 @@ import (
 	"mizan/internal/filelock"
 )
 
-// keptChain is the number of backups, a full one and increments, that a schedule makes
-// before the next full one.
+// keptChain is the length of a schedule's chains: one full backup and its increments, after
+// which the next full one is taken.
 const keptChain = 24
 
-// unfinishedBackup ends the name of a file while a backup is being written to it.
+// unfinishedBackup is the suffix of a file to which a backup is being written.
 const unfinishedBackup = ".unfinished"
 
-// FileName is the name of a backup in a directory of them.
+// FileName returns the name of a backup in a directory of backups.
 func FileName(h *Header) string {
 	return fmt.Sprintf("mizan-%s-%.8s-%s%s", h.TakenAt.UTC().Format("20060102T150405Z"), h.ID, h.Kind(), Suffix)
 }
 
-// File is a backup that is being written, under a name that is not a backup's until Keep.
-// It stays locked while it is written.
+// File is a backup that is being written. Until Keep, its name is not that of a backup. It
+// stays locked while it is written.
 type File struct {
 	f    *os.File
 	kept bool
 }
 
-// createAttempts bounds how often a file is created again that another process removes.
+// createAttempts bounds how often a file is created again because another process removes it.
 const createAttempts = 100
 
-// CreateFile creates the file in the directory where it will stay, so that Keep only
-// renames it.
+// CreateFile creates the file in the directory in which it will stay, so that Keep only renames
+// it.
 func CreateFile(dir string) (*File, error) {
 	for range createAttempts {
 		f, err := os.CreateTemp(dir, ".mizan-*"+unfinishedBackup)
 		if err != nil {
 			return nil, err
 		}
-		// Whoever removes what was left may hold the lock for a moment, and has
-		// removed the file then.
+		// A process that removes unfinished files may hold the lock for a moment; it has removed
+		// this file then.
 		if err := filelock.Wait(f); err != nil {
 			return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
 		}
@@ -65,11 +65,10 @@ func CreateFile(dir string) (*File, error) {
 // Write implements io.Writer.
 func (b *File) Write(p []byte) (int, error) { return b.f.Write(p) }
 
-// Name is the file's temporary path.
+// Name returns the file's temporary path.
 func (b *File) Name() string { return b.f.Name() }
 
-// Keep makes the file durable and gives it its name, which must be free
-// (fs.ErrExist).
+// Keep makes the file durable and gives it its name, which must be free (fs.ErrExist).
 func (b *File) Keep(path string) error {
 	if err := b.f.Sync(); err != nil {
 		return err
@@ -84,7 +83,7 @@ func (b *File) Keep(path string) error {
 	return durable.SyncDir(filepath.Dir(path))
 }
 
-// Close ends the file; if Keep has not given it a name, it is removed.
+// Close closes the file, and removes it if Keep has not given it a name.
 func (b *File) Close() error {
 	var err error
 	if !b.kept {
@@ -93,8 +92,8 @@ func (b *File) Close() error {
 	return errors.Join(err, b.f.Close())
 }
 
-// RemoveUnfinished removes what interrupted backups have left in a directory. It leaves
-// files that are locked, because they are being written, and files of other programs.
+// RemoveUnfinished removes the files that interrupted backups have left in a directory. It
+// leaves locked files, which are being written, and files of other programs.
 func RemoveUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -124,9 +123,9 @@ func RemoveUnfinished(dir string) error {
 	return nil
 }
 
-// Save takes a backup into a directory: an increment to the newest backup of this store
-// there, or a full one if there is none, if its chain is long enough, or if it is damaged.
-// It reads the backup again before giving it its name.
+// Save takes a backup into a directory. It takes an increment to the newest backup of this
+// store in the directory, or a full backup if there is none, if its chain is long enough, or if
+// the chain is damaged. Save reads the backup again before giving it its name.
 func (s *Service) Save(dir string) (saved Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
@@ -163,8 +162,8 @@ func (s *Service) Save(dir string) (saved Listed, err error) {
 	return saved, f.Keep(saved.Path)
 }
 
-// list are the readable backups of a directory that have a backup's name. An unreadable one
-// is logged and does not stop others from being taken.
+// list returns the readable backups in a directory that have a backup's name. An unreadable one
+// is logged and does not keep new ones from being taken.
 func (s *Service) list(dir string) (list []Listed, err error) {
 	found, err := scanBackups(dir, nil)
 	bad := found.unread
@@ -183,9 +182,9 @@ func (s *Service) list(dir string) (list []Listed, err error) {
 	return list, err
 }
 
-// base is the base of the next backup; nil: it must be full. The whole chain is read first,
-// with the keys, because an increment to a damaged backup can't be restored. The error is
-// that of a stop.
+// base returns the base of the next backup; nil if the next backup must be full. It first reads
+// the whole chain with the keys, because an increment to a damaged backup can't be restored.
+// The only error is that the service stops.
 func (s *Service) base(list []Listed) (*Base, error) {
 	chain := s.newestChain(list)
 	if len(chain) == 0 {
@@ -205,8 +204,8 @@ func (s *Service) base(list []Listed) (*Base, error) {
 	return &base, nil
 }
 
-// newestChain is the newest backup of this store and all that it needs; none if the next
-// one must be full.
+// newestChain returns the newest backup of this store and all backups that it needs; nil if the
+// next one must be full.
 func (s *Service) newestChain(list []Listed) []Listed {
 	v := s.o.Journal.View()
 	defer v.Close()
@@ -229,7 +228,7 @@ func isOfStore(hashOf func(uint64) ([32]byte, bool, error), h *Header) bool {
 	return err == nil && found && fmt.Sprintf("%x", hash) == h.GroupHash
 }
 
-// needs are the backups that a restore of l needs, l included, as far as they are there.
+// needs returns the backups that a restore of l needs, including l, as far as they exist.
 func needs(list []Listed, l Listed) (chain []Listed) {
 	for range maxChain {
 		chain = append(chain, l)
@@ -256,8 +255,8 @@ func (s *Service) reread(path string) error {
 	return a.parts(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
-// Prune removes the backups of this store that are not among the newest keep and that none
-// of those needs. It returns the removed ones.
+// Prune removes this store's backups, except the newest keep ones and the backups that those
+// need. It returns the removed ones.
 func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
@@ -269,10 +268,10 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	wanted := make(map[string]bool)
 	for _, l := range list[max(0, len(list)-keep):] {
 		for _, n := range needs(list, l) {
-			wanted[n.Header.ID] = true // all copies: only one may be whole
+			wanted[n.Header.ID] = true // all copies, because only one of them may be whole
 		}
 	}
-	// The newest first: what is left after a kill rests on nothing that is gone.
+	// The newest first: after a kill, no remaining backup needs a removed one.
 	for _, l := range slices.Backward(list) {
 		if wanted[l.Header.ID] {
 			continue
@@ -288,9 +287,9 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	return removed, err
 }
 
-// Schedule saves a backup of the directory whenever the interval has passed since the
-// newest one there, and keeps so many, until ctx ends. A failure is logged and tried again
-// a minute later, or when the next backup is due.
+// Schedule saves a backup into the directory whenever the interval has passed since the newest
+// one in it, and keeps the given number of backups, until ctx ends. A failure is logged and
+// retried a minute later, or when the next backup is due.
 func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration, keep int) {
 	const retry = time.Minute
 	log := s.o.Log.With("dir", dir)
@@ -327,8 +326,8 @@ func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration,
 	}
 }
 
-// saveAndPrune saves a backup and removes old ones. A backup that can't be removed is
-// logged: it is no reason to take the next backup early.
+// saveAndPrune saves a backup and removes old ones. A failure to remove one is logged, because
+// it is no reason to take the next backup early.
 func (s *Service) saveAndPrune(dir string, keep int) (Listed, error) {
 	if err := RemoveUnfinished(dir); err != nil {
 		return Listed{}, err

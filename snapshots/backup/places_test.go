@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// Whoever takes a backup into a file calls that as he likes, and finds it again.
+// A backup that was taken into a file may have any name, and is found under it.
 func TestABackupMayHaveAnyName(t *testing.T) {
 	dir, full, increment, keys := chainOf(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
@@ -36,7 +36,8 @@ func TestABackupMayHaveAnyName(t *testing.T) {
 	}
 }
 
-// Retention is about what has a backup's name: another one was given for a reason.
+// Retention removes only files with a backup's name: a file with another name was named on
+// purpose.
 func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups, dir := backupsOf(h), t.TempDir()
@@ -62,7 +63,7 @@ func TestABackupOfAnotherNameIsNotRemoved(t *testing.T) {
 	}
 }
 
-// A store without a group is of any chain; what comes after it in a directory is not.
+// A backup of an empty store matches any chain; later backups in the same directory do not.
 func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
 	one, _, _, keys := chainIn(t, fixture.Buffered)
 	two, _, _, _ := chainIn(t, fixture.Paged)
@@ -98,14 +99,14 @@ func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
 	}
 }
 
-// earlierClock is the clock of a store that is older than all others.
+// earlierClock shows a time before all other stores.
 type earlierClock struct{}
 
 // Now implements clock.Clock.
 func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
 
-// While one backup begins, another may be clearing away what was left: it never takes
-// the file from under the first.
+// While one backup begins, another one may remove unfinished files. It never removes the file
+// of the first.
 func TestAFileThatIsBegunIsNotClearedAway(t *testing.T) {
 	dir := t.TempDir()
 	stop, ended := make(chan struct{}), make(chan error, 1)
@@ -134,8 +135,8 @@ func TestAFileThatIsBegunIsNotClearedAway(t *testing.T) {
 	fixture.Must(t, <-ended)
 }
 
-// fileReplacer is a log in which the second word of what can't be read puts a folder, with
-// something in it, in the place of a file, so that nobody can remove that.
+// fileReplacer is a log handler. At the second message about an unreadable file it replaces a
+// file by a directory that is not empty, so that the file can't be removed.
 type fileReplacer struct {
 	slog.Handler
 	path  string
@@ -156,14 +157,14 @@ func (r *fileReplacer) Handle(_ context.Context, record slog.Record) error {
 // Enabled implements slog.Handler.
 func (r *fileReplacer) Enabled(context.Context, slog.Level) bool { return true }
 
-// That an old backup can't be removed is no reason to take the next one at once: a
-// disk would be full of them.
+// If an old backup can't be removed, the next one is still taken on schedule and not
+// immediately, which would fill the disk.
 func TestABackupIsTakenThoughAnOldOneCannotBeRemoved(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
 	dir := t.TempDir()
 	full, old := saveBackup(h, dir), saveBackup(h, dir)
-	fixture.Must(t, os.Remove(full.Path)) // so that nothing rests on the other, nor will
+	fixture.Must(t, os.Remove(full.Path)) // nothing needs the other backup, now or later
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
 	log := &fileReplacer{path: old.Path}
 	h.Advance(time.Second)
@@ -181,11 +182,11 @@ func TestABackupIsTakenThoughAnOldOneCannotBeRemoved(t *testing.T) {
 	h.Close()
 }
 
-// logRecorder is a log of what was said, up to a bound.
+// logRecorder is a log handler that keeps messages, up to a bound.
 type logRecorder struct {
 	slog.Handler
 	words  []string
-	enough chan struct{} // closed at the bound
+	enough chan struct{} // closed when the bound is reached
 }
 
 // Enabled implements slog.Handler.
@@ -205,8 +206,8 @@ func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// A schedule takes one backup after the other, each resting on the one before until the
-// next full one, also while the clock stands still, and removes what is not kept.
+// A schedule takes one backup after the other, each based on the one before until the next full
+// one, even if the clock stands still. It removes backups that are not kept.
 func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -222,7 +223,7 @@ func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
 	backups := backup.New(backup.Options{
 		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // a hang's
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // bounds a hang
 	dir, ended := t.TempDir(), make(chan struct{})
 	go func() {
 		backups.Schedule(ctx, dir, time.Millisecond, 1)
@@ -244,7 +245,7 @@ func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
 	}
 }
 
-// A restore goes to where a link leads, and clears nothing that is not its own.
+// A restore follows a link to its target, and removes nothing that it has not created.
 func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
 	from, _, _, keys := chainOf(t)
 	place := t.TempDir()
@@ -270,7 +271,7 @@ func TestARestoreFollowsALinkAndClearsNone(t *testing.T) {
 	}
 }
 
-// A mounted disk's place is nobody's to take, which is said before anything is done.
+// A restore into a mount point is refused before anything is done.
 func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
 	from, _, _, keys := chainOf(t)
 	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: "/proc", Keyring: keys, Log: fixture.NoLog})
@@ -279,8 +280,8 @@ func TestARestoreInThePlaceOfAMountedDiskIsRefused(t *testing.T) {
 	}
 }
 
-// What lies beside the store is restored as the backup found it when it began, and as
-// the last one of a chain has it.
+// Files beside the store are restored as they were when the backup began. Of a chain, those of
+// the last backup count.
 func TestFilesBesideTheStoreAreRestoredAsTheyWere(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)

@@ -20,21 +20,20 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Restoring ends the name of the directory in which a restore works, beside the directory
+// Restoring is the suffix of the directory in which a restore works. It is beside the directory
 // that it will become.
 const Restoring = ".restoring"
 
-// rowsPerLook is how many rows, or lines of a log, are read between two looks at the
-// context.
+// rowsPerLook is how many rows, or lines of a log, are read between two checks of the context.
 const rowsPerLook = 4096
 
 // RestoreConfig says what is restored, and where to.
 type RestoreConfig struct {
 	From    string    // a backup, or a directory of them
-	At      time.Time // in a directory: the newest backup that is not after it; zero: the newest
-	Data    string    // the data directory to make: absent or empty
+	At      time.Time // From is a directory: the newest backup that is not later; zero: the newest
+	Data    string    // the data directory to create; it must be absent or empty
 	Keyring Sealer
-	Bound   [32]byte     // the keyring's identity, to which the store is bound; zeros: to none
+	Bound   [32]byte     // the keyring's identity, to which the store is bound; zeros: the store is not bound
 	Log     *slog.Logger // nil: slog.Default
 }
 
@@ -42,15 +41,15 @@ type RestoreConfig struct {
 type Restored struct {
 	Header Header  // of the newest backup that was used
 	Used   int     // the number of backups that were used
-	Unused []error // why backups beside them, which were not needed, can't be used
+	Unused []error // why other backups in the directory, which were not needed, can't be used
 	Rows   uint64
 	Report *findings.Report
 }
 
-// Restore makes a data directory from a backup and the backups that it needs. It works
-// under another name, checks everything, and only then gives the directory its own. After
-// an error nothing new is left. Errors: *Error for the backups, *TargetError for the
-// directory, store.ErrLocked, store.ErrNoSpace, or those of the file system.
+// Restore creates a data directory from a backup and the backups that it needs. It works under
+// another name, checks everything, and only then renames the directory. After an error nothing
+// new is left. Errors: *Error for the backups, *TargetError for the directory, store.ErrLocked,
+// store.ErrNoSpace, or those of the file system.
 func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -97,7 +96,7 @@ func known(c chain) error {
 	return nil
 }
 
-// load writes the rows of the chain into a new store, and the files beside it.
+// load writes the chain's rows into a new store, and the files beside it.
 func load(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint64, err error) {
 	files := pieces{dir: dir}
 	defer func() { err = errors.Join(err, files.close()) }()
@@ -200,9 +199,9 @@ func compareHeads(j *posting.Journal, a *archive) error {
 	return nil
 }
 
-// Verify reads a backup, and all backups that it needs, to the end: every part opens and is
-// what the manifest says, and their rows are those of one store, by the chain of its
-// groups. It restores nothing. Errors as of Restore.
+// Verify reads a backup, and all backups that it needs, to the end. It checks that every part
+// can be decrypted and agrees with the manifest, and that all rows belong to one store, by the
+// chain of its groups. It restores nothing. Its errors are those of Restore.
 func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (done *Restored, err error) {
 	c, unused, err := openChain(ctx, from, at, keyring)
 	if err != nil {
@@ -228,8 +227,8 @@ func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (don
 	return done, nil
 }
 
-// CheckTransfer reads a backup without its keys, to check that it has arrived whole.
-// Without keys nothing tells which store it is of.
+// CheckTransfer reads a backup without its keys, to check that it has arrived whole. Without
+// keys it can't tell to which store the backup belongs.
 func CheckTransfer(ctx context.Context, path string) (Header, error) {
 	a, err := openArchive(path)
 	if err != nil {
@@ -239,8 +238,8 @@ func CheckTransfer(ctx context.Context, path string) (Header, error) {
 	return a.header, a.whole(ctx)
 }
 
-// Read reads one backup to its end: it is whole, and every part opens and is what the
-// manifest says. The backups that it needs are not read.
+// Read reads one backup to its end. It checks that the file is whole and that every part can be
+// decrypted and agrees with the manifest. It does not read the backups that this one needs.
 func Read(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	a, err := openSealed(ctx, path, keyring)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// cutCalls removes from the simulator's log the calls for which the store has no intent:
-// they were made after the group that the backup shows, and the restored simulator must
-// not remember them.
+// cutCalls removes from the simulator's log the calls for which the store has no intent. They
+// were made after the group that the backup shows, and the restored simulator must not remember
+// them.
 func cutCalls(ctx context.Context, dir string, known *calls.Known) error {
 	path := filepath.Join(dir, calls.LogName)
 	in, err := os.Open(path)
@@ -46,7 +46,7 @@ func keepCalls(ctx context.Context, known *calls.Known, in io.Reader, out io.Wri
 	for n := 1; ; n++ {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
-			return w.Flush() // a line that is cut short was never answered
+			return w.Flush() // the simulator never answered a call whose line is cut short
 		}
 		if err != nil {
 			return err

@@ -15,15 +15,15 @@ import (
 	"mizan/posting/store"
 )
 
-// Why a directory can't be restored into; each comes in a *TargetError.
+// The reasons why a directory can't be restored into; each comes in a *TargetError.
 var (
-	// ErrNotEmpty says that it holds something.
+	// ErrNotEmpty says that the directory has contents.
 	ErrNotEmpty = errors.New("is not empty; a restore makes a new data directory")
-	// ErrMountPoint says that something is mounted there, whose place no directory can take.
+	// ErrMountPoint says that the path is a mount point, which a rename can't replace.
 	ErrMountPoint = errors.New("is where a disk is mounted, and can't be replaced; name a new directory in it")
-	// ErrNoDirectory says that it is something else.
+	// ErrNoDirectory says that the path is not a directory.
 	ErrNoDirectory = errors.New("is no directory")
-	// ErrInTheWay says that what lies where a restore would be at work is nobody's
+	// ErrInTheWay says that the path at which a restore would work exists and is not an
 	// unfinished restore.
 	ErrInTheWay = errors.New("is in the way, and no unfinished restore; move it away, or restore under another name")
 )
@@ -43,11 +43,11 @@ func (e *TargetError) Error() string {
 	return e.Path + " " + e.Err.Error()
 }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (e *TargetError) Unwrap() error { return e.Err }
 
-// target is the directory that a path means: a link is followed, because a directory can't
-// replace the link itself. It is absent or empty, and can be replaced. Errors:
+// target returns the directory to which a path leads. It follows a link, because a directory
+// can't replace the link itself. The directory is absent or empty, and can be replaced. Errors:
 // *TargetError, or those of the file system.
 func target(path string) (string, error) {
 	path, err := filepath.Abs(path)
@@ -70,7 +70,7 @@ func target(path string) (string, error) {
 		return path, nil
 	case err != nil:
 		return "", &TargetError{path, err}
-	case !there.IsDir(): // neither is a link to nothing
+	case !there.IsDir(): // a link to nothing is not a directory either
 		return "", &TargetError{path, ErrNoDirectory}
 	}
 	if err := replaceable(path); err != nil {
@@ -86,7 +86,7 @@ func target(path string) (string, error) {
 	return path, nil
 }
 
-// replaceable refuses a mount point, also one of another directory of the same disk.
+// replaceable refuses a mount point, including a bind mount of the same disk.
 func replaceable(dir string) error {
 	var st unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &st) == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
@@ -95,7 +95,7 @@ func replaceable(dir string) error {
 		}
 		return nil
 	}
-	// An older kernel tells only which disk a directory is on.
+	// An older kernel tells only on which disk a directory is.
 	var here, above unix.Stat_t
 	if err := errors.Join(unix.Lstat(dir, &here), unix.Stat(filepath.Dir(dir), &above)); err != nil {
 		return &fs.PathError{Op: "stat", Path: dir, Err: err}
@@ -106,25 +106,25 @@ func replaceable(dir string) error {
 	return nil
 }
 
-// site is the directory in which a restore works, locked by it. A mark in it, made first
-// and removed last, says that it belongs to a restore: no server opens it, and the next
-// restore may clear it.
+// site is the directory in which a restore works; the restore holds a lock on it. A mark in the
+// directory, created first and removed last, says that it belongs to a restore: no server opens
+// it, and the next restore may clear it.
 type site struct {
 	dir  string
 	lock *os.File
-	gone bool // it has been renamed
+	gone bool // the directory has been renamed
 }
 
-// openSite makes the directory. What an interrupted restore has left in it is removed.
-// Errors: store.ErrLocked if a restore or a server works there, *TargetError if it holds
-// what no restore has made, or those of the file system.
+// openSite creates the directory, and removes what an interrupted restore has left in it.
+// Errors: store.ErrLocked if a restore or a server works in it, *TargetError if it has contents
+// that no restore has created, or those of the file system.
 func openSite(dir string) (s *site, err error) {
 	made := os.Mkdir(dir, 0o700)
 	if made != nil && !errors.Is(made, fs.ErrExist) {
 		return nil, made
 	}
 	s = &site{dir: dir}
-	// What a link leads to is not a restore's to clear.
+	// A restore must not clear the target of a link.
 	s.lock, err = os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
 		return nil, &TargetError{dir, ErrInTheWay}
@@ -134,7 +134,7 @@ func openSite(dir string) (s *site, err error) {
 	}
 	if err := s.take(); err != nil {
 		if made == nil {
-			_ = os.Remove(s.sign()) // removes what was made; nothing else
+			_ = os.Remove(s.sign()) // these calls remove only what openSite has created
 			_ = os.Remove(dir)
 		}
 		return nil, errors.Join(err, s.lock.Close())
@@ -142,8 +142,8 @@ func openSite(dir string) (s *site, err error) {
 	return s, nil
 }
 
-// take claims the directory for this restore; if it belongs to another, it is left as it
-// was.
+// take claims the directory for this restore. A directory that belongs to another process is
+// left unchanged.
 func (s *site) take() error {
 	err := filelock.Try(s.lock)
 	switch {
@@ -171,7 +171,7 @@ func (s *site) take() error {
 	return s.clear()
 }
 
-// sign is the path of the mark.
+// sign returns the path of the mark.
 func (s *site) sign() string { return filepath.Join(s.dir, store.UnfinishedName) }
 
 func (s *site) mark() error {
@@ -186,7 +186,7 @@ func (s *site) mark() error {
 	return durable.SyncDir(s.dir)
 }
 
-// clear removes all but the mark.
+// clear removes everything except the mark.
 func (s *site) clear() error {
 	entries, err := os.ReadDir(s.dir)
 	for _, e := range entries {
@@ -197,8 +197,8 @@ func (s *site) clear() error {
 	return err
 }
 
-// close removes the directory unless it has been renamed, or a server has been started in
-// it. The mark is removed last but one.
+// close removes the directory, unless it has been renamed or a server has been started in it.
+// It removes the mark just before the directory.
 func (s *site) close() (err error) {
 	if !s.gone && store.Held(s.dir) == nil {
 		if err = s.clear(); err == nil {
@@ -208,8 +208,8 @@ func (s *site) close() (err error) {
 	return errors.Join(err, s.lock.Close())
 }
 
-// rename removes the mark and renames the directory: a directory that has the name is
-// accepted. The system call replaces an empty directory and nothing else.
+// rename removes the mark and renames the directory. The target may be an empty directory: the
+// system call replaces an empty directory and nothing else.
 func (s *site) rename(path string) error {
 	if err := os.Remove(s.sign()); err != nil {
 		return err

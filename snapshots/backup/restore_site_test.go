@@ -15,8 +15,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// A restore is at work beside the directory that it makes, and whatever lies there that
-// no restore has made is not its to remove: least of all a store that is served.
+// A restore works in a directory beside its target. If that directory exists and was not
+// created by a restore, it is not removed, in particular not a store that is being served.
 func TestARestoreRemovesNothingThatNoRestoreHasMade(t *testing.T) {
 	from, _, _, keys := chainOf(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -50,7 +50,7 @@ func TestARestoreRemovesNothingThatNoRestoreHasMade(t *testing.T) {
 	}
 }
 
-// What a restore has begun and not accepted looks like a store, and nobody opens it.
+// An unfinished restore looks like a store, but no process opens it.
 func TestAnUnfinishedRestoreIsOpenedByNobody(t *testing.T) {
 	w := fixture.Copy(t)
 	sign := filepath.Join(w.Dir, store.UnfinishedName)
@@ -72,7 +72,7 @@ func TestAnUnfinishedRestoreIsOpenedByNobody(t *testing.T) {
 	digestOf(t, w.Dir)
 }
 
-// A place that can't become a data directory is refused before anything is read.
+// A target that can't become a data directory is refused before anything is read.
 func TestARestoreToWhatIsNoDirectoryIsRefusedAtOnce(t *testing.T) {
 	place := t.TempDir()
 	file, link := filepath.Join(place, "file"), filepath.Join(place, "link")

@@ -17,17 +17,17 @@ import (
 	"mizan/posting/store"
 )
 
-// Suffix ends the names of backups in a directory.
+// Suffix is the suffix of the names of backups in a directory.
 const Suffix = ".backup"
 
-// Listed is a backup in a directory. Of its file only the header and the end were read.
+// Listed is a backup in a directory. Only its header and its end have been read.
 type Listed struct {
 	Path   string
 	Size   int64
 	Header Header
 
-	written time.Time // by the file system's clock
-	fault   error     // what is wrong with its end; nil: nothing
+	written time.Time // modification time, by the file system's clock
+	fault   error     // what is wrong with the file's end; nil if nothing is
 }
 
 func (a *archive) listed() Listed {
@@ -36,13 +36,13 @@ func (a *archive) listed() Listed {
 
 // folder is the contents of a directory of backups.
 type folder struct {
-	list   []Listed // the oldest first, as their headers say
-	unread []error  // of files whose headers can't be believed: any of them may be the one that is meant
+	list   []Listed // oldest first, according to their headers
+	unread []error  // of files whose headers can't be trusted: each may be the one that the caller wants
 }
 
-// scanBackups reads the headers of a directory's files. Without keys a header is believed
-// as it is; with keys it must equal the manifest's, if that opens: otherwise the newest
-// backup could pass for an older one.
+// scanBackups reads the headers of the files in a directory. Without keys it trusts each
+// header. With keys a header must equal the one in the manifest, if the manifest can be opened:
+// otherwise the newest backup could pass for an older one.
 func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -56,7 +56,7 @@ func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 		l, err := readListed(path, keyring)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, gone := os.Lstat(path); gone != nil {
-				continue // it was just removed
+				continue // the file was just removed
 			}
 		}
 		if err != nil {
@@ -66,7 +66,7 @@ func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 		s.list = append(s.list, l)
 	}
 	slices.SortFunc(s.list, func(a, b Listed) int {
-		// A clock may stand still.
+		// The clock may have shown the same time for both.
 		return cmp.Or(a.Header.TakenAt.Compare(b.Header.TakenAt), cmp.Compare(a.Header.Group, b.Header.Group), a.written.Compare(b.written))
 	})
 	return s, nil
@@ -93,18 +93,18 @@ func readListed(path string, keyring Sealer) (l Listed, err error) {
 	return l, nil
 }
 
-// isBackup tells whether a file is a backup, by its name or by its first bytes: a backup
-// that was taken into a file may have any name.
+// isBackup tells whether a file is a backup, by its name or by its first bytes: a backup that
+// was taken into a file may have any name.
 func isBackup(path string) bool {
 	named := strings.HasSuffix(path, Suffix)
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return named && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is no backup
+		return named && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is not a backup
 	}
 	if named {
 		return true
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced meanwhile
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the file may have been replaced by a pipe meanwhile
 	if err != nil {
 		return false
 	}
@@ -114,14 +114,14 @@ func isBackup(path string) bool {
 	return err == nil && string(magic[:]) == backupMagic
 }
 
-// choice is the backup that was chosen, and what lies beside it.
+// choice is the chosen backup, and what is beside it.
 type choice struct {
 	Listed
 	folder
 }
 
-// choose finds the backup that a path means: the file, or in a directory the newest one
-// that is not after the instant (zero: the newest).
+// choose finds the backup at a path: the file itself or, if the path is a directory, the newest
+// backup in it that is not after the instant (zero: the newest).
 func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -148,7 +148,7 @@ func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	return c, err
 }
 
-// reasonOf is an error of the file system without the path, which the message names already.
+// reasonOf returns a file-system error without the path, which the message names already.
 func reasonOf(err error) string {
 	var fault *fs.PathError
 	if errors.As(err, &fault) {
@@ -157,8 +157,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// newest chooses from a directory. An unreadable backup may be the one that is meant: then
-// choosing an older one would restore the wrong moment.
+// newest chooses a backup from a directory. An unreadable backup is an error, because it may be
+// the wanted one: an older one would restore the wrong moment.
 func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	if len(s.unread) > 0 {
 		err, cause := errors.Join(s.unread...), ErrDamaged
@@ -186,7 +186,7 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	return chosen, nil
 }
 
-// links are the backup and all that it needs, the full one last.
+// links returns the backup and all backups that it needs, the full one last.
 func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 	next, err := c.sound(ctx, c.Listed)
 	for err == nil {
@@ -196,7 +196,7 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 			return links, nil
 		}
 		i := slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.Base() == *since })
-		if i < 0 { // to report each copy that is damaged
+		if i < 0 { // not found: each damaged copy is reported
 			i = slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.ID == since.ID })
 		}
 		switch {
@@ -215,8 +215,8 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 	return nil, err
 }
 
-// sound is the backup, or the first whole copy of it beside it. If there is only one, it is
-// not read here.
+// sound returns the backup, or the first whole copy of it in the directory. If there is only
+// one copy, it is not read here.
 func (c *choice) sound(ctx context.Context, l Listed) (Listed, error) {
 	copies := []Listed{l}
 	for _, other := range c.list {
@@ -241,7 +241,7 @@ func (c *choice) sound(ctx context.Context, l Listed) (Listed, error) {
 	return l, errors.Join(faults...)
 }
 
-// unused are the faults of the files beside a chain that were not needed.
+// unused returns the faults of the files that the chain does not need.
 func (c *choice) unused(links []Listed) []error {
 	unused := slices.Clone(c.unread)
 	for _, l := range c.list {
@@ -252,8 +252,8 @@ func (c *choice) unused(links []Listed) []error {
 	return unused
 }
 
-// ReadBase is the header of a backup, or of the newest one in a directory, on which an
-// increment may be taken: it and all that it needs are read to the end, with keys or
+// ReadBase returns the header of a backup, or of the newest one in a directory, to which an
+// increment may be taken. It reads the backup and all that it needs to the end, with keys or
 // without (nil), as Read and CheckTransfer do. Errors: *Error, or those of the file system.
 func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	c, err := choose(path, time.Time{}, keyring)

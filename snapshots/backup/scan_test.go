@@ -25,7 +25,7 @@ func corrupt(t testing.TB, path string) {
 	fixture.Must(t, os.WriteFile(path, content, 0o600))
 }
 
-// copyBackup is a copy of a backup under another name in its directory, changed.
+// copyBackup copies a backup, changed, under another name in its directory.
 func copyBackup(t testing.TB, l backup.Listed, name string, change func([]byte) []byte) string {
 	t.Helper()
 	content, err := os.ReadFile(l.Path)
@@ -35,14 +35,14 @@ func copyBackup(t testing.TB, l backup.Listed, name string, change func([]byte) 
 	return path
 }
 
-// verifyBackup reads what a path means to the end.
+// verifyBackup reads the backup at a path to the end.
 func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restored, error) {
 	t.Helper()
 	return backup.Verify(t.Context(), from, time.Time{}, keys)
 }
 
-// What is taken is verified only if all is that it rests on: a schedule goes on with a
-// full backup where that was spoiled since.
+// Before a schedule takes an increment, it reads all backups that the increment needs. If one
+// was damaged since, the schedule takes a full backup.
 func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
 	for name, which := range map[string]int{"the newest": 1, "what that rests on": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
 	}
 }
 
-// Whoever asks for an increment is told when it would be worth nothing, with keys and
+// A request for an increment to a backup that can't be restored is refused, with keys and
 // without.
 func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
 	dir, full, increment, keys := chainOf(t)
@@ -92,11 +92,11 @@ func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
 	}
 }
 
-// half is what a copy that broke off leaves.
+// half cuts a file in the middle, as an interrupted copy does.
 func half(b []byte) []byte { return b[:len(b)/2] }
 
-// A backup that was cut short says when it was taken: where it is not needed it does not
-// matter, and is told of; where it is the newest, nothing older takes its place.
+// A backup that was cut short still tells when it was taken. If it is not needed it is reported
+// and has no effect; if it is the newest, no older one replaces it.
 func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
 	dir, _, increment, keys := chainOf(t)
 	h := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
@@ -129,8 +129,8 @@ func TestHalfABackupIsNothingToRestOn(t *testing.T) {
 	}
 }
 
-// One whose header can't be read may be the newest. A directory with it means nothing,
-// and a file in it what it meant.
+// A file without a readable header may be the newest backup. A restore from its directory is
+// refused; a restore from a named file in the directory works.
 func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
 	dir, _, increment, keys := chainOf(t)
 	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
@@ -146,7 +146,7 @@ func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
 	}
 }
 
-// A newest backup that says it were older is not passed over in silence.
+// The newest backup is not skipped if its header claims that it is older.
 func TestABackupCannotPassForAnOlderOne(t *testing.T) {
 	dir, _, increment, keys := chainOf(t)
 	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
@@ -155,7 +155,7 @@ func TestABackupCannotPassForAnOlderOne(t *testing.T) {
 	wantRefused(t, dir, keys, "its header is not the one of its manifest")
 }
 
-// Of a good copy and a spoiled one the good one is used, wherever they stand.
+// If one copy of a backup is whole and one is damaged, the whole one is used, wherever it is.
 func TestOfTwoCopiesTheWholeOneIsUsed(t *testing.T) {
 	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 	for _, name := range []string{"a.backup", "z.backup"} {
@@ -171,7 +171,7 @@ func TestOfTwoCopiesTheWholeOneIsUsed(t *testing.T) {
 	}
 }
 
-// A pipe with a backup's name is none, and nobody waits for what it will say.
+// A pipe with a backup's name is not a backup, and no read waits for it.
 func TestAPipeIsNoBackup(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -181,7 +181,7 @@ func TestAPipeIsNoBackup(t *testing.T) {
 	fixture.Must(t, syscall.Mkfifo(pipe, 0o600))
 	fixture.Must(t, syscall.Mkfifo(filepath.Join(dir, ".mizan-1.unfinished"), 0o600))
 	fixture.Must(t, os.Symlink("nothing", filepath.Join(dir, "link.backup")))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a hang's
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // bounds a hang
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
@@ -203,7 +203,7 @@ func TestAPipeIsNoBackup(t *testing.T) {
 	h.Close()
 }
 
-// What is wrong with a file is said in words that a person can do something with.
+// Messages about a bad file tell a person what to do.
 func TestWhatIsWrongWithAFileIsSaidInWords(t *testing.T) {
 	_, full, _, keys := chainOf(t)
 	for says, change := range map[string]func([]byte) []byte{

@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// Options say what is backed up.
+// Options configures a Service.
 type Options struct {
 	Journal *posting.Journal
 	Keyring Sealer
@@ -24,8 +24,8 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Service takes backups of a running server, one at a time: two would only keep
-// each other waiting, and the store from giving room back.
+// Service takes backups of a running server, one at a time: two at once would slow each other
+// down, and longer keep the store from reclaiming space.
 type Service struct {
 	o       Options
 	limiter *limiting.Limiter
@@ -37,7 +37,7 @@ type Service struct {
 	busy bool
 }
 
-// New makes the service; nothing happens before Begin or Save.
+// New returns a service that does nothing until Begin or Save.
 func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -51,13 +51,14 @@ func New(o Options) *Service {
 	return s
 }
 
-// lowDisk is why none is taken, or goes on, below the free space that commands need.
+// lowDisk is the reason for refusing or stopping a backup when the free space is below what
+// commands need.
 const lowDisk = "the disk is nearly full, and a backup keeps the store from giving room back"
 
-// Begin begins a backup of everything durable now: a full one, or an increment
-// to another. Errors: a *ledger.Refusal if one is under way (Conflict), the
-// server stops or its disk is nearly full (Unavailable) or the backup is not of this
-// store (InvalidField since); or the store's.
+// Begin begins a backup of everything durable now: a full one, or an increment to another.
+// Errors: a *ledger.Refusal if a backup is under way (Conflict), if the server stops or its
+// disk is nearly full (Unavailable), or if the base is not a backup of this store (InvalidField
+// since); or the store's.
 func (s *Service) Begin(since *Base) (*Backup, error) {
 	const op = "backup.Begin"
 	s.mu.Lock()
@@ -84,8 +85,8 @@ func (s *Service) release() {
 	s.idle.Broadcast()
 }
 
-// Stream begins a backup that is read instead of written. Closing it early ends
-// it, and returns when nothing of the store is read any more.
+// Stream begins a backup from which the caller reads. Closing it early ends the backup; Close
+// returns when the backup no longer reads the store.
 func (s *Service) Stream(since *Base) (io.ReadCloser, error) {
 	b, err := s.Begin(since)
 	if err != nil {
@@ -113,7 +114,7 @@ type stream struct {
 	ended  chan struct{}
 }
 
-// errClosed is why a backup ends that nobody reads on.
+// errClosed is the reason for ending a backup whose reader has closed the stream.
 var errClosed = errors.New("whoever took it has gone away")
 
 // Close implements io.Closer.
@@ -124,10 +125,10 @@ func (st *stream) Close() error {
 	return err
 }
 
-// Stop ends the backup that is under way; there is none any more after it.
+// Stop ends the backup that is under way. No backup begins afterwards.
 func (s *Service) Stop() { s.stop() }
 
-// Close is Stop, and waits until nothing is read any more.
+// Close is Stop, and then waits until no backup reads the store.
 func (s *Service) Close() {
 	s.stop()
 	s.mu.Lock()

@@ -22,15 +22,16 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// backedFiles are the files beside the store that a restored sandbox needs, and
-// that nothing makes anew. Each only grows, or is as new as it likes to be.
+// backedFiles are the files beside the store that a restored sandbox needs and that can't be
+// created again. A copy that is newer than the group does no harm: the log only grows, and the
+// clock may be ahead.
 var backedFiles = []string{"clock", calls.LogName}
 
-// maxBackup bounds a backup's time: meanwhile compaction keeps whatever it shows.
+// maxBackup bounds the time of a backup, because compaction keeps what the backup shows.
 const maxBackup = 6 * time.Hour
 
-// Backup is one that is being taken: the store as it was after one group,
-// whatever is written meanwhile. Close it.
+// Backup is a backup that is being taken. It shows the store as it was after one group,
+// whatever is written meanwhile. The caller must call Close.
 type Backup struct {
 	owner  *Service
 	ctx    context.Context
@@ -42,15 +43,15 @@ type Backup struct {
 	done   bool
 }
 
-// openFile is a file as long as it was when the backup began.
+// openFile is a file with its length at the beginning of the backup.
 type openFile struct {
 	f    *os.File
 	name string
 	size int64
 }
 
-// begin opens the view. Files are opened after it: they hold at least what it
-// knows of.
+// begin opens the view. Files are opened after it, so that they contain at least what the view
+// refers to.
 func (s *Service) begin(since *Base) (*Backup, error) {
 	b := &Backup{owner: s, view: s.o.Journal.View()}
 	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
@@ -113,7 +114,7 @@ func (b *Backup) describe(since *Base) error {
 	return nil
 }
 
-// Close ends the backup; what was not written never will be.
+// Close ends the backup, even if it is not completely written.
 func (b *Backup) Close() {
 	if b.done {
 		return
@@ -127,7 +128,7 @@ func (b *Backup) Close() {
 	b.owner.release()
 }
 
-// WriteTo writes the backup. After an error what was written is none.
+// WriteTo writes the backup. After an error the output is not a backup.
 func (b *Backup) WriteTo(out io.Writer) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(b.ctx, maxBackup, fmt.Errorf("the backup took more than %v", maxBackup))
 	defer cancel()
@@ -176,8 +177,8 @@ func (w *writer) run(b *Backup) error {
 	return w.end()
 }
 
-// rows writes parts of rows. Between two of them no iterator is open, so that
-// Badger can delete the tables that it has replaced.
+// rows writes the parts with rows. No iterator is open between two parts, so that Badger can
+// delete the tables that it has replaced.
 func (w *writer) rows(b *Backup) error {
 	var part, last, from []byte
 	for more := true; more; {
@@ -201,7 +202,7 @@ func (w *writer) rows(b *Backup) error {
 	return nil
 }
 
-// file writes a file as parts, as long as it was.
+// file writes a file as parts, up to its length at the beginning of the backup.
 func (w *writer) file(f openFile) error {
 	piece := make([]byte, partBytes)
 	for at := int64(0); ; at += partBytes {
@@ -218,7 +219,7 @@ func (w *writer) file(f openFile) error {
 	}
 }
 
-// part seals a part and writes it, when it is its turn.
+// part seals a part, waits for its turn and writes it.
 func (w *writer) part(file string, plaintext []byte) error {
 	if w.owner.o.Journal.LowSpace() {
 		return errors.New(lowDisk)
@@ -250,8 +251,8 @@ func (w *writer) end() error {
 	return w.write(frameEnd, w.sum.Sum(end))
 }
 
-// pieceBytes is how much is written at once, so that a slow backup goes on
-// steadily: whoever reads it gives up on one that stands still.
+// pieceBytes is how much is written at once, so that a slow backup advances steadily: readers
+// give up on a stream that stands still.
 const pieceBytes = 64 << 10
 
 // write writes a frame, no faster than the rate allows.
@@ -268,7 +269,7 @@ func (w *writer) write(kind byte, body []byte) error {
 	return nil
 }
 
-// pause waits until so many bytes may be read or written; nil: at once.
+// pause waits until the limiter allows n bytes; it returns at once if the limiter is nil.
 func pause(ctx context.Context, limiter *limiting.Limiter, n int) error {
 	if limiter == nil {
 		return ctx.Err()
@@ -283,7 +284,7 @@ func pause(ctx context.Context, limiter *limiting.Limiter, n int) error {
 	return nil
 }
 
-// headsOf are the heads of all organizations that have booked something.
+// headsOf returns the heads of all organizations that have booked something.
 func headsOf(v *posting.View) (heads []Head, err error) {
 	err = v.SectionOrganizations(posting.Blocks, func(org ledger.ID) (bool, error) {
 		size, root, err := v.Head(org)

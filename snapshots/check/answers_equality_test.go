@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// eventsOf are a transaction's events, newest first.
+// eventsOf returns a transaction's events, newest first.
 func eventsOf(t testing.TB, w *fixture.Store, org ledger.ID, id ledger.ID) (list []ledger.Event) {
 	t.Helper()
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
@@ -34,7 +34,7 @@ func eventsOf(t testing.TB, w *fixture.Store, org ledger.ID, id ledger.ID) (list
 	return list
 }
 
-// enteredAt is when a transaction of the first organization came into a status.
+// enteredAt returns the time at which a transaction of the first organization entered a status.
 func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment.Status) ledger.Micros {
 	t.Helper()
 	for _, e := range eventsOf(t, w, w.First.Org, r.ID) {
@@ -46,7 +46,7 @@ func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment
 	return 0
 }
 
-// Each field of an answer is compared, also where another status has come since.
+// Each field of an answer is compared, even if the transaction has another status now.
 func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	was := *w.Back
@@ -54,7 +54,7 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 	open := *w.Charged
 	open.Status, open.Finished, open.RRN = payment.Charging, 0, ""
 	const moment = `"2026-09-03T10:15:31.000000+00:00"`
-	fields := map[string]string{ // and what each may not be
+	fields := map[string]string{ // and a value that each field must not have
 		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,
 		"amount_dest": `"3"`, "merchant_amount": `"4"`, "currency": `"EUR"`, "currency_dest": `"EUR"`, "env": `"test"`, "scale": `3`,
 		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": moment, "finished": moment, "route": `"other"`,
@@ -148,7 +148,7 @@ func TestWhatWasShownIsNotUnknownLater(t *testing.T) {
 	}
 }
 
-// showEntry is an entry as GET /ledger/entries/{seq} answers.
+// showEntry returns an entry as GET /ledger/entries/{seq} shows it.
 func showEntry(e *ledger.Event, postings []ledger.Posting) string {
 	var lines []string
 	for _, p := range postings {
@@ -222,7 +222,7 @@ func TestVerifyRefusesAFileThatHoldsNoAnswers(t *testing.T) {
 	good := w.Answers[0] + "\n"
 	for _, c := range []struct {
 		name, content string
-		line          int // with which something is wrong; 0: nothing
+		line          int // the line with a fault; 0: none
 	}{
 		{"answers", good, 0},
 		{"a torn last line", good + `{"method":"GET","pa`, 0},

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// at is a transaction as it was answered in another status.
+// at returns a transaction as it was answered in another status.
 func at(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
 	was := *r
 	was.Status = status
@@ -23,7 +23,7 @@ func at(r *payment.Record, status payment.Status, change func(*payment.Record)) 
 	return &was
 }
 
-// with replaces a field of what an answer shows; an empty value takes it off.
+// with replaces a field of an answer; an empty value removes it.
 func with(shown, field, value string) string {
 	pattern := regexp.MustCompile(`,"` + field + `":("[^"]*"|\{[^}]*\}|null|\d+)`)
 	if value == "" {
@@ -35,8 +35,7 @@ func with(shown, field, value string) string {
 	return pattern.ReplaceAllLiteralString(shown, `,"`+field+`":`+value)
 }
 
-// What was answered to those who moved a transaction, or saw it move, is in the
-// store: rule 1 finds each line that is not.
+// Rule 1 finds each wrong answer to a request that moved or read a transaction.
 func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
 	m, org := &w.Trades, w.First.Org
@@ -133,8 +132,8 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	}
 }
 
-// A request with an idempotency key is answered with what the claim on the key
-// names, or leaves none.
+// The answer to a request with an idempotency key shows the record that the claim on the key
+// names, or there is no claim.
 func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 	w := fixture.Copy(t)
 	m, org := &w.Trades, w.First.Org
@@ -179,7 +178,7 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 	}
 }
 
-// A rail that corrects itself leaves what was answered before as it was.
+// A rail's correction does not invalidate answers given before it.
 func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 	w := fixture.Copy(t)
 	var lines []string

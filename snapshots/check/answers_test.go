@@ -17,8 +17,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// failingLog is a log that says "durable" of everything once its disk has failed: a
-// server that goes on after an error of a sync.
+// failingLog is a log that reports every group as durable after its disk has failed. It
+// simulates a server that continues after an error of a sync.
 type failingLog struct {
 	posting.Log
 	failed *atomic.Bool

@@ -16,11 +16,11 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// The notices that go by other channels than a transaction's webhooks are looked at
-// too: what each may be about, and what it may say.
+// Notices of other channels than webhooks are checked too: which events they may belong to, and
+// what they may say.
 func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 	for name, c := range map[string]struct {
-		charge bool // the notice is of the charge; else of the intent
+		charge bool // the notice belongs to the charge; otherwise to the intent
 		body   []byte
 		says   string
 	}{
@@ -65,7 +65,8 @@ func (s *scenarios) submit(c *posting.Change) {
 	}
 }
 
-// wantSixth checks that rule 6 is broken for one reason; none: that all hold.
+// wantSixth checks that rule 6 is broken with one reason; if says is empty, that all rules
+// hold.
 func wantSixth(t *testing.T, w *notifiedStore, says string) {
 	t.Helper()
 	report := w.Check(t, check.Inputs{})
@@ -78,10 +79,10 @@ func wantSixth(t *testing.T, w *notifiedStore, says string) {
 }
 
 func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
-	const paused, resumed = 3, 4 // as they are stored
+	const paused, resumed = 3, 4 // codes of the stored form
 	for name, c := range map[string]struct {
 		channel posting.Channel
-		event   int // that the notice is of: 0 the creation, 1 the pause
+		event   int // the event of the notice: 0 the creation, 1 the pause
 		body    func(pausedStanding, first []byte) []byte
 		says    string
 	}{
@@ -114,7 +115,7 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 				notice := func(channel posting.Channel, body []byte) posting.Notice {
 					return posting.Notice{Channel: channel, To: w.terminals[acknowledging], Body: body}
 				}
-				if c.event == 0 || c.channel != posting.Stream { // the pause is told as well, as it has to be
+				if c.event == 0 || c.channel != posting.Stream { // the pause needs a notice too
 					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, standing(t, later.Record)...))}
 				}
 				of := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
@@ -127,7 +128,8 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 	}
 }
 
-// subscribed is a decision about a subscription as actors/subscription submits it.
+// subscribed returns the change that actors/subscription submits for a decision about a
+// subscription.
 func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *posting.Change {
 	step := posting.Step{
 		Org: s.w.First.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: d.Record.ID}, Expect: version,
@@ -139,7 +141,7 @@ func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *postin
 	return &posting.Change{Steps: []posting.Step{step}}
 }
 
-// standing is what is stored of how a subscription stands.
+// standing returns the stored form of a subscription's standing.
 func standing(t *testing.T, r *subscription.Record) []byte {
 	t.Helper()
 	var row struct {

@@ -22,25 +22,24 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Inputs are what a check compares the store with. All may be empty.
+// Inputs are what a check compares the store with. All fields may be empty.
 type Inputs struct {
 	Data     string        // the data directory, for the provider's log and the canaries
-	Answers  string        // file: a JSON object a line
-	Canaries string        // file: a string a line
-	Keyring  actors.Sealer // opens kept answers; nil: they are compared with the journal only
+	Answers  string        // file with one JSON object in each line
+	Canaries string        // file with one string in each line
+	Keyring  actors.Sealer // opens cached replies; nil: they are compared with the journal only
 	Log      *slog.Logger
 }
 
-// Check checks an open journal. Nothing may be submitted meanwhile: the store is compared
-// with the files beside it. An error says that the check could not be made; what is wrong
-// with the store is in the report.
+// Check checks an open journal. Nothing may be submitted meanwhile, because the check compares
+// the store with the files beside it. An error means that the check could not be made; faults
+// of the store are in the report.
 func Check(ctx context.Context, j *posting.Journal, in Inputs) (*findings.Report, error) {
 	return CheckRestored(ctx, j, in, func(*calls.Known) error { return nil })
 }
 
-// CheckRestored is Check for a store that was restored. When the journals are read, and
-// before the simulator's log is compared with them, it calls cut, which may remove calls
-// from the log.
+// CheckRestored is Check for a restored store. After the journals are read, and before the
+// simulator's log is compared with them, it calls cut, which may remove calls from the log.
 func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(*calls.Known) error) (*findings.Report, error) {
 	if in.Log == nil {
 		in.Log = slog.Default()
@@ -79,8 +78,8 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 	return c.Report, nil
 }
 
-// checker is one check of a whole store: the rules that look at all organizations, and
-// what others gather for them.
+// checker is one check of a whole store: the rules that need all organizations, and what the
+// other rules collect for them.
 type checker struct {
 	*scan.Scan
 	directory   *directory.Check
@@ -88,10 +87,10 @@ type checker struct {
 	dueRows     *dueRows
 	foreignKeys []foreignKey
 	replies     *scan.Replies
-	keptAnswers []scan.Place // kept answers to requests of the administration
+	keptAnswers []scan.Place // cached replies to requests of the administration
 
-	claimsOfEvents scan.Multiset // claims, as events have them
-	claimsStored   scan.Multiset // claims, as they are stored
+	claimsOfEvents scan.Multiset // claims according to the events
+	claimsStored   scan.Multiset // claims according to the store
 	seed           maphash.Seed
 	hashed         []byte // buffer for the hashed form of a claim
 }
@@ -121,9 +120,9 @@ func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
 	}
 }
 
-// everyOrganization checks organizations one after the other, in the order of their ids,
-// also those that only a stray row names. What one of them gathers is dropped before the
-// next is read, but for its histories.
+// everyOrganization checks all organizations one after the other, ordered by id, including
+// those that only a stray row names. Before the next one it drops what it collected of an
+// organization, except the histories.
 func (c *checker) everyOrganization() error {
 	ids, err := c.allOrganizations()
 	if err != nil {
@@ -139,8 +138,8 @@ func (c *checker) everyOrganization() error {
 	return nil
 }
 
-// run reads the organization's sections in order. A section that can't be read breaks the
-// rule that it stands beside.
+// run reads the organization's sections in order. If a section can't be read, the rule given
+// with the section is broken.
 func (c *orgCheck) run() error {
 	for _, section := range []struct {
 		rule int
@@ -167,8 +166,9 @@ func (c *orgCheck) run() error {
 	return nil
 }
 
-// counters compares the stored counters with what transactions and contracts make of them.
-// Other counters, as an account's headroom, only the guards that own them can judge.
+// counters compares the stored counters with what transactions and contracts require. Other
+// counters, such as an account's headroom, are not checked: only the guards that own them can
+// decide whether they are right.
 func (c *orgCheck) counters() error {
 	const head = 1 + 16
 	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {
@@ -183,7 +183,7 @@ func (c *orgCheck) counters() error {
 	return err
 }
 
-// allOrganizations are the organizations that any row names.
+// allOrganizations returns the organizations that any row names.
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	known := make(map[ledger.ID]bool)
 	for s := posting.Blocks; s <= posting.KVs; s++ {
@@ -200,7 +200,7 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	return scan.SortedIDs(known), nil
 }
 
-// unchecked only adds a section to the digest: parts are read with their records.
+// unchecked only adds a section to the digest: these rows are read with their records.
 func (c *orgCheck) unchecked(s posting.RowKind) error {
 	return c.Rows(c.organization, s, func(_, _ []byte) error { return nil })
 }

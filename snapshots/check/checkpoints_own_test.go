@@ -13,8 +13,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// goesOn has months pass over the contract store's contracts, with so much booked besides that each
-// ends with a checkpoint.
+// goesOn lets months pass for the store's contracts. Each month has enough other entries to end
+// with a checkpoint.
 func (w *contractStore) goesOn(t *testing.T) {
 	t.Helper()
 	for range 5 {
@@ -32,8 +32,8 @@ func (w *contractStore) goesOn(t *testing.T) {
 	makeCheckpointAt(t, &w.Store, w.at)
 }
 
-// Contracts' own accounts are in checkpoints as all others are, and one reading sees
-// that they are as the events say. A wrong one is found, and named by a second reading.
+// Checkpoints contain contracts' own accounts like all others, and one reading of the events
+// confirms them. If an account is wrong, a second reading names it.
 func TestContractsOwnAccountsInCheckpointsAreCompared(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	w.goesOn(t)

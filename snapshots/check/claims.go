@@ -10,12 +10,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, claims. Every claim names one existing record that has that key, and every record
-// with such a key has its claim. A claim that holds more than an id was made with an event
-// that has its hash (stored.go).
+// Rule 4, claims. Every claim names one existing record that has the claimed key, and every
+// record with such a key has its claim. If a claim holds more than an id, one event has the
+// claim's hash (stored.go).
 
-// owners are the kinds of records that a claim of each kind may name, in the claim's own
-// organization.
+// owners are the kinds of records that each kind of claim may name in its own organization.
 var owners = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimTxID:       {ledger.Transaction},
 	ledger.ClaimLogin:      {ledger.Partner, ledger.User},

@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// randomInput draws what contracts are asked for.
+// randomInput draws random requests for contracts.
 type randomInput struct {
 	*rand.Rand
 	at time.Time
@@ -26,7 +26,7 @@ type randomInput struct {
 
 func (d randomInput) day() string { return d.at.AddDate(0, 0, d.IntN(200)-100).Format(`"2006-01-02"`) }
 
-// value is something that a column may be given: most often what it takes.
+// value draws a value for a column, in most cases a valid one.
 func (d randomInput) value(c *schema.Column) string {
 	switch c.Kind {
 	case schema.KindEnum:
@@ -52,7 +52,7 @@ func (d randomInput) value(c *schema.Column) string {
 	return `"said by somebody"`
 }
 
-// body gives every column that a table asks for, or leaves out what may be left out.
+// body draws a value for every required column of a table and for some of the optional ones.
 func (d randomInput) body(table *schema.Table) schema.Input {
 	given := make(schema.Input)
 	if table == nil {
@@ -66,7 +66,7 @@ func (d randomInput) body(table *schema.Table) schema.Input {
 	return given
 }
 
-// opening is what a contract of a product is asked for with.
+// opening draws the body that creates a contract of a product.
 func (d randomInput) opening(t testing.TB, p *contract.Product) schema.Input {
 	t.Helper()
 	given := d.body(p.Columns)
@@ -87,8 +87,8 @@ func (d randomInput) opening(t testing.TB, p *contract.Product) schema.Input {
 	return given
 }
 
-// Whatever contracts are asked for, and whatever time does, the checker finds
-// nothing wrong with what the service has made of it.
+// After random requests and random passage of time, the checker finds no fault in the
+// contracts.
 func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 	seed := rand.Uint64()
 	if said := os.Getenv("MIZAN_SEED"); said != "" {
@@ -99,14 +99,14 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := randomInput{rand.New(rand.NewPCG(seed, 0)), fixture.StartTime}
 	w := fixture.Copy(t)
-	seen := make(map[string]int) // product in a reading → events
+	seen := make(map[string]int) // product in a reading → number of events
 	func() {
 		h := fixture.Start(t, w)
 		defer h.Close()
 		service := acting.New(h.Runtime)
 		for range 6 {
 			for _, p := range contract.Products {
-				for _, reading := range contract.Readings { // in this order, so that a seed tells all
+				for _, reading := range contract.Readings { // a fixed order, so that a seed repeats a run
 					if variant := p.Variants[reading]; variant != nil {
 						seen[variant.Name] += d.live(t, service, w.First.Org, p, reading)
 					}
@@ -126,7 +126,7 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 	fixture.WantBroken(t, report)
 }
 
-// live makes a contract and asks for anything of it. It counts what was done.
+// live creates a contract and makes random requests about it. It counts the events.
 func (d randomInput) live(t testing.TB, service *acting.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
 	t.Helper()
 	r := d.made(t, service, acting.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
@@ -147,7 +147,7 @@ func (d randomInput) live(t testing.TB, service *acting.Service, org ledger.ID, 
 	return n
 }
 
-// made is a contract that is asked for until it is not refused.
+// made tries to create a contract until it is not refused.
 func (d randomInput) made(t testing.TB, service *acting.Service, c acting.Create) acting.Result {
 	t.Helper()
 	var err error
@@ -162,7 +162,8 @@ func (d randomInput) made(t testing.TB, service *acting.Service, c acting.Create
 	return acting.Result{}
 }
 
-// leads tells whether a handler is possible, and leaves something to be done.
+// leads tells whether a handler is possible in the contract's state without ending the
+// contract.
 func leads(r *contract.Record, handler *contract.ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
 	for _, by := range handler.Transitions {
@@ -173,7 +174,7 @@ func leads(r *contract.Record, handler *contract.ActionHandler) bool {
 	return false
 }
 
-// key is a key for one request of three.
+// key draws an idempotency key for one request of three.
 func (d randomInput) key() actors.Key {
 	if d.IntN(3) > 0 {
 		return actors.Key{}

@@ -19,30 +19,30 @@ import (
 )
 
 // contractStore is a store whose first organization has contracts of every product in both
-// readings: such as run, such as have ended in each way, and such as time has moved.
+// readings: running ones, ones that have ended in each way, and ones that a timer has moved.
 type contractStore struct {
 	fixture.Store
-	at        time.Time // how far its clock has come
+	at        time.Time // the last time of its clock
 	contracts map[string]ledger.ID
 	screening ledger.ID
 	customer  ledger.ID
-	investor  ledger.ID // who holds certificates of the secular issues
+	investor  ledger.ID // the person who holds certificates of the secular issues
 }
 
-// The keys of two requests: of the creation of a lease, and of its last action.
+// The keys of two requests: a lease's creation and its last action.
 var (
 	signKey = actors.Key{Scope: actors.KeyOfStaff, Text: "sign", Hash: [32]byte{1}}
 	moveKey = actors.Key{Scope: actors.KeyOfStaff, Text: "move", Hash: [32]byte{2}}
 )
 
-// contractStores are built once for each way in which lines are kept.
+// contractStores are built once for each layout of lines.
 var contractStores = map[int]*struct {
 	contractStore
 	once sync.Once
 }{fixture.Buffered: {}, fixture.Paged: {}}
 
-// copyContractStore copies the contract store that keeps its lines in this way into a directory of the
-// test's own.
+// copyContractStore copies the contract store with the given layout into a directory of the
+// test.
 func copyContractStore(t testing.TB, days int) *contractStore {
 	t.Helper()
 	master := contractStores[days]
@@ -66,7 +66,7 @@ func copyContractStore(t testing.TB, days int) *contractStore {
 	return &own
 }
 
-// contractMaker is where contracts are made and moved.
+// contractMaker creates contracts and acts on them.
 type contractMaker struct {
 	*fixture.Server
 	store   *contractStore
@@ -74,7 +74,7 @@ type contractMaker struct {
 	of      map[string]acting.Create
 }
 
-// inputOf are the members of a body.
+// inputOf parses the members of a body.
 func inputOf(t testing.TB, body string) schema.Input {
 	t.Helper()
 	given := make(schema.Input)
@@ -84,7 +84,7 @@ func inputOf(t testing.TB, body string) schema.Input {
 	return given
 }
 
-// create makes a contract, by which name it goes on.
+// create creates a contract and remembers it under the name.
 func (s *contractMaker) create(name string, p *contract.Product, reading *contract.Reading, body string) {
 	s.T.Helper()
 	s.createWith(name, p, reading, money.Prod, actors.Key{}, body)
@@ -100,7 +100,7 @@ func (s *contractMaker) createWith(name string, p *contract.Product, reading *co
 	s.of[name], s.store.contracts[name] = c, r.Record.ID
 }
 
-// do moves a contract to a status.
+// do performs an action and checks the contract's new status.
 func (s *contractMaker) do(name string, action contract.Action, body string, want contract.Status) {
 	s.T.Helper()
 	s.doWith(name, action, body, want, actors.Key{})
@@ -117,7 +117,7 @@ func (s *contractMaker) doWith(name string, action contract.Action, body string,
 	}
 }
 
-// wantStatus checks what time has made of a contract.
+// wantStatus checks a contract's status and a column after time has passed.
 func (s *contractMaker) wantStatus(name string, want contract.Status, column, value string) {
 	s.T.Helper()
 	of := s.of[name]
@@ -128,7 +128,7 @@ func (s *contractMaker) wantStatus(name string, want contract.Status, column, va
 	}
 }
 
-// columnNamed is a column of a contract's product.
+// columnNamed returns a column of a contract's product.
 func columnNamed(r *contract.Record, name string) *schema.Column {
 	for _, c := range r.Product.Columns.Columns {
 		if c.Name == name {
@@ -172,17 +172,17 @@ func (w *contractStore) trade(t testing.TB) {
 	}
 	s.deposits()
 	h.Advance(100 * 24 * time.Hour)
-	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // thrice floor(9 × 69 ÷ 80)
-	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, less what was paid
+	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // 3 × floor(9 × 69 ÷ 80)
+	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, minus the payments
 	s.wantStatus("deposit", contract.Active, "renewals", "3")
 	s.later()
 	w.at = h.Clock.Now()
 }
 
-// within is a contract's name in a reading.
+// within returns a contract's name in a reading.
 func within(name string, reading *contract.Reading) string { return name + " " + reading.Name }
 
-// passed lets a contract pass its review where one comes first.
+// passed lets a contract pass its review, if its reading requires one.
 func (s *contractMaker) passed(name string, reading *contract.Reading) {
 	s.T.Helper()
 	if reading.ReviewFirst {
@@ -197,7 +197,7 @@ func (s *contractMaker) partnerships(reading *contract.Reading) {
 		name = within(name, reading)
 		s.create(name, contract.Partnership, reading, body)
 		if reading.ReviewFirst {
-			return name // its creation has done it
+			return name // the creation has completed it
 		}
 		s.do(name, contract.Fund, "", contract.Funded)
 		s.do(name, contract.Activate, "", contract.Active)
@@ -261,7 +261,7 @@ func (s *contractMaker) leases(reading *contract.Reading) {
 		return name
 	}
 	running := open("lease", actors.Key{})
-	s.do(running, contract.PayRent, `{"amount":"70"}`, contract.Active) // the advance, and forty ahead
+	s.do(running, contract.PayRent, `{"amount":"70"}`, contract.Active) // the advance, and 40 in advance
 	open("returned", actors.Key{})
 	ended := within("terminated", reading)
 	key := actors.Key{}
@@ -362,7 +362,7 @@ func (s *contractMaker) deposits() {
 	s.do("closed", contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
-// later happens when months have passed.
+// later performs the actions that come months later.
 func (s *contractMaker) later() {
 	for _, reading := range contract.Readings {
 		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)

@@ -30,7 +30,7 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 	}
 }
 
-// reads looks into the store.
+// reads calls fn with a view of the store.
 func (w *contractStore) reads(t testing.TB, fn func(view *posting.View)) {
 	t.Helper()
 	j := fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)
@@ -40,11 +40,11 @@ func (w *contractStore) reads(t testing.TB, fn func(view *posting.View)) {
 	fixture.Must(t, j.Close())
 }
 
-// contractFault is one thing that goes wrong with the contracts of a sound store.
+// contractFault is one fault planted in the contracts of a sound store.
 type contractFault struct {
 	name   string
 	broken []int
-	says   string // in some detail
+	says   string // text of at least one detail
 	make   func(t *testing.T, w *contractStore)
 }
 

@@ -1,5 +1,5 @@
-// Package check checks a whole store: it recomputes what the rows say from the events alone
-// and compares. `mizan audit verify`, `serve --check`, a restore and every crash test run it.
+// Package check checks a whole store: it recomputes the rows from the events alone and
+// compares. `mizan audit verify`, `serve --check`, a restore and every crash test run it.
 //
 // There are nine rules, each reported as ok, FAIL or skipped:
 //
@@ -13,21 +13,22 @@
 //	8 canaries                      package canaries
 //	9 two openings, one digest      a crash test compares Report.Digest
 //
-// The text of a rule is the comment at the head of the file that checks it.
+// The comment at the head of the file that checks a rule is the text of the rule.
 //
 // Invariants:
-//  1. Nothing is written. Opening a closed store runs its recovery, no more.
-//  2. What is recomputed is recomputed from the events' canonical bytes; trees by
-//     golang.org/x/mod/sumdb/tlog, which shares nothing with the writer's.
-//  3. Rows are read in sections, in order; memory holds a few hundred bytes a record, an
-//     account, a refund, a volume, a call and an answer, and the page buffers.
-//  4. No rule needs keys. With the keyring kept answers are opened and compared too.
-//  5. A detail names ids, seqs, amounts and accounts; never what a partner sent, which may
-//     hold a card number.
+//  1. A check writes nothing. Opening a closed store runs its recovery and changes nothing
+//     else.
+//  2. Everything is recomputed from the events' canonical bytes; trees by
+//     golang.org/x/mod/sumdb/tlog, which shares no code with the writer.
+//  3. Rows are read in sections, in order. Memory holds a few hundred bytes for each record,
+//     account, refund, volume, call and answer, and the page buffers.
+//  4. No rule needs keys. With the keyring, cached replies are opened and compared too.
+//  5. A detail names ids, seqs, amounts and accounts, and never a text that a partner sent,
+//     because the text may contain a card number.
 //  6. A rule that can't read its rows is broken, not skipped.
 //
 // Callers: cmd/mizan, snapshots/backup; tests of every package that writes.
 //
-// Rejected: rules as plugins over a common record stream. Each rule needs another order and
-// other neighbours of a row; here they are scans that run one after the other.
+// Rejected: rules as plugins over a common record stream. Each rule needs another order of rows
+// and other neighbors of a row; here the rules are scans that run one after the other.
 package check

@@ -22,8 +22,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// decided is a decision as actors/payment submits it, with its transitions counted as those
-// of a merchant without an address.
+// decided returns the change that actors/payment submits for a decision, with its transitions
+// counted as for a merchant without an address.
 func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	for i := range d.Events {
 		switch e := &d.Events[i]; {
@@ -37,7 +37,7 @@ func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledge
 	return decidedWithoutVolumes(org, d, version, claims...)
 }
 
-// decidedWithoutVolumes is a decision with no transition counted.
+// decidedWithoutVolumes is decided without counting transitions.
 func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	return &posting.Change{
 		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
@@ -59,7 +59,7 @@ func claim(org ledger.ID, partner int64, r *payment.Record) ledger.Claim {
 	return ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: live.TxIDKey(partner, r.TxID), Owner: r.ID[:]}
 }
 
-// settlement is money between the bank and a partner, outside of any transaction.
+// settlement moves money between the bank and a partner, outside any transaction.
 func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective ledger.Date) *posting.Change {
 	id, reference := uuid.New(), "r-"+uuid.NewString()
 	bank, owner := ledger.Debit, ledger.Credit
@@ -86,24 +86,24 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 	}
 }
 
-// forced is money that has moved and is written down whatever it does.
+// forced marks a change as an outcome, which the writer does not refuse for its funds.
 func forced(c *posting.Change) *posting.Change {
 	c.Outcome = true
 	return c
 }
 
-// fault is one thing that goes wrong in a sound store, and the rules that say so.
+// fault is one fault planted in a sound store, and the rules that report it.
 type fault struct {
 	name   string
 	make   func(t *testing.T, w *fixture.Store)
 	broken []int
-	says   string // in every detail: no other check finds it; empty: not looked at
+	says   string // text of every detail, because no other check finds the fault; empty: not checked
 }
 
 func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
-			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one thing each, by rules
+			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one fault each, grouped by rule
 			entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
 		} {
 			wantFaults(t, copyStore, list)
@@ -111,7 +111,7 @@ func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
 	})
 }
 
-// wantFaults plants each fault in a store of its own and checks what is said of it.
+// wantFaults plants each fault in its own store and checks the report.
 func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []fault) {
 	for _, f := range list {
 		t.Run(f.name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 	}
 }
 
-// wantDetail checks that all details of a report say one thing.
+// wantDetail checks that all details of a report contain a text.
 func wantDetail(t *testing.T, report *findings.Report, says string) {
 	t.Helper()
 	for _, rule := range report.Rules {
@@ -227,7 +227,7 @@ var totalFaults = []fault{
 			p.Group.Set(keys[0], rows[0])
 		})
 	}, []int{2}, ""},
-	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.Opening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // nor is it what the settlement says
+	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.Opening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // the entry also differs from the settlement
 	{"an amount rounded up on one side", func(t *testing.T, w *fixture.Store) { w.Opening(t, fixture.RoundUp) }, []int{2, 3}, ""},
 	{"a balance below its overdraft", func(t *testing.T, w *fixture.Store) {
 		w.Submit(t, forced(settlement(w.First.Org, 3, true, 501, 0)))
@@ -408,7 +408,7 @@ var journalFaults = []fault{
 				}
 			})
 		})
-	}, []int{3, 4}, ""}, // the list shows the record as it was before
+	}, []int{3, 4}, ""}, // the list row shows the record's earlier state
 	{"nothing but blocks of another size", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Journal(w.First.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
@@ -445,7 +445,7 @@ var journalFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Journal(w.First.Org, -1, func(e []ledger.Event) []ledger.Event {
 				for i := range e {
-					if e[i].Name == "route" { // neither the first of its record nor the last
+					if e[i].Name == "route" { // neither the first nor the last event of its record
 						e[i].Booked = e[i-1].Booked
 						break
 					}
@@ -464,5 +464,5 @@ var journalFaults = []fault{
 			}
 			p.Group.Delete(store.KeyTree(nil, w.Second.Org, block.First))
 		})
-	}, []int{2, 3, 5}, ""}, // the lines and records of its events are still there
+	}, []int{2, 3, 5}, ""}, // the lines and records of the removed events still exist
 }

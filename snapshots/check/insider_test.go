@@ -26,8 +26,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// insider changes rows of a store as somebody would who has its disk, its code and its
-// checksums, and puts them back.
+// insider changes rows of a store and puts them back. It has the attacker's knowledge: the
+// disk, the code and the checksums.
 type insider struct {
 	t       *testing.T
 	journal *posting.Journal
@@ -37,8 +37,8 @@ type insider struct {
 
 type rawRow struct{ key, value []byte }
 
-// openInsider opens a store to change it while it is checked. Nothing is ever submitted
-// to its journal.
+// openInsider opens a store to change it while it is checked. Nothing is submitted to its
+// journal.
 func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
 	t.Helper()
 	in := &insider{t: t, rows: make(map[string][]rawRow)}
@@ -48,7 +48,7 @@ func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
 	return in
 }
 
-// read takes all rows. Which organizations there are is found as the checker finds it.
+// read reads all rows. It finds the organizations as the checker does.
 func (in *insider) read() {
 	v := in.journal.View()
 	defer v.Close()
@@ -116,7 +116,7 @@ func kindOfRow(key []byte) string {
 	return "unknown " + string(key[0])
 }
 
-// set applies one group with the rows, of which one without a value is removed.
+// set applies one group with the rows. A row without a value is removed.
 func (in *insider) set(rows ...rawRow) {
 	in.t.Helper()
 	n, hash := in.journal.LastGroup()
@@ -158,15 +158,15 @@ func (r rawRow) change(random *rand.Rand) rawRow {
 	return c
 }
 
-// unproven are the kinds of rows in which the checker need not find a changed byte:
-// those of docs/audit.md, "Rows that no event proves".
+// unproven are the kinds of rows in which the checker may miss a changed byte: those in
+// docs/audit.md, "Rows that no event proves".
 var unproven = map[string]bool{
 	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
 	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
 }
 
-// everyKind is a store with rows of every kind: the notified store, and beside it a request with
-// a key, a long record, a checkpoint, and a transfer.
+// everyKind returns a store with rows of every kind: the notified store with a request with a
+// key, a long record, a checkpoint, and a transfer.
 func everyKind(t *testing.T) *fixture.Store {
 	t.Helper()
 	w := copyNotifiedStore(t)
@@ -182,7 +182,7 @@ func everyKind(t *testing.T) *fixture.Store {
 	}
 	_, err := n.Directory.CreateBlock(t.Context(), w.First.Org, words.BlockDraft{Kind: words.BlockEmail, Value: "a@shop.example"})
 	fixture.Must(t, err)
-	n.Create(w.First, payment.Payment, "4000000000003220", 1_500, "later") // keeps its card until its payer has acted
+	n.Create(w.First, payment.Payment, "4000000000003220", 1_500, "later") // its card stays sealed until its payer acts
 	n.close()
 	w.Submit(t, transfer(&w.Store, true))
 	w.Submit(t, removed(w.First.Org, fixture.StartTime))
@@ -190,8 +190,8 @@ func everyKind(t *testing.T) *fixture.Store {
 	return &w.Store
 }
 
-// One byte of any row, with every checksum right: the checker finds it, or the kind of
-// row is one of which docs/audit.md says why it need not be found.
+// The checker finds one changed byte in any row, with every checksum right, unless
+// docs/audit.md gives a reason for that kind of row.
 func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 	changes := 200
 	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
@@ -232,11 +232,11 @@ func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 	}
 }
 
-// A row that is gone is found as well, or its kind is one of those, or all readers are
-// answered as before: its lines are in another row too, or show nothing any more, or it
-// only made an answer faster.
+// The checker finds a removed row, unless its kind is unproven or all readers get the same
+// answers as before: its lines are in another row too, or are no longer shown, or the row only
+// made an answer faster.
 func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
-	const most = 30 // rows of a kind that are tried
+	const most = 30 // rows tried of each kind
 	seed := rand.Uint64()
 	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
 		seed = n
@@ -269,7 +269,7 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 	}
 }
 
-// answers is what readers are told of all accounts and lists.
+// answers returns what readers get about all accounts and lists.
 func (in *insider) answers() string {
 	in.t.Helper()
 	v := in.journal.View()
@@ -301,8 +301,8 @@ func (in *insider) answers() string {
 	return b.String()
 }
 
-// list writes what a list shows, by creation and by the last event: a row of any other
-// event is passed over.
+// list writes what a list shows, by creation and by the last event. Rows of other events are
+// skipped.
 func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l posting.List) {
 	last := make(map[ledger.ID]bool)
 	fixture.Must(in.t, v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
@@ -314,7 +314,7 @@ func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l po
 	}))
 }
 
-// The kinds of rows that no event proves are those that the auditor is told of.
+// The kinds of rows that no event proves are those that the documentation for auditors names.
 func TestTheAuditorIsToldWhichRowsNoEventProves(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)

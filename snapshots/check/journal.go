@@ -12,11 +12,10 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 5, journals. Sequences are gap-free, booked times rise, blocks join, and groups are
-// a chain up to the group that was durable last.
+// Rule 5, journals. Sequences are gap-free, booked times strictly increase, each block follows
+// the one before, and groups are a chain up to the last durable group.
 
-// groups checks that the store's groups are a chain without a gap, up to the group that was
-// durable last.
+// groups checks that the store's groups are a chain without a gap up to the last durable group.
 func (c *checker) groups(last uint64, hash [32]byte) error {
 	var n uint64
 	var chain [32]byte
@@ -94,7 +93,7 @@ type treeRow struct {
 	err   error
 }
 
-// treeRows are an organization's tree rows, and at the end the error, if any.
+// treeRows returns an organization's tree rows, and the error, if any, at the end.
 func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	return func(yield func(treeRow) bool) {
 		err := c.View.Rows(c.organization.ID, posting.Trees, func(key, row []byte) (bool, error) {
@@ -106,17 +105,17 @@ func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	}
 }
 
-// journal is the reading of one organization's events.
+// journal is the state of reading one organization's events.
 type journal struct {
 	*orgCheck
 	forest      forest
-	last        uint64 // seq
+	last        uint64 // seq of the last event
 	time        ledger.Micros
 	events      uint64
 	notices     *deliveries.Notices
 	months      *books.Months
 	checkpoints *books.Checkpoints
-	unhashed    ledger.Source // the record whose next event must follow at once; zero: none
+	unhashed    ledger.Source // the record whose next event must follow immediately; zero: none
 }
 
 // block checks one block and its events.

@@ -14,8 +14,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// administered is a store in which two writes of the administration came with
-// keys: one made an organization, the other changed the first partner.
+// administered returns a store in which two administration requests had keys: one created an
+// organization, the other changed the first partner.
 func administered(t *testing.T) (w *fixture.Store, made ledger.ID) {
 	t.Helper()
 	w = fixture.Copy(t)
@@ -79,7 +79,7 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 	}
 }
 
-// plantClaim plants the claim of a key that made what is not there.
+// plantClaim plants a key's claim that names a record that does not exist.
 func plantClaim(p *fixture.Planter, w *fixture.Store, key string) {
 	owner := append(ownerOf(ledger.Partner, uuid.New()), w.First.Org[:]...)
 	p.Group.Set(store.KeyClaim(nil, words.PlatformOrg, ledger.ClaimIdempotency, key), owner)

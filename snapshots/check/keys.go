@@ -14,20 +14,20 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, idempotency keys. A key names something that exists and belongs to its partner,
-// or a contract or a closed month of its organization; every kept answer has its key.
+// Rule 4, idempotency keys. A key names an existing record of its partner, or a contract or a
+// closed month of its organization. Every cached reply has its key.
 
-// foreignKey is a claim on an idempotency key that names a record of another organization,
-// as the administration's claims do, which are the platform's.
+// foreignKey is a claim on an idempotency key that names a record of another organization. The
+// administration's claims are such claims: they belong to the platform.
 type foreignKey struct {
 	org    ledger.ID
 	made   ledger.Source
-	place  ledger.ID // the organization of the record
-	answer ledger.ID // the kept answer in that organization; the nil UUID: none
+	place  ledger.ID // the organization that has the record
+	answer ledger.ID // the cached reply in that organization; the nil UUID: none
 }
 
-// readForeignKey reads a claim of the administration. Its owner ends with the organization
-// of the record, where the kept answer lies too; without it the record is an organization.
+// readForeignKey parses a claim of the administration. Its owner ends with the organization
+// that has the record and the cached reply. Without that suffix the record is an organization.
 func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte) foreignKey {
 	const head = 32 + 1 + 16
 	k := foreignKey{org: org, made: made, place: made.ID}
@@ -37,8 +37,8 @@ func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte)
 	return k
 }
 
-// checkKey checks that a claim on an idempotency key names something that exists and, where
-// a partner used the key for a transaction, that it is that partner's.
+// checkKey checks that a claim on an idempotency key names an existing record. If a partner
+// used the key for a transaction, the transaction must belong to that partner.
 func (c *orgCheck) checkKey(key string, owner []byte) {
 	o := c.organization
 	if c.transactions.CheckRenewalKey(key, owner) || c.contracts.CheckStaffKey(key, owner) {
@@ -67,8 +67,8 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 	}
 }
 
-// checkReply checks that a kept answer shows an earlier state of a transaction, or of a
-// contract, that is there.
+// checkReply checks that a cached reply shows an earlier state of an existing transaction or
+// contract.
 func (c *orgCheck) checkReply(r *scan.Record) {
 	c.CheckState(r, string(words.StateGiven))
 	switch {
@@ -83,7 +83,7 @@ func (c *orgCheck) checkReply(r *scan.Record) {
 	}
 }
 
-// checkPaymentReply opens the kept answer and compares it with the transaction's history.
+// checkPaymentReply opens the cached reply and compares it with the transaction's history.
 func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 	reply, err := paymentactor.OpenReply(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 	c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID
 }
 
-// checkAnswer opens the kept answer to a request of the administration.
+// checkAnswer opens the cached reply to a request of the administration.
 func (c *orgCheck) checkAnswer(r *scan.Record) {
 	if c.Keyring == nil {
 		return
@@ -107,8 +107,8 @@ func (c *orgCheck) checkAnswer(r *scan.Record) {
 	}
 }
 
-// cutScope splits a key into its partner, 0 for the administration, and the text that was
-// sent.
+// cutScope splits a key into its partner, 0 for the administration, and the text that the
+// client sent.
 func cutScope(key string) (partner int64, text string, ok bool) {
 	if text, ok = strings.CutPrefix(key, actors.KeyOfAdmin+"/"); ok {
 		return 0, text, true
@@ -122,8 +122,8 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 	return partner, text, ok && err == nil && partner > 0
 }
 
-// checkKeys looks for the records that keys name beyond their organization, and checks that
-// every kept answer has its key.
+// checkKeys looks for the records that keys name in other organizations, and checks that every
+// cached reply has its key.
 func (c *checker) checkKeys() error {
 	for at, shown := range c.replies.Shown {
 		if used, found := c.replies.Keys[at]; !found || used != shown && shown != (ledger.ID{}) {

@@ -14,14 +14,14 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// bounds are what the first organization's partner is bounded by.
+// bounds are the limits on the first organization's partner.
 type bounds struct {
 	daily, velocity, card, country ledger.Source
 	strange                        ledger.ID // a terminal of another organization
 }
 
-// addLimits gives the first organization limits and a blocklist; each was switched
-// off and on again.
+// addLimits gives the first organization limits and a block list, each switched off and on
+// again.
 func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -60,8 +60,8 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	return b
 }
 
-// amendRecord rewrites a field of a stored record of the first organization; nil takes
-// it out.
+// amendRecord changes a field of a stored record of the first organization; nil removes the
+// field.
 func amendRecord(t *testing.T, w *fixture.Store, source ledger.Source, field string, value any) {
 	t.Helper()
 	w.Plant(t, func(p *fixture.Planter) {

@@ -12,11 +12,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, lists. Lists show each transaction at its creation and at its last event, and
-// each settlement, subscription and contract once, where it belongs, in the order of
-// booking, on pages and in page buffers.
+// Rule 4, lists. Lists show each transaction twice, at its creation and at its last event, and
+// each settlement, subscription and contract once, in the right list. Their rows are in the
+// order of booking, on pages and in page buffers.
 
-// lists checks an organization's lists, and that every record that belongs to one is in it.
+// lists checks an organization's lists, and that every record is in the lists that must show
+// it.
 func (c *orgCheck) lists() error {
 	o := c.organization
 	var order books.ListOrder

@@ -26,12 +26,12 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// notifiedStore is a store whose first organization has partners that are notified: by
-// receivers that acknowledge, that fail at first, and that always fail.
+// notifiedStore is a store whose first organization has partners with receivers of
+// notifications: some acknowledge, some fail at first, some always fail.
 type notifiedStore struct {
 	fixture.Store
-	owner     *words.Partner // has terminals with addresses of their own
-	heir      *words.Partner // has an address, and a terminal without
+	owner     *words.Partner // has terminals with their own addresses
+	heir      *words.Partner // has an address, and a terminal without one
 	terminals map[money.Currency]ledger.ID
 	hook      ledger.ID // the owner's notification-only terminal
 
@@ -39,20 +39,20 @@ type notifiedStore struct {
 	pending *payment.Record // two attempts failed
 	parked  *payment.Record
 	retried *payment.Record // acknowledged at the second attempt
-	again   *payment.Record // acknowledged at the first attempt, and once more
-	idle    *payment.Record // its payer had something to do, and has not done it
-	nobody  *payment.Record // at a terminal without an address
+	again   *payment.Record // acknowledged at the first attempt, then requested again and acknowledged
+	idle    *payment.Record // its payer had to act and did not
+	nobody  *payment.Record // at a terminal whose partner has no address
 	nowhere *payment.Record // without a terminal
 	theirs  *payment.Record // the heir's
 }
 
-// The owner's terminals: each is found by its currency.
+// The owner's terminals. The currency selects the terminal.
 const (
 	acknowledging = money.Currency("USD")
 	failing       = money.Currency("EUR")
 	failingOnce   = money.Currency("GBP")
 	unaddressed   = money.Currency("CHF")
-	unserved      = money.Currency("KZT") // by no terminal
+	unserved      = money.Currency("KZT") // no terminal takes it
 	ofTheHeir     = money.Currency("IDR")
 )
 
@@ -61,7 +61,7 @@ var notifiedMaster struct {
 	once sync.Once
 }
 
-// copyNotifiedStore copies the notified store into a directory of the test's own.
+// copyNotifiedStore copies the notified store into a directory of the test.
 func copyNotifiedStore(t testing.TB) *notifiedStore {
 	t.Helper()
 	notifiedMaster.once.Do(func() {
@@ -93,11 +93,11 @@ type notifyingServer struct {
 	receiver *receiver
 }
 
-// receiver is where all notifications go.
+// receiver receives all notifications.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex
-	seen map[string]bool // event_ids that came by the path that fails at first; guarded by mu
+	seen map[string]bool // event_ids received at the path that fails at first; guarded by mu
 }
 
 func newReceiver(t testing.TB) *receiver {
@@ -124,8 +124,8 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// openNotified opens the store with everything that it takes to notify. addresses
-// says who is told; nil: the directory.
+// openNotified opens the store with everything that sends notifications. addresses finds the
+// destinations; nil: the directory.
 func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()
 	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), Started: make(map[ledger.ID]ledger.Micros)}
@@ -168,7 +168,7 @@ func (n *notifyingServer) close() {
 	n.Server.Close()
 }
 
-// at makes a terminal whose notifications go by a path; none: nowhere.
+// at makes a terminal whose notifications go to a path; empty: to no address.
 func (n *notifyingServer) at(w *notifiedStore, owner *words.Partner, kind words.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
 	draft := words.TerminalDraft{Partner: owner.Number, Name: "notified", Provider: words.Simulator, Type: kind}
@@ -183,7 +183,7 @@ func (n *notifyingServer) at(w *notifiedStore, owner *words.Partner, kind words.
 	return made.ID
 }
 
-// pay makes a payment of the owner and waits until it was tried to tell of it.
+// pay makes a payment of the owner and waits for the first attempt to notify.
 func (n *notifyingServer) pay(w *notifiedStore, owner *words.Partner, currency money.Currency, card string) *payment.Record {
 	n.T.Helper()
 	result, err := n.Payments.Create(live.Create{Org: w.First.Org, Partner: owner, Request: payment.Request{
@@ -195,7 +195,7 @@ func (n *notifyingServer) pay(w *notifiedStore, owner *words.Partner, currency m
 	return result.Record
 }
 
-// delivery is the one about a payment's last event.
+// delivery returns the id of the delivery for a payment's last event.
 func (n *notifyingServer) delivery(w *notifiedStore, r *payment.Record) notifier.ID {
 	n.T.Helper()
 	view := n.Journal.View()
@@ -224,15 +224,15 @@ func (w *notifiedStore) fill(t testing.TB) {
 		ofTheHeir:     n.at(w, w.heir, words.PaymentTerminal, ofTheHeir, ""),
 	}
 	w.hook = n.at(w, w.owner, words.MerchantTerminal, "", "/ok")
-	n.Advance(2 * time.Minute) // whoever has an address has had it for a while
+	n.Advance(2 * time.Minute) // all addresses have been set for a while
 	const good = "4242424242424242"
 	w.parked = n.pay(w, w.owner, failing, good)
 	w.retried = n.pay(w, w.owner, failingOnce, good)
 	n.Advance(8 * time.Hour)
 	w.marked = n.pay(w, w.owner, acknowledging, good)
 	n.pay(w, w.owner, acknowledging, "4000000000000002")
-	w.idle = n.pay(w, w.owner, acknowledging, "4000000000003220") // its payer has something to do
-	n.Advance(31 * time.Minute)                                   // and has not done it
+	w.idle = n.pay(w, w.owner, acknowledging, "4000000000003220") // its payer has to act
+	n.Advance(31 * time.Minute)                                   // and does not act in time
 	w.again = n.pay(w, w.owner, acknowledging, good)
 	_, err = n.notifier.Replay(w.First.Org, n.delivery(w, w.again), nil)
 	fixture.Must(t, err)

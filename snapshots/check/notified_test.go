@@ -38,16 +38,17 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 			p.Rows(store.KeyKV(nil, w.First.Org, []byte(kind)))
 		}
 	})
-	// Parked: one. Pending: one. Delivered: at the second attempt, asked for again, a message to operators.
+	// One parked. One pending. Delivered: one at the second attempt, one requested again, one
+	// message to operators.
 	if standings[notifier.Parked] != 1 || standings[notifier.Pending] != 1 || standings[notifier.Delivered] != 3 {
 		t.Errorf("the store has %v", standings)
 	}
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-// A transaction says of how many of its transitions its merchant was notified, of how
-// many there was nobody to notify, and of how many it does not want to be notified: by
-// hand, from what happened to each.
+// A transaction counts the transitions of which its merchant was notified, those without an
+// address, and those that the merchant does not want. The expected numbers are written by hand
+// from each transaction's events.
 func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 	w := copyNotifiedStore(t)
 	type counts struct {
@@ -94,12 +95,12 @@ func TestTheDigestCoversKVs(t *testing.T) {
 	}
 }
 
-// deliveryFault is one thing that goes wrong with the notices and deliveries of a sound
-// store; all that is said of it says one thing.
+// deliveryFault is one fault planted in the notices and deliveries of a sound store. All
+// details of the report contain one text.
 type deliveryFault struct {
 	name string
 	make func(t *testing.T, w *notifiedStore)
-	says string // nothing: it is no fault
+	says string // empty: it is no fault
 }
 
 func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
@@ -120,7 +121,7 @@ func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
 	}
 }
 
-// on plants in the notified store's organization.
+// on returns a change of the notified store's organization.
 func (w *notifiedStore) on(fn func(p *kvPlanter)) func(*fixture.Planter) {
 	return func(p *fixture.Planter) { fn(&kvPlanter{p, w}) }
 }
@@ -144,8 +145,7 @@ func (p *kvPlanter) set(row []byte, kind string, rest ...byte) {
 	p.Group.Set(p.key(kind, rest...), row)
 }
 
-// notice rewrites the page of a transaction's first notice: what change returns takes
-// its place.
+// notice rewrites the page of a transaction's first notice, which change replaces.
 func (p *kvPlanter) notice(of *payment.Record, change func(n store.Notice) []store.Notice) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
@@ -176,7 +176,7 @@ func (p *kvPlanter) notice(of *payment.Record, change func(n store.Notice) []sto
 	p.T.Fatal("there is no such notice")
 }
 
-// first is a transaction's first notice, and its page.
+// first returns a transaction's first notice, and its page.
 func (p *kvPlanter) first(of *payment.Record) (n store.Notice, page ledger.Micros) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
@@ -196,12 +196,12 @@ func (p *kvPlanter) first(of *payment.Record) (n store.Notice, page ledger.Micro
 	return n, page
 }
 
-// idOf is a notice's name in keys.
+// idOf returns a notice's id in the form of keys.
 func idOf(n *store.Notice) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(n.Booked)), n.Channel)
 }
 
-// marks are a row with one mark, as the notifier writes it.
+// marks writes a row with one mark, as the notifier does.
 func (p *kvPlanter) marks(page ledger.Micros, n *store.Notice, status uint64) {
 	row := binary.AppendUvarint([]byte{1}, uint64(n.Booked-page))
 	row = binary.AppendVarint(append(row, n.Channel), 5)
@@ -234,7 +234,7 @@ func (p *kvPlanter) keptAt(id []byte, change func(row map[string]any)) {
 	p.Group.Set(key, append([]byte{1}, body...))
 }
 
-// waiting is the key of the one row of a kind that is of a terminal's deliveries.
+// waiting returns the key of the only row of a kind for a terminal's deliveries.
 func (p *kvPlanter) waiting(kind string, currency money.Currency) []byte {
 	p.T.Helper()
 	to := p.w.terminals[currency]

@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// logFault is a fault in what the simulator's log has of one transaction.
+// logFault is a fault in the lines of the simulator's log about one transaction.
 func logFault(name, says string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
 	return fault{name: name, broken: []int{7}, says: says, make: func(t *testing.T, w *fixture.Store) {
 		id := of(w).ID.String()
@@ -35,7 +35,7 @@ func logFault(name, says string, of func(*fixture.Store) *payment.Record, change
 	}}
 }
 
-// in replaces a text in the line of an index; -1 is the last.
+// in replaces a text in the line with an index; -1 is the last.
 func in(i int, from, to string) func([]string) []string {
 	return func(own []string) []string {
 		if i < 0 {
@@ -46,7 +46,7 @@ func in(i int, from, to string) func([]string) []string {
 	}
 }
 
-// again adds the last line once more, with another request.
+// again repeats the last line, with another request.
 func again(own []string) []string {
 	line := own[len(own)-1]
 	const name = `"request":"`
@@ -63,7 +63,7 @@ func terminalOf(line string) string {
 	return after[:36]
 }
 
-// elsewhere sends the line of an index to a terminal that nobody knows.
+// elsewhere changes the terminal of the line with an index to an unknown one.
 func elsewhere(i int) func([]string) []string {
 	return func(own []string) []string { return in(i, terminalOf(own[i]), uuid.NewString())(own) }
 }
@@ -113,8 +113,8 @@ var operationFaults = []fault{
 		}),
 }
 
-// Money that comes too late is no charge of another's: the provider has it, and
-// gives it back on an intent of its own.
+// Money that arrives too late is not a second charge: the provider has it, and gives it back on
+// an intent of its own.
 func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 	for _, c := range []struct {
 		name     string

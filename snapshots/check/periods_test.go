@@ -15,13 +15,14 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// closed is what is written of a month.
+// closed is the change that closes a month.
 type closed struct {
 	change *posting.Change
 	record *period.Record
 }
 
-// closes closes a month of the contract store's first organization, changed before it is written.
+// closes closes a month of the contract store's first organization. change may alter the
+// closing before it is written.
 func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	b.t.Helper()
 	org := b.sample.First.Org
@@ -43,7 +44,7 @@ func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	b.submit(c.change)
 }
 
-// years closes months on the contract store, from its first on.
+// years closes months of the contract store, from its first one on.
 func (w *contractStore) years(t testing.TB, months period.Month, change func(*closed)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
@@ -58,8 +59,8 @@ func (w *contractStore) years(t testing.TB, months period.Month, change func(*cl
 	fixture.Must(t, b.journal.Close())
 }
 
-// A store whose months are closed breaks no rule: payments, holds, and contracts in all
-// their states, with entries dated back and forth, on pages and in page buffers.
+// A store with closed months breaks no rule. It has payments, holds, contracts in all states,
+// and entries with earlier and later effective days, on pages and in page buffers.
 func TestClosedMonthsAreRecomputed(t *testing.T) {
 	for _, days := range []int{fixture.Buffered, fixture.Paged} {
 		w := copyContractStore(t, days)
@@ -71,7 +72,7 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 	}
 }
 
-// What the checker finds wrong with a closing that the writer let through.
+// The checker finds faults in closings that the writer has accepted.
 func TestAPlantedClosingIsFound(t *testing.T) {
 	first := period.Of(ledger.DateOf(fixture.StartTime))
 	for name, c := range map[string]struct {
@@ -122,10 +123,11 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 	})
 }
 
-// What a writer would have done that forgot which months are closed, or when they end.
+// The checker finds what a writer would do that forgets which months are closed, or when they
+// end.
 func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
 	first := period.Of(ledger.DateOf(fixture.StartTime))
-	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // whose journal fits a group
+	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // its journal fits into one group
 	w.years(t, 1, nil)
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
@@ -163,7 +165,7 @@ func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
 	wantSomewhere(t, w.Check(t, check.Inputs{}), "it closes a month that has not ended")
 }
 
-// A key that names a closed month which is not there.
+// The checker finds a key that names a closed month that does not exist.
 func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
 	w := copyContractStore(t, fixture.Buffered)
 	key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}

@@ -16,16 +16,17 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// section is what a page buffer row has of an account or a list, as a test changes it.
+// section is a chunk of lines of an account or a list in a page-buffer row, for tests to
+// change.
 type section struct{ prefix, lines []byte }
 
-// chunk is a page buffer row as a test changes it.
+// chunk is a page-buffer row, for tests to change.
 type chunk struct {
 	store.BufferKey
 	sections []section
 }
 
-// chunksOf are an organization's page buffer rows, oldest first.
+// chunksOf returns an organization's page-buffer rows, oldest first.
 func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
 	p.T.Helper()
 	keys, rows := p.Rows(store.KeyBuffer(nil, org))
@@ -45,7 +46,7 @@ func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
 	return all
 }
 
-// layChunks writes page buffer rows.
+// layChunks writes page-buffer rows.
 func layChunks(p *fixture.Planter, sheets ...chunk) {
 	for _, s := range sheets {
 		var row []byte
@@ -56,14 +57,14 @@ func layChunks(p *fixture.Planter, sheets ...chunk) {
 	}
 }
 
-// removeChunks takes page buffer rows out.
+// removeChunks removes page-buffer rows.
 func removeChunks(p *fixture.Planter, sheets ...chunk) {
 	for _, s := range sheets {
 		p.Group.Delete(store.KeyBufferRow(nil, s.BufferKey))
 	}
 }
 
-// withLines are the rows that have something of an account or a list.
+// withLines returns the rows that contain lines with the prefix.
 func withLines(all []chunk, prefix []byte) []chunk {
 	return slices.DeleteFunc(slices.Clone(all), func(s chunk) bool { return s.find(prefix) < 0 })
 }
@@ -72,7 +73,7 @@ func (s *chunk) find(prefix []byte) int {
 	return slices.IndexFunc(s.sections, func(part section) bool { return bytes.Equal(part.prefix, prefix) })
 }
 
-// eraseAll takes all out of an account or a list, wherever it is.
+// eraseAll removes all lines of an account or a list, from pages and page buffers.
 func eraseAll(p *fixture.Planter, prefix []byte) {
 	p.T.Helper()
 	org := ledger.ID(prefix[1:17])
@@ -98,8 +99,9 @@ func eraseAll(p *fixture.Planter, prefix []byte) {
 	}))
 }
 
-// inChunk changes what one of the rows that have something of an account or a list
-// has of it; which: -1 is the newest. Nothing left takes it out.
+// inChunk changes the lines of an account or a list in one page-buffer row; which is the index
+// among the rows that contain such lines, -1 for the newest. If no lines remain, the chunk is
+// removed.
 func inChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Planter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -119,7 +121,7 @@ func inChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixtu
 	}
 }
 
-// onLine changes the first line of an account's section.
+// onLine changes the first line of an account's chunk.
 func onLine(change func(*store.Line)) func(*fixture.Planter, []byte) []byte {
 	return func(p *fixture.Planter, lines []byte) (changed []byte) {
 		fixture.Must(p.T, store.DecodePage(lines, func(l *store.Line) (bool, error) {
@@ -133,7 +135,7 @@ func onLine(change func(*store.Line)) func(*fixture.Planter, []byte) []byte {
 	}
 }
 
-// onRow changes the first row of a list's section.
+// onRow changes the first row of a list's chunk.
 func onRow(change func(*store.Listed)) func(*fixture.Planter, []byte) []byte {
 	return func(p *fixture.Planter, lines []byte) (changed []byte) {
 		rows, err := store.DecodeListed(lines)
@@ -150,7 +152,7 @@ func nothing(*fixture.Planter, []byte) []byte { return nil }
 
 func twice(_ *fixture.Planter, lines []byte) []byte { return append(lines, lines...) }
 
-// raiseAmount makes a line one more, and its total with it.
+// raiseAmount adds one to a line and to its running total.
 func raiseAmount(l *store.Line) {
 	l.Amount = fixture.MustAdd(l.Amount, 1)
 	total := &l.Totals.CreditsPosted
@@ -174,7 +176,8 @@ func transferAccountPages(n int) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, transferAccount(n)) }
 }
 
-// between is a bare event that moves money many times between the accounts.
+// between returns an event without a record that moves money several times between the
+// accounts.
 func between(w *fixture.Store, times int, accounts ...int) posting.Step {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for range times {
@@ -191,7 +194,7 @@ func between(w *fixture.Store, times int, accounts ...int) posting.Step {
 	}
 }
 
-// postTransfers are so many groups with a line on each of two accounts of the bench.
+// postTransfers writes groups with one line on each of two benchmark accounts.
 func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 	t.Helper()
 	var changes []*posting.Change
@@ -201,25 +204,25 @@ func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 	w.Submit(t, changes...)
 }
 
-// transferRounds is enough for a page of each account to be carried while the page buffer still
-// has its lines, and for more of them to wait.
+// transferRounds is large enough that a page of each account is flushed while the page buffer
+// still has its lines, and that further lines are buffered.
 const transferRounds = 70
 
-// fillChunks books on more accounts than one row of a group's page buffer is made of, so
-// that the group deals them into shares.
+// fillChunks posts to more accounts than one row of a group's page buffer can hold, so that the
+// group divides them into shards.
 func fillChunks(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	var all []int
 	for n := range 2 * store.ShardedFrom {
 		all = append(all, n)
 	}
-	for range 2 { // the first lines are put on pages
+	for range 2 { // the first lines go to pages
 		w.Submit(t, &posting.Change{Steps: []posting.Step{between(w, 1, all...)}})
 	}
 }
 
-// fillLongChunk books so much on some accounts that a group's page buffer has a second part: more
-// than fits a group of the small stores that tests copy.
+// fillLongChunk posts so much to some accounts that a group's page buffer has a second part.
+// That is more than fits into a group of the small stores that tests copy.
 func fillLongChunk(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	var first, second posting.Change
@@ -232,13 +235,13 @@ func fillLongChunk(t *testing.T, w *fixture.Store) {
 	fixture.SubmitTo(t, j, &first, &second)
 }
 
-// newest are the rows of the last group that has any.
+// newest returns the rows of the last group that has any.
 func newest(all []chunk) []chunk {
 	last := all[len(all)-1].Group
 	return slices.DeleteFunc(slices.Clone(all), func(s chunk) bool { return s.Group != last })
 }
 
-// after plants a fault in what comes of a way to fill the page buffer.
+// after fills the page buffer in a given way and then plants a fault.
 func after(fill func(*testing.T, *fixture.Store), plant func(w *fixture.Store, p *fixture.Planter, all []chunk)) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		fill(t, w)
@@ -250,8 +253,8 @@ func withTraffic(t *testing.T, w *fixture.Store)    { postTransfers(t, w, transf
 func withFullChunks(t *testing.T, w *fixture.Store) { fillChunks(t, w) }
 func long(t *testing.T, w *fixture.Store)           { fillLongChunk(t, w) }
 
-// twoPairs are two groups whose rows have no account in common, after the groups
-// that made the accounts known.
+// twoPairs writes two groups whose rows have no account in common, after the groups that wrote
+// the accounts' first lines.
 func twoPairs(t *testing.T, w *fixture.Store) {
 	for range 2 {
 		postTransfers(t, w, 1, 1, 2)
@@ -366,8 +369,8 @@ var bufferFaults = []fault{
 	}), []int{2, 5}, ""},
 }
 
-// removeFromLists takes the row of a charged payment's creation, or of its last change, out
-// of its partner's list.
+// removeFromLists removes the row of a charged payment's creation, or of its last change, from
+// its partner's list.
 func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	t.Helper()
 	w.Plant(t, func(p *fixture.Planter) {
@@ -386,7 +389,7 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	})
 }
 
-// chunkRange is a section of one row in the other.
+// chunkRange moves a chunk from one row to another.
 func chunkRange(from, to chunk) []chunk {
 	n := len(from.sections) - 1
 	to.sections = append(slices.Clone(to.sections), from.sections[n])

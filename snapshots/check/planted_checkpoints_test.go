@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeCheckpoints has more days booked, and checkpoints made of those that are over.
+// makeCheckpoints posts on further days and makes the checkpoints of the days that have ended.
 func makeCheckpoints(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	for day := range 4 {
@@ -33,7 +33,7 @@ func makeCheckpoints(t *testing.T, w *fixture.Store) {
 	makeOneCheckpoint(t, w)
 }
 
-// makeOneCheckpoint has the real keeper make what is due.
+// makeOneCheckpoint lets the real checkpointer make the checkpoints that are due.
 func makeOneCheckpoint(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	makeCheckpointAt(t, w, fixture.StartTime.AddDate(0, 0, 4))
@@ -50,7 +50,7 @@ func makeCheckpointAt(t *testing.T, w *fixture.Store, now time.Time) {
 	fixture.Must(t, j.Close())
 }
 
-// checkpointRows are the heads and the parts of the first organization's checkpoints.
+// checkpointRows returns the heads and the parts of the first organization's checkpoints.
 func checkpointRows(p *fixture.Planter, w *fixture.Store) (heads, parts []storedKV) {
 	p.T.Helper()
 	for _, of := range []struct {
@@ -70,7 +70,7 @@ func checkpointRows(p *fixture.Planter, w *fixture.Store) (heads, parts []stored
 
 type storedKV struct{ key, row []byte }
 
-// rewriteCheckpoint puts another part in a checkpoint's place, and a head that fits it.
+// rewriteCheckpoint replaces a part of a checkpoint, and its head to match.
 func rewriteCheckpoint(p *fixture.Planter, head, part storedKV, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
 	p.T.Helper()
 	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)
@@ -120,7 +120,7 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 	}
 }
 
-// counted is how many things a rule has looked at.
+// counted returns how many things a rule has checked.
 func counted(r *findings.Report, rule int) uint64 {
 	for _, of := range r.Rules {
 		if of.Number == rule {

@@ -28,7 +28,7 @@ func changeContract(p *fixture.Planter, w *contractStore, name string, change fu
 	})
 }
 
-// plantColumn plants other columns in a contract.
+// plantColumn plants changed columns in a contract.
 func plantColumn(name string, change func(w *contractStore, r *contract.Record)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) { changeContract(p, w, name, func(r *contract.Record) { change(w, r) }) })
@@ -40,7 +40,7 @@ func put(name, column string, value any) func(*testing.T, *contractStore) {
 	return plantColumn(name, func(_ *contractStore, r *contract.Record) { columnNamed(r, column).Put(r.Values, value) })
 }
 
-// plantStamp plants something else than the writer has kept of a contract.
+// plantStamp plants a changed writer's stamp in a contract.
 func plantStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -78,7 +78,7 @@ var columnFaults = []contractFault{
 	{"a screening that is not there", []int{3}, "rests on screening", put("lease secular", "screening_id", ledger.ID{1})},
 }
 
-// day is a day of the clock.
+// day is the number of microseconds in a day.
 const day = ledger.Micros(24 * 3600 * 1_000_000)
 
 var waitingContractFaults = []contractFault{
@@ -97,7 +97,7 @@ var waitingContractFaults = []contractFault{
 	{"a contract that was finished and goes on", []int{3}, "and was finished at", funding(func(d *contract.Decision) { d.Finish = true })},
 }
 
-// plantCounter plants another counter, or none.
+// plantCounter plants a changed counter, or removes it.
 func plantCounter(key, window string, row []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -126,7 +126,7 @@ var numberFaults = []contractFault{
 	{"a count that was lost", []int{4}, "there is no counter contracts/IJR test", plantCounter("contracts/IJR", "test", nil)},
 }
 
-// plantListRows plants other rows in a list of contracts.
+// plantListRows plants changed rows in a list of contracts.
 func plantListRows(key func(w *contractStore) []byte, change func(w *contractStore, rows []store.Listed) []store.Listed) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -203,7 +203,7 @@ func replyOf(w *contractStore, key string) ledger.Source {
 	return ledger.Source{Kind: ledger.Reply, ID: acting.ReplyID(w.First.Org, key)}
 }
 
-// plantReply plants another answer to the last action that had a key.
+// plantReply plants a changed reply to the last action that had a key.
 func plantReply(change func(t *testing.T, w *contractStore, payload []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -212,7 +212,7 @@ func plantReply(change func(t *testing.T, w *contractStore, payload []byte) []by
 	}
 }
 
-// shows is an answer that shows something else of its contract, sealed as it should be.
+// shows returns a reply that shows a changed contract, correctly sealed.
 func shows(change func(r *contract.Record)) func(*testing.T, *contractStore, []byte) []byte {
 	return plantSealed(func(t *testing.T, w *contractStore, form []byte) []byte {
 		r, err := contract.ReadRecord(w.contracts["terminated secular"], form[len(ledger.ID{}):])
@@ -222,7 +222,7 @@ func shows(change func(r *contract.Record)) func(*testing.T, *contractStore, []b
 	})
 }
 
-// plantSealed is an answer with another plaintext.
+// plantSealed returns a reply with a changed plaintext.
 func plantSealed(change func(t *testing.T, w *contractStore, plaintext []byte) []byte) func(*testing.T, *contractStore, []byte) []byte {
 	return func(t *testing.T, w *contractStore, payload []byte) []byte {
 		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID
@@ -234,7 +234,7 @@ func plantSealed(change func(t *testing.T, w *contractStore, plaintext []byte) [
 	}
 }
 
-// plantClaimOwner plants another claim on that action's key, or none.
+// plantClaimOwner plants a changed claim on that action's key, or removes it.
 func plantClaimOwner(change func(w *contractStore, owner []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -249,7 +249,7 @@ func plantClaimOwner(change func(w *contractStore, owner []byte) []byte) func(*t
 	}
 }
 
-// ownedBy puts what a key was used for into its claim.
+// ownedBy names another record in the claim of a key.
 func ownedBy(s func(w *contractStore) ledger.Source) func(*contractStore, []byte) []byte {
 	return func(w *contractStore, owner []byte) []byte {
 		made := s(w)
@@ -305,7 +305,7 @@ var staffFaults = []contractFault{
 	{"a key of an unknown form", []int{4}, "of an unknown form", plantClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
 }
 
-// plantScreening plants another payload of the screening that leases rest on.
+// plantScreening plants a changed payload of the screening that leases name.
 func plantScreening(change func(s map[string]any)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) {

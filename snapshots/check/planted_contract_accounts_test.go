@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// ownAccount is what a contract of the contract store has to itself for its capital.
+// ownAccount returns an account that belongs to one contract, for its capital.
 func (w *contractStore) ownAccount() ledger.Account {
 	return ledger.Account{
 		Path:  ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String()),
@@ -67,8 +67,8 @@ func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 	}
 }
 
-// Contracts have accounts without end: the checker holds those that they share, and of
-// each contract one sum.
+// The number of contracts' accounts is unbounded. The checker keeps only accounts that
+// contracts share, and one sum for each contract.
 func TestNoAccountIsHeldInMemoryForAContract(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	report := w.Check(t, check.Inputs{})

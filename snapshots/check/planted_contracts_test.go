@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// wantSomewhere checks that some detail says it.
+// wantSomewhere checks that some detail contains the text.
 func wantSomewhere(t *testing.T, report *findings.Report, says string) {
 	t.Helper()
 	for _, rule := range report.Rules {
@@ -33,14 +33,14 @@ func wantSomewhere(t *testing.T, report *findings.Report, says string) {
 
 func contractSource(id ledger.ID) ledger.Source { return ledger.Source{Kind: ledger.Contract, ID: id} }
 
-// contractScenarios is where decisions are changed before the real writer has them.
+// contractScenarios changes decisions before the real writer gets them.
 type contractScenarios struct {
 	t       testing.TB
 	sample  *contractStore
 	journal *posting.Journal
 }
 
-// crafts hands a bench out, and closes the store.
+// crafts calls fn with a contractScenarios, and then closes the store.
 func (w *contractStore) crafts(t testing.TB, fn func(b *contractScenarios)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)}
@@ -48,7 +48,7 @@ func (w *contractStore) crafts(t testing.TB, fn func(b *contractScenarios)) {
 	fixture.Must(t, b.journal.Close())
 }
 
-// craftedContract is a contract on the bench.
+// craftedContract is a contract of a contractScenarios.
 type craftedContract struct {
 	*contract.Record
 	version uint64
@@ -83,7 +83,7 @@ func (b *contractScenarios) submit(change *posting.Change) posting.Receipt {
 	return receipt
 }
 
-// open makes an investment or a safe, changed before it is written.
+// open creates an investment or a safekeeping contract, changed before it is written.
 func (b *contractScenarios) open(p *contract.Product, reading *contract.Reading, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500","business_type":"trade",`+
@@ -96,7 +96,7 @@ func (b *contractScenarios) open(p *contract.Product, reading *contract.Reading,
 	return b.write(&d, 0)
 }
 
-// find is one of the contract store's contracts.
+// find returns a contract of the contract store.
 func (b *contractScenarios) find(name string) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
@@ -123,7 +123,7 @@ func (b *contractScenarios) act(r *craftedContract, action contract.Action, body
 	return b.write(&d, r.version)
 }
 
-// funding is an investment whose funding is changed before it is written.
+// funding funds an investment; change alters the decision before it is written.
 func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.crafts(t, func(b *contractScenarios) {
@@ -132,7 +132,7 @@ func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	}
 }
 
-// moving is an action on one of the contract store's contracts, changed before it is written.
+// moving performs an action on a contract of the contract store, changed before it is written.
 func moving(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.crafts(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
@@ -141,7 +141,7 @@ func moving(name string, action contract.Action, body string, change func(*contr
 
 func withoutEntry(d *contract.Decision) { d.Events[0].Entry = nil }
 
-// more adds one to every amount of an entry of one debit and one credit.
+// more adds one to both amounts of an entry with one debit and one credit.
 func more(d *contract.Decision) {
 	postings := d.Events[0].Entry.Postings
 	for i := range postings {
@@ -149,7 +149,7 @@ func more(d *contract.Decision) {
 	}
 }
 
-// changePosting changes the first line of an entry's side to another account.
+// changePosting moves the first line of one side of an entry to another account.
 func changePosting(side ledger.Side, path func(r *contract.Record) ledger.Path) func(*contract.Decision) {
 	return func(d *contract.Decision) {
 		postings := d.Events[0].Entry.Postings
@@ -166,7 +166,7 @@ func ownPath(stem string) func(*contract.Record) ledger.Path {
 	return func(r *contract.Record) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 }
 
-// continued takes the lines of an entry from the third on into an event of their own.
+// continued moves an entry's lines from the third on into a separate event.
 func continued(d *contract.Decision) {
 	first := &d.Events[0]
 	rest := *first.Entry
@@ -175,8 +175,8 @@ func continued(d *contract.Decision) {
 	d.Events = append(d.Events, ledger.Event{Name: "continue", From: first.To, To: first.To, Entry: &rest})
 }
 
-// lifecycleFaults are events and entries that a contract's machine and its accounts have
-// no room for. The real writer has written them, so that the books are sound.
+// lifecycleFaults are events and entries that a contract's machine and accounts do not allow.
+// The real writer has written them, so that the books are sound.
 var lifecycleFaults = []contractFault{
 	{"an entry that goes on in another event", nil, "", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, continued)},
 	{"an entry that is missing where there must be one", []int{3}, "it has no entry", moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},

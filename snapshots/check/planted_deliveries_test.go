@@ -199,7 +199,7 @@ func (p *kvPlanter) operatorMessage(change func(row map[string]any)) {
 	p.keptAt(rows[0], change)
 }
 
-// removed is a sweep of what was booked before an instant.
+// removed is the change by which retention removes everything booked before an instant.
 func removed(org ledger.ID, before time.Time) *posting.Change {
 	return &posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
@@ -207,7 +207,7 @@ func removed(org ledger.ID, before time.Time) *posting.Change {
 	}}}
 }
 
-// What is no fault, however it looks.
+// Changes that look like faults and are none.
 var noFaults = []deliveryFault{
 	{"what is older than the retention", func(t *testing.T, w *notifiedStore) {
 		swept := fixture.StartTime.Add(12 * time.Hour)
@@ -217,7 +217,7 @@ var noFaults = []deliveryFault{
 			p.DeleteAll(p.key("d"))
 			p.DeleteAll(p.key("p"))
 			p.DeleteAll(p.key("i"))
-			for _, r := range []*payment.Record{w.parked, w.retried, w.again} { // what is pending stays
+			for _, r := range []*payment.Record{w.parked, w.retried, w.again} { // a pending delivery stays
 				n, _ := p.first(r)
 				p.set(nil, "e", idOf(&n)...)
 			}
@@ -256,8 +256,8 @@ var noFaults = []deliveryFault{
 	}, ""},
 }
 
-// An insider can't make a notification look older than the retention, to change it or to
-// keep it from being sent: the instant is a record with events.
+// An insider can't make a notification look older than the retention, to change it or to keep
+// it from being sent: the instant is in a record with events.
 func TestNobodyRaisesTheRetention(t *testing.T) {
 	swept := fixture.StartTime.Add(12 * time.Hour)
 	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": fixture.StartTime.AddDate(1, 0, 0)} {

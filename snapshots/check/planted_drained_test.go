@@ -15,8 +15,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// What the page buffer has of these is on a page too: the oldest rows of an account
-// with much traffic, and of a partner's list who makes many payments.
+// In these faults the page buffer repeats lines that a page has too: the oldest lines of an
+// account with much traffic, and of the list of a partner with many payments.
 var drainedFaults = []fault{
 	{"a carried line of another amount, with its total", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		s := withLines(all, transferAccountPages(1)(w))[5]
@@ -34,7 +34,7 @@ var drainedFaults = []fault{
 		s := withLines(all, transferAccountPages(1)(w))[5]
 		s.sections[s.find(transferAccountPages(1)(w))].prefix = onFees(w)
 		layChunks(p, s)
-	}), []int{2}, ""}, // the fees have nothing on a page after it, and so a line of no event
+	}), []int{2}, ""}, // the fees account has no page after it, so the line belongs to no event
 	{"a carried row of a list with another transaction", inChunk(listOf(4), 5, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
 	{"a page that lacks a line of those carried", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, _ []chunk) {
 		keys, rows := p.Rows(transferAccountPages(1)(w))
@@ -81,9 +81,9 @@ var drainedFaults = []fault{
 		})
 	}, []int{2}, "that its pages have otherwise"},
 
-	// These are what a sound store may be: the first until the row was removed, and
-	// where there is no room for that yet; the second if the line was carried when no
-	// other had gathered. Everybody reads the same of them.
+	// A sound store may contain these. The first exists until the row is removed, if there is no
+	// room for the removal yet. The second occurs if the line was flushed when no other was
+	// buffered. Readers get the same answers.
 	{"a row that comes back in its group", func(t *testing.T, w *fixture.Store) {
 		row := drainedChunk(t, w)
 		w.Plant(t, func(p *fixture.Planter) { layChunks(p, row) })
@@ -100,7 +100,7 @@ var drainedFaults = []fault{
 	}, nil, ""},
 }
 
-// drainedChunk has all lines of a group carried and its row removed, and returns the row.
+// drainedChunk has all lines of a group flushed and its row removed, and returns the row.
 func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
 	t.Helper()
 	postTransfers(t, w, 2, 1, 2)
@@ -116,7 +116,7 @@ func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
 	return row
 }
 
-// lookAtRows looks at the rows of the closed store.
+// lookAtRows calls look with the rows of the closed store.
 func lookAtRows(t *testing.T, w *fixture.Store, look func(*fixture.Planter)) {
 	t.Helper()
 	s, err := store.Open(fixture.Options(w.Dir))
@@ -132,7 +132,7 @@ func TestEveryFaultOfAPageBufferBreaksItsRule(t *testing.T) {
 	wantFaults(t, fixture.Copy, drainedFaults)
 }
 
-// Who looks through a list from its end stops at the first row that is too old.
+// A reader that goes backward through a list stops at the first row that is too old.
 func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
 	w := fixture.CopyLaidOut(t, fixture.Paged)
 	w.Plant(t, func(p *fixture.Planter) {
@@ -145,7 +145,7 @@ func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
 	wantDetail(t, report, "is out of the order of booking")
 }
 
-// The ways to fill the page buffer are what they are meant to be, and sound.
+// The ways of filling the page buffer have the intended result, and leave a sound store.
 func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fill func(*testing.T, *fixture.Store)
@@ -153,7 +153,7 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 	}{
 		"traffic carries lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
 			keys, _ := p.Rows(transferAccountPages(1)(w))
-			without := 2 // the group that made the account known, and the one that filled its page
+			without := 2 // the group that wrote the account's first lines, and the one that filled its page
 			return len(keys) == 2 && len(withLines(all, transferAccountPages(1)(w))) == transferRounds-without
 		}},
 		"so do the payments of a busy partner": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
@@ -187,7 +187,7 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 	}
 }
 
-// A page buffer that can't be taken apart is no store to go on with: what waits in it
+// A server refuses to start with a page buffer that it can't parse, because the lines in it
 // would be lost.
 func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 	of := func(change func(*chunk)) func(*fixture.Store, *fixture.Planter) {

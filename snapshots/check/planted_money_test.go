@@ -65,7 +65,7 @@ var refundFaults = []fault{
 	}),
 }
 
-// move takes one off a line of an entry and adds it to another.
+// move takes one minor unit off a line of an entry and adds it to another line.
 func move(entry *ledger.Entry, from, to ledger.Path) {
 	for i := range entry.Postings {
 		switch p := &entry.Postings[i]; p.Account {
@@ -127,14 +127,14 @@ func (s *scenarios) refundedInPart() *scenario {
 	return l
 }
 
-// splitScenario is a fault in how a partner's line is split, which is one of totals.
+// splitScenario is a fault in how a partner's line is split, which breaks rule 2.
 func splitScenario(name, says string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, says, fn)
 	f.broken = []int{2}
 	return f
 }
 
-// split puts so much of the partner's line of an entry on what is owed.
+// split moves an amount of the partner's line of an entry to the account of what is owed.
 func split(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
@@ -172,7 +172,7 @@ var splitFaults = []fault{
 	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
 		s.w.First.Partner = s.w.Trades.Partner
 		r := s.request(payment.Payment, 300)
-		r.Asset.Currency = "CHF" // in which the trader owes
+		r.Asset.Currency = "CHF" // the asset in which the trader owes
 		t := terms(payment.Fees{})
 		t.Asset = r.Asset
 		l := s.create(r, t)

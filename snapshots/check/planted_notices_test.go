@@ -88,13 +88,13 @@ var noticeFaults = []deliveryFault{
 			_, at := p.first(w.parked)
 			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, uint64(at))...), []byte{9})
 		}))
-	}, "n"}, // the notices that are missing are said too
+	}, "n"}, // the missing notices are reported too
 	{"nobody is notified although the terminal has an address", plantUnmarked(acknowledging), "an address was set"},
 	{"nobody is notified although the partner has an address", plantUnmarked(ofTheHeir), "an address was set"},
 	{"nobody is notified although there is a terminal for it", plantUnmarked(unserved), "an address was set"},
 }
 
-// changedNotice changes one that nobody has tried yet.
+// changedNotice changes a notice for which no attempt was made yet.
 func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		w.Plant(t, w.on(func(p *kvPlanter) {
@@ -104,7 +104,7 @@ func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T
 	}
 }
 
-// page is a row of notices.
+// page encodes a row of notices.
 func page(notices ...store.Notice) []byte {
 	var p store.NoticePage
 	for i := range notices {
@@ -113,7 +113,7 @@ func page(notices ...store.Notice) []byte {
 	return p.Row()
 }
 
-// unmarkingReader says of every address that none is set.
+// unmarkingReader reports that no address is set.
 type unmarkingReader struct{}
 
 func (unmarkingReader) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
@@ -122,7 +122,7 @@ func (unmarkingReader) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.I
 
 func (unmarkingReader) Address(ledger.ID, ledger.ID) (a actors.Address, set bool) { return a, false }
 
-// plantUnmarked pays while addresses that are set are not found.
+// plantUnmarked makes a payment while the addresses that are set are not found.
 func plantUnmarked(currency money.Currency) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})

@@ -17,7 +17,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// registerKey is the key of a row of a register: of a kind, by what is behind it.
+// registerKey returns the key of a register row of a kind.
 func registerKey(org, id ledger.ID, row acting.RegisterRow, rest ...byte) []byte {
 	key := append(append([]byte{acting.RegisterRows}, id[:]...), byte(row))
 	return store.KeyKV(nil, org, append(key, rest...))
@@ -25,7 +25,7 @@ func registerKey(org, id ledger.ID, row acting.RegisterRow, rest ...byte) []byte
 
 func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// plantRegister plants other rows in the register of the active issue, which has two holders
+// plantRegister plants changed rows in the register of the active issue, which has two holders
 // with three subscriptions.
 func plantRegister(change func(p *fixture.Planter, org, id ledger.ID)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
@@ -100,7 +100,7 @@ var registerFaults = []contractFault{
 		moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
 			whole := d.Events[0].Entry
 			first, rest := *whole, *whole
-			// The lines of the issue and the first holder, and then those of the second one.
+			// The lines of the issue and of the first holder, then those of the second holder.
 			first.Postings, rest.Postings = whole.Postings[:0:0], whole.Postings[:0:0]
 			for i, p := range whole.Postings {
 				if i < len(whole.Postings)-2 {
@@ -125,7 +125,7 @@ var registerFaults = []contractFault{
 	})},
 }
 
-// One byte of any row of any register that is another one is found.
+// The checker finds one changed byte in any row of any register.
 func TestEveryByteOfARegisterIsChecked(t *testing.T) {
 	seed := rand.Uint64()
 	if said := os.Getenv("MIZAN_SEED"); said != "" {

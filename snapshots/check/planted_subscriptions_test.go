@@ -19,12 +19,12 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// recurrence is a store in which a subscription was renewed twice, another one is
-// paused, and a third one's renewal was not paid.
+// recurrence is a store with three subscriptions: one was renewed twice, one is paused, and one
+// has an unpaid renewal.
 type recurrence struct {
 	*fixture.Store
 	renewed, paused, unpaid ledger.ID
-	key                     actors.Key // that the first one was created with
+	key                     actors.Key // of the request that created the first one
 }
 
 func withSubscriptions(t *testing.T) *recurrence {
@@ -44,7 +44,7 @@ func withSubscriptions(t *testing.T) *recurrence {
 		return r.Record.ID
 	}
 	w.renewed, w.paused = subscribe(990, w.key), subscribe(991, actors.Key{})
-	huge, err := money.Parse("1" + strings.Repeat("0", 72)) // fees and all, no total has room for it twice
+	huge, err := money.Parse("1" + strings.Repeat("0", 72)) // with fees, no total has room for twice this amount
 	fixture.Must(t, err)
 	initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
 	third, err := s.Create(recurring.Create{
@@ -74,7 +74,7 @@ func changeSubscription(p *fixture.Planter, org, id ledger.ID, change func(r *su
 	})
 }
 
-// lastRenewalOf is the last renewal's transaction.
+// lastRenewalOf returns the transaction of a subscription's last renewal.
 func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
 	p.T.Helper()
 	_, rows := p.Rows(store.KeyRecord(nil, org, ledger.Source{Kind: ledger.Subscription, ID: id}))
@@ -84,7 +84,7 @@ func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
 	return r.Last
 }
 
-// changeRenewal changes the transaction that a subscription's last renewal is.
+// changeRenewal changes the transaction of a subscription's last renewal.
 func changeRenewal(p *fixture.Planter, org, id ledger.ID, change func(r *payment.Record)) {
 	p.T.Helper()
 	p.Record(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
@@ -95,14 +95,14 @@ func changeRenewal(p *fixture.Planter, org, id ledger.ID, change func(r *payment
 	})
 }
 
-// claimOf is where the claim on a renewal's name lies.
+// claimOf returns the key of the claim on a renewal's name.
 func claimOf(org, id ledger.ID, number uint64) []byte {
 	name := actors.Renewal{Subscription: id, Number: number}
 	key := name.Key()
 	return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key.ClaimKey())
 }
 
-// Rules 3 and 4 of what is planted in subscriptions and in their renewals.
+// Rules 3 and 4 for faults in subscriptions and their renewals.
 func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 	says := func(change func(r *subscription.Record)) func(*recurrence, *fixture.Planter) {
 		return func(w *recurrence, p *fixture.Planter) { changeSubscription(p, w.First.Org, w.renewed, change) }
@@ -225,7 +225,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 	}
 }
 
-// silentDirectory says that nobody is to be told.
+// silentDirectory reports that no address is set.
 type silentDirectory struct{ *directory.Service }
 
 // Told implements actors.Addresses.
@@ -233,7 +233,7 @@ func (silentDirectory) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.I
 	return to, false
 }
 
-// Rule 6: who has an address is told.
+// Rule 6: a merchant with an address is notified.
 func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 	w := fixture.Copy(t)
 	func() {
@@ -244,7 +244,7 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
 		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, words.TerminalPatch{MerchantParams: &params})
 		fixture.Must(t, err)
-		h.Advance(90 * 24 * time.Hour) // beyond what the store has booked already
+		h.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
 		s := recurring.New(recurring.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})
 		r, err := s.Create(recurring.Create{
 			Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },

@@ -23,15 +23,15 @@ func scenarioFault(name, says string, fn func(*scenarios)) fault {
 	}}
 }
 
-// fees that leave a remainder, and go back with refunds.
+// fees returns fees that leave a remainder, and that refunds return.
 func fees() payment.Fees {
 	return payment.Fees{Bps: 333, Fixed: money.FromUint64(7), Refundable: true}
 }
 
-// last is the decision's last event.
+// last returns the decision's last event.
 func last(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
 
-// less takes one off every posting of an asset.
+// less takes one minor unit off every posting in a currency.
 func less(postings []ledger.Posting, currency money.Currency) {
 	for i := range postings {
 		if p := &postings[i]; p.Asset.Currency == currency {
@@ -40,7 +40,7 @@ func less(postings []ledger.Posting, currency money.Currency) {
 	}
 }
 
-// pair is an entry's two sides, of one off each.
+// pair takes one minor unit off both sides of an entry.
 func pair(entry *ledger.Entry) { less(entry.Postings, "USD") }
 
 func minus(a money.Amount, n uint64) money.Amount {
@@ -74,7 +74,7 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 		whole.op(payment.VerdictPending)
 		whole.op(payment.VerdictRefused)
 		dear := s.pay(100, withRate(terms(payment.Fees{Fixed: money.FromUint64(10)}), "0.77"))
-		dear.refund(95) // and the fee is not returned: the partner gets back what it lacks
+		dear.refund(95) // the fee is not returned, so the partner must supply the difference
 		dear.op(payment.VerdictCharged)
 		dear.reverse()
 	})
@@ -131,7 +131,7 @@ var entryFaults = []fault{
 				return events
 			})
 		})
-	}, []int{2}, ""}, // first that it closes nothing, then the lines that are missing
+	}, []int{2}, ""}, // first the entry that closes nothing, then the missing lines
 	scenarioFault("another transaction's row", "calls itself", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		s.w.PlantLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
@@ -192,7 +192,7 @@ var entryFaults = []fault{
 	}),
 }
 
-// transfer is a bare event of the ledger's benchmark.
+// transfer returns an event without a record, as the ledger's benchmark makes it.
 func transfer(w *fixture.Store, moves bool) *posting.Change {
 	e := ledger.Event{Name: "transfer", To: "done"}
 	if moves {
@@ -206,7 +206,7 @@ func transfer(w *fixture.Store, moves bool) *posting.Change {
 	}}}
 }
 
-// lastOf is the last event of a transaction.
+// lastOf returns the last event of a transaction.
 func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
 	for i := range events {
 		if events[i].Source == fixture.TransactionSource(l.record.ID) {
@@ -216,7 +216,7 @@ func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
 	return found
 }
 
-// late is a transaction that was rejected when money moved after all.
+// late makes a transaction for which money moved after it was rejected.
 func (s *scenarios) late(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
@@ -282,7 +282,7 @@ var intentFaults = []fault{
 	}),
 }
 
-// acting is a payment whose payer has to act.
+// acting makes a payment whose payer has to act.
 func (s *scenarios) acting(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
@@ -290,7 +290,7 @@ func (s *scenarios) acting(spoil ...change) *scenario {
 	return l
 }
 
-// known is the fees' terminal of the sandbox's partner.
+// known returns the terms of the sandbox partner's terminal with fees.
 func (s *scenarios) known() *payment.Terms {
 	c := s.w.Charged
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
@@ -389,7 +389,7 @@ func keyFault(name, key string, broken []int, says string, made func(*fixture.St
 	}}
 }
 
-// ownerOf is a claim's owner that names a record.
+// ownerOf returns a claim's owner that names a record.
 func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 	return append(append(make([]byte, 32), byte(kind)), id[:]...)
 }

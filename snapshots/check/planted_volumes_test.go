@@ -22,15 +22,15 @@ func volumeFault(name string, fn func(*scenarios)) fault {
 	return f
 }
 
-// sound is a scenario in which nothing is wrong.
+// sound is a scenario without a fault.
 func sound(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "", fn)
 	f.broken = nil
 	return f
 }
 
-// boundFault is a transaction, under way, whose record says something else of its
-// volumes than it may, and whose counters follow it.
+// boundFault is a transaction under way whose record has a wrong volume, with counters that
+// match the record.
 func boundFault(name, says string, change func(*scenarios, *payment.Bound)) fault {
 	return scenarioFault(name, says, func(s *scenarios) {
 		t := s.within(terms(payment.Fees{}))
@@ -39,8 +39,8 @@ func boundFault(name, says string, change func(*scenarios, *payment.Bound)) faul
 	})
 }
 
-// unguarded takes guards out of a decision whose keys begin so; those that give
-// back or those that take.
+// unguarded removes the guards from a decision whose keys have the prefix: either those that
+// release or those that reserve.
 func unguarded(prefix string, release bool) change {
 	return func(d *payment.Decision) {
 		d.Counters = slices.DeleteFunc(d.Counters, func(g ledger.CounterGuard) bool {
@@ -65,7 +65,7 @@ func counter(name string, key func(*fixture.Store) string, row func(before []byt
 	}}
 }
 
-// The keys of a counter that is there, and of one that no transaction has moved.
+// The keys of an existing counter, and of one that no transaction has moved.
 func dayOf(w *fixture.Store) string {
 	v := w.Trades.Volumes[0]
 	return "volume/" + v.Limit.String() + "/2026-09-03/"

@@ -14,8 +14,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// tradeAtRates sets the first organization's rate of USD in RUB that many times, and
-// the way back once.
+// tradeAtRates sets the first organization's rate of USD in RUB the given number of times, and
+// the reverse rate once.
 func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -71,7 +71,7 @@ func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event
 	})
 }
 
-// Far more values than a machine has states.
+// The rate has far more values than a machine has states.
 func TestRatesThatChangeOftenAreSound(t *testing.T) {
 	w := fixture.Copy(t)
 	tradeAtRates(t, w, 100)

@@ -10,9 +10,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, records. Each record has events, each record with events has a row, and the
-// writer's stamp on the row is what the events say. What a record waits for has its due
-// row.
+// Rule 3, records. Each record has events, and each record with events has a row. The writer's
+// stamp on the row agrees with the events. A record that waits for an instant has its due row.
 
 // records compares every stored record with its history.
 func (c *orgCheck) records() error {
@@ -61,7 +60,7 @@ func (c *orgCheck) records() error {
 	return nil
 }
 
-// checkStamp compares what the writer wrote beside a record.
+// checkStamp compares the stamp that the writer stored with a record.
 func (c *orgCheck) checkStamp(r *scan.Record) {
 	s, h := &r.Stamp, r.History
 	switch {
@@ -77,7 +76,7 @@ func (c *orgCheck) checkStamp(r *scan.Record) {
 	}
 }
 
-// checkPayload passes the record to the rules of its kind.
+// checkPayload passes the record to the rules for its kind.
 func (c *orgCheck) checkPayload(r *scan.Record) {
 	switch r.Source.Kind {
 	case ledger.Transaction:
@@ -117,8 +116,8 @@ func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	c.answers.CompareDirectoryRecord(r, c.directory.CheckRow(r, row))
 }
 
-// dueRows are the due rows that records must have: without its row a payment stays open for
-// ever.
+// dueRows are the due rows that records must have. Without its due row a payment stays open
+// forever.
 type dueRows struct{ wanted map[dueRow]bool }
 
 type dueRow struct {
@@ -133,7 +132,7 @@ func (t *dueRows) want(org ledger.ID, s ledger.Source, at ledger.Micros) {
 	t.wanted[dueRow{org, s, at}] = true
 }
 
-// checkDueRows looks for the due row of everything that a record waits for.
+// checkDueRows looks for the due row of every record that waits.
 func (c *checker) checkDueRows() error {
 	return c.ReadSection(findings.RuleStates, func() error {
 		const second = 1_000_000

@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// withKey is a store in which a payment came with a key.
+// withKey returns a store in which a payment was created with a key.
 func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	t.Helper()
 	w = fixture.Copy(t)
@@ -33,7 +33,7 @@ func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	return w, result.Record.ID, key
 }
 
-// resealedReply plants a reply with another plaintext.
+// resealedReply plants a reply whose plaintext is changed and sealed again.
 func resealedReply(change func(plaintext []byte) []byte) func(*fixture.Store, *fixture.Planter, []byte, ledger.Source) {
 	return func(w *fixture.Store, p *fixture.Planter, _ []byte, reply ledger.Source) {
 		keys := fixture.Keyring(p.T, w.Dir)

@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// What is over and older than the retention goes, and the checker finds nothing wrong
-// with what is left. Another start tells nobody once more of what is gone.
+// Retention removes what has ended and is older than its bound, and the checker finds no fault
+// in the rest. After a restart the server does not notify again of what was removed.
 func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
 	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)

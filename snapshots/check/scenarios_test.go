@@ -16,9 +16,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// scenarios is an open store on which transactions are played by the real decisions
-// and written by the real writer, so that only what a test changes is wrong. No
-// provider is called: their route is nobody's.
+// scenarios is an open store. The real code decides on its transactions and the real writer
+// writes them, so only what a test changes is wrong. No provider is called: the route does not
+// exist.
 type scenarios struct {
 	t  testing.TB
 	w  *fixture.Store
@@ -26,7 +26,7 @@ type scenarios struct {
 	at payment.DecisionContext
 }
 
-// scenario is one transaction of a scenario runner.
+// scenario is one transaction in scenarios.
 type scenario struct {
 	*scenarios
 	record  *payment.Record
@@ -35,7 +35,7 @@ type scenario struct {
 	due     ledger.Micros
 }
 
-// change spoils a decision before it is written.
+// change alters a decision before it is written.
 type change func(*payment.Decision)
 
 func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
@@ -48,19 +48,19 @@ func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
 	}
 }
 
-// request is one of the sandbox's partner, in USD.
+// request returns a request of the sandbox's partner, in USD.
 func (s *scenarios) request(kind payment.Type, amount uint64) payment.Request {
 	_, r := asked(s.w, "")
 	r.Type, r.Amount = kind, money.FromUint64(amount)
 	return r
 }
 
-// terms are those of a terminal that nobody knows.
+// terms returns the terms of a terminal that does not exist.
 func terms(fees payment.Fees) *payment.Terms {
 	return &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD, Fees: fees}
 }
 
-// withRate converts to euros.
+// withRate makes the terms convert to euros.
 func withRate(t *payment.Terms, rate string) *payment.Terms {
 	value, err := money.ParseRate(rate)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *scenarios) create(r payment.Request, terms *payment.Terms, spoil ...cha
 	return l
 }
 
-// pay makes a payment that is charged at once.
+// pay makes a payment that is charged immediately.
 func (s *scenarios) pay(amount uint64, terms *payment.Terms, spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, amount), terms)
@@ -85,7 +85,7 @@ func (s *scenarios) pay(amount uint64, terms *payment.Terms, spoil ...change) *s
 	return l
 }
 
-// hold makes a transaction whose money is held until commit or cancel.
+// hold makes a transaction whose money is held until a commit or a cancel.
 func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms, spoil ...change) *scenario {
 	s.t.Helper()
 	terms.TwoPhase, terms.HoldTTL = true, time.Hour
@@ -136,7 +136,7 @@ func (l *scenario) answer(a payment.Answer, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-// op answers the operation under way.
+// op applies the provider's answer to the operation under way.
 func (l *scenario) op(v payment.Verdict, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
@@ -196,8 +196,8 @@ func (l *scenario) giveBack(spoil ...change) {
 	l.write(d, spoil...)
 }
 
-// Whatever happens to transactions by the machine and its decisions, and however long
-// their lines wait in page buffers, the checker finds nothing wrong with it.
+// The checker finds no fault after any sequence of events that the machine allows, however long
+// the lines stay in page buffers.
 func TestRandomScenariosAreSound(t *testing.T) {
 	for _, days := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
 		w, r := fixture.CopyLaidOut(t, min(days, fixture.Buffered)), fixture.Rand(t)
@@ -217,7 +217,7 @@ func TestRandomScenariosAreSound(t *testing.T) {
 	}
 }
 
-// random is a transaction on random terms.
+// random makes a transaction with random terms.
 func (s *scenarios) random(r *rand.Rand) *scenario {
 	t := terms(payment.Fees{Bps: money.BasisPoints(r.IntN(3) * 1_250), Fixed: money.FromUint64(uint64(r.IntN(3) * 40)), OnTop: r.IntN(2) == 0, Refundable: r.IntN(2) == 0})
 	if r.IntN(3) == 0 {
@@ -241,13 +241,13 @@ func (s *scenarios) random(r *rand.Rand) *scenario {
 		return l
 	}
 	d := s.at.Create(uuid.New(), partner, request, t)
-	if _, err := l.try(d); err != nil { // it can't be paid out
+	if _, err := l.try(d); err != nil { // the payout can't be funded
 		l.write(s.at.Reject(uuid.New(), partner, request, payment.Failure{Code: payment.InsufficientBalance}))
 	}
 	return l
 }
 
-// bounds are so many of the volumes of the sandbox's partner.
+// bounds returns n of the volumes of the sandbox's partner.
 func (s *scenarios) bounds(n int) (all []payment.Bound) {
 	for _, v := range s.w.Trades.Volumes[:n] {
 		all = append(all, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
@@ -255,16 +255,16 @@ func (s *scenarios) bounds(n int) (all []payment.Bound) {
 	return all
 }
 
-// within are terms with all these volumes.
+// within adds these volumes to the terms.
 func (s *scenarios) within(t *payment.Terms) *payment.Terms {
 	t.Bounds = s.bounds(2)
 	return t
 }
 
-// poor is a partner who has only what its payments bring, and owes what it lacks.
+// poor is a partner that has only what its payments bring, and owes what it lacks.
 const poor = 7
 
-// step is one thing that may happen to a transaction; many a time nothing does.
+// step draws one event of a transaction; often it does nothing.
 func (l *scenario) step(r *rand.Rand) {
 	l.t.Helper()
 	d, ok := l.nextEvent(r)
@@ -309,7 +309,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	return d, err == nil
 }
 
-// unaskedEvent is what time, or a rail, does by itself.
+// unaskedEvent draws an event that time or a rail causes.
 func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
 	at.Now = at.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {
@@ -333,7 +333,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 	return d, ok
 }
 
-// other are terms of another terminal, which other volumes may bound.
+// other returns the terms of another terminal, to which other volumes may apply.
 func (l *scenario) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
 	t := terms(fees)
 	if l.record.Partner == l.w.First.Partner {

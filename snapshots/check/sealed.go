@@ -8,8 +8,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, sealed rows. A card is sealed beside exactly those transactions whose record says
-// so.
+// Rule 3, sealed rows. A transaction has a sealed card if and only if its record says so.
 
 // sealedRows compares the sealed rows with the transactions whose record keeps a card.
 func (c *orgCheck) sealedRows() error {

@@ -24,8 +24,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// answeringServer is a store in which requests of all four kinds came with keys, and what each
-// made has moved on since.
+// answeringServer is a store in which requests of all four kinds had keys. What each request
+// created has changed since.
 type answeringServer struct {
 	*fixture.Store
 	server        *fixture.Server
@@ -34,11 +34,11 @@ type answeringServer struct {
 	of            map[string]*keptAnswer
 }
 
-// keptAnswer is what a request with a key was answered with.
+// keptAnswer is the reply to a request with a key.
 type keptAnswer struct {
-	keys   [][]byte // of the rows that a repetition is answered from
+	keys   [][]byte // of the rows from which a repetition is answered
 	repeat func() (string, error)
-	stands func() string // what the records say now; empty: nothing can stand for the answer
+	stands func() string // the records' current content; empty: nothing can replace the reply
 }
 
 func (a *answeringServer) serve(through func(posting.Log) posting.Log) {
@@ -47,7 +47,7 @@ func (a *answeringServer) serve(through func(posting.Log) posting.Log) {
 	a.subscriptions = recurring.New(recurring.Options{Runtime: a.server.Runtime, Payments: a.server.Payments, Directory: a.server.Directory})
 }
 
-// keyOf is a key, of the partner's or of the people's or of the administration's.
+// keyOf returns a key of the partner, of staff or of the administration.
 func (a *answeringServer) keyOf(scope string) actors.Key {
 	return actors.Key{Scope: scope, Text: "k", Hash: [32]byte{1}}
 }
@@ -109,7 +109,7 @@ func (a *answeringServer) rename() error {
 	return err
 }
 
-// keptAnswers lets a store answer, and its records move on.
+// keptAnswers lets a store answer requests, and then changes the records.
 func keptAnswers(t *testing.T) *answeringServer {
 	t.Helper()
 	a := &answeringServer{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
@@ -184,9 +184,9 @@ func keptAnswers(t *testing.T) *answeringServer {
 	return a
 }
 
-// Every byte of what is stored of an answer, one at a time, with the checksum right: the
-// checker finds it, without the keyring, and whoever repeats the request is given the
-// answer, or is told what the records say, or refused; never anything else.
+// Changes every byte of the stored replies, one at a time, with the checksum right. The checker
+// finds the change without the keyring. A client that repeats the request gets the reply, or
+// the records' current content, or a refusal, and never anything else.
 func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 	a := keptAnswers(t)
 	in := &insider{t: t, rows: make(map[string][]rawRow)}
@@ -241,7 +241,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 	}
 }
 
-// row is a row as it was read.
+// row returns a row as it was read.
 func (in *insider) row(key []byte) rawRow {
 	in.t.Helper()
 	for _, row := range in.rows[kindOfRow(key)] {

@@ -15,8 +15,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeSettlements books settlements of the first partner in env prod as the directory
-// does: in, out, and with the provider of the terminal that its charge went to.
+// makeSettlements books settlements of the first partner in env prod as the directory does: in,
+// out, and one with the provider of the terminal that has its charge.
 func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *words.Settlement) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -49,13 +49,13 @@ func changeSettlement(p *fixture.Planter, org, id ledger.ID, change func(fields 
 	})
 }
 
-// Lists of the first partner in env prod, as they are stored.
+// Lists of the first partner in env prod, in stored form.
 const (
 	bankList     = 0x80 | uint8(money.Prod)
 	providerList = 0x40 | uint8(money.Prod)
 )
 
-// plantListed a settlement once more.
+// plantListed lists a settlement again.
 func plantListed(p *fixture.Planter, w *fixture.Store, partner int64, list uint8, id ledger.ID, at ledger.Micros) {
 	p.Group.Set(store.KeyList(nil, w.First.Org, partner, list, at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
 }
@@ -77,11 +77,11 @@ var settlementFaults = []fault{
 	{"a settlement in the list of the other kind", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, providerList, in.ID, in.Created-1) })
-	}, []int{4}, "is listed"}, // and so it is twice
+	}, []int{4}, "is listed"}, // the row appears twice
 	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner+1, bankList, out.ID, out.Created) })
-	}, []int{4}, "is listed"}, // and so it is twice
+	}, []int{4}, "is listed"}, // the row appears twice
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, uint8(money.Prod), in.ID, 5) })
@@ -129,7 +129,7 @@ var settlementFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			changeSettlement(p, w.First.Org, in.ID, func(fields map[string]any) { fields["fee"] = money.FromUint64(8).AppendBinary(nil) })
 		})
-	}, []int{3, 4}, ""}, // it has no key that could be compared either
+	}, []int{3, 4}, ""}, // it has no key to compare either
 	{"a settlement with a terminal that is not there", func(t *testing.T, w *fixture.Store) {
 		none := uuid.New()
 		w.Submit(t, collection(w, w.First.Partner, none))
@@ -157,7 +157,7 @@ var settlementFaults = []fault{
 	}, []int{3}, "has other events than it says"},
 }
 
-// collection is a settlement of a partner's with the provider of a terminal.
+// collection returns a partner's settlement with the provider of a terminal.
 func collection(w *fixture.Store, partner int64, terminal ledger.ID) *posting.Change {
 	c := settlement(w.First.Org, partner, false, 10, 0)
 	s := &c.Steps[0]

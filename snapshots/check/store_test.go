@@ -11,7 +11,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// The trades are what their names say: else the tests on them would prove nothing.
+// The trades have the states that their names say. Otherwise the tests that use them would
+// prove nothing.
 func TestTheFixtureHasTransactionsOfEveryKind(t *testing.T) {
 	w := fixture.Copy(t)
 	m := &w.Trades

@@ -11,14 +11,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3, 4 and 6, hashes that events have. An event proves the record as its step stored
-// it, what is sealed beside the record, its notices, and the claims made with it: its leaf
-// has their hashes, so that whoever changes such a row must change the journal too, and
-// with it a head that others hold. The rows are read long after the event. Of each hash
-// that is still needed eight bytes are kept, by a seed that is new for each check: they
-// can't be aimed at.
+// Rules 3, 4 and 6, hashes in events. An event contains the hashes of the rows that its step
+// wrote: the record, the sealed row beside it, its notices, and its claims. Changing such a row
+// requires changing the journal too, and with it a head that others have copies of. The rows
+// are read long after the event, so the check keeps eight bytes of each hash that it still
+// needs. They are hashed with a new seed for each check, so nobody can prepare a collision.
 
-// hash64 is a short form of a hash; 0: there is none.
+// hash64 returns a short form of a hash; 0 for the zero hash.
 func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
 	if h == (ledger.Hash{}) {
 		return 0
@@ -26,8 +25,9 @@ func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
 	return max(maphash.Bytes(seed, h[:]), 1)
 }
 
-// followStored notes the hashes that an event has. Of a step's events only the last has the
-// hash of its record, so that one without it is followed at once by another of the record.
+// followStored records the hashes in an event. Of the events of one step only the last has the
+// hash of the record. After an event without that hash, the record's next event must follow
+// immediately.
 func (j *journal) followStored(e *ledger.Event) {
 	if j.unhashed != (ledger.Source{}) && e.Source != j.unhashed {
 		j.reportUnhashed()
@@ -56,8 +56,8 @@ func (j *journal) reportUnhashed() {
 		j.organization.ID, scan.Named(j.unhashed), j.last)
 }
 
-// checkStored compares a record's row, with all parts of a long record, with the hash that
-// its last event has, and notes the hash of what is sealed beside it.
+// checkStored compares a record's row, including all parts of a long record, with the hash in
+// its last event, and records the hash of the sealed row beside it.
 func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
 	h.SealedHash = hash64(seed, r.Stamp.Sealed)
@@ -74,7 +74,7 @@ func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
 	}
 }
 
-// checkSealed compares a sealed row with the hash that its record has.
+// checkSealed compares a sealed row with the hash in its record's event.
 func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 	o := c.organization
 	if hash64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
@@ -82,8 +82,7 @@ func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 	}
 }
 
-// checkUnsealed looks for records whose sealed row is missing. Cards are left to
-// sealedRows.
+// checkUnsealed reports records whose sealed row is missing. Cards are checked by sealedRows.
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
 	for source, h := range o.Histories.All() {
@@ -93,7 +92,7 @@ func (c *orgCheck) checkUnsealed() {
 	}
 }
 
-// claimStored adds a claim that an event must prove.
+// claimStored adds a stored claim, which an event must prove.
 func (c *checker) claimStored(key, owner []byte) {
 	if hash, ok := c.hashOfClaim(key, owner); ok {
 		c.claimsStored.Add(c.seed, hash[:])
@@ -108,10 +107,9 @@ func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 	return store.HashClaim(c.hashed), true
 }
 
-// checkClaimsStored compares the claims with those that events have made. A claim and its
-// event may be in two organizations and are in different orders, so that only sums are
-// compared; where these differ, and no other check of claims has said why, everything is
-// read again.
+// checkClaimsStored compares the stored claims with those in events. A claim and its event may
+// be in two organizations and are in different orders, so only sums of hashes are compared. If
+// the sums differ, and no other check of claims has reported why, everything is read again.
 func (c *checker) checkClaimsStored() error {
 	if c.claimsStored == c.claimsOfEvents || c.Report.Rules[findings.RuleClaims-1].Outcome == findings.Broken {
 		return nil

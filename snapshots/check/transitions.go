@@ -12,10 +12,11 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 3, transitions. Every event is a legal step of its record's machine, follows the
-// record's event before it, and carries the entry that such a step must carry.
+// Rule 3, transitions. Every event is a legal step of its record's machine, starts from the
+// state in which the record's last event ended, and carries the entry that such a step
+// requires.
 
-// entryOf is the entry that an event of a kind of record carries.
+// entryOf returns the kind of entry that an event of a kind of record carries.
 func entryOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {
 	case ledger.Transaction:
@@ -23,7 +24,7 @@ func entryOf(kind ledger.Kind, name string) scan.EntryRule {
 	case ledger.Settlement, ledger.Transfer:
 		return scan.MustPost
 	case ledger.Contract:
-		return scan.MayPost // package contracts says more
+		return scan.MayPost // package contracts checks the entry
 	}
 	return scan.NoEntry
 }
@@ -41,7 +42,7 @@ func legal(e *ledger.Event) bool {
 	case ledger.Subscription:
 		return subscription.Legal(e.Name, e.From, e.To)
 	case ledger.Contract:
-		return true // the event does not name its machine: package contracts follows the steps
+		return true // the event does not name its machine: package contracts checks the step
 	case ledger.Screening:
 		return contracts.IsScreening(e)
 	case ledger.Period:
@@ -63,7 +64,7 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	}
 	if e.Source.Kind == ledger.Transfer {
 		j.checkEntry(e, closed, false)
-		return // a transfer has no record, and there may be very many of them
+		return // a transfer has no record, and a store may have very many transfers
 	}
 	o := j.organization
 	h := o.Histories.FindOrAdd(e.Source)
@@ -103,8 +104,8 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	}
 }
 
-// checkEntry checks that the event carries the entry that it must; held says whether its
-// record holds anything.
+// checkEntry checks that the event carries the required entry; held tells whether its record
+// has a hold.
 func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, held bool) {
 	carries := entryOf(e.Source.Kind, e.Name)
 	phase := carries.Phase(held)

@@ -8,8 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Every event of the transaction's machine is judged: POSTINGS says what it
-// writes where nothing is held, and where something is; "none" is a decision too.
+// The checker's table has every event of the transaction's machine, with its entry if nothing
+// is held and if something is (POSTINGS: "none" is a decision too).
 func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
 	const nothing = ledger.Phase(0)
 	decided := map[payment.Event][2]ledger.Phase{
@@ -17,7 +17,7 @@ func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
 		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
 		"commit": {}, "commit_refused": {}, "cancel": {}, "lapse": {}, "void_failed": {}, "refund_pending": {},
 		"reverse": {}, "correct": {}, "give_back": {}, "give_back_failed": {},
-		"hold_payout": {}, // it was held when it was sent
+		"hold_payout": {}, // the money was held when the payout was sent
 
 		"authorise": {ledger.Pending, ledger.Pending}, "hold_payment": {ledger.Pending, ledger.Pending}, "refund": {ledger.Pending, ledger.Pending},
 		"settle": {ledger.Posted, ledger.Capture}, "capture": {ledger.Capture, ledger.Capture}, "refund_done": {ledger.Capture, ledger.Capture},

@@ -10,11 +10,11 @@ import (
 	"mizan/posting/store"
 )
 
-// Rule 5, Merkle trees. Each block's root and tree row are those of a tree over the
-// canonical events, recomputed with tlog (RFC 6962).
+// Rule 5, Merkle trees. Each block's root and tree row are those of a tree over the canonical
+// events, computed with tlog (RFC 6962).
 
-// tree recomputes an organization's Merkle tree (RFC 6962) with tlog. Growing it needs only
-// the last complete subtree of each level, so that no more is kept.
+// tree computes an organization's Merkle tree (RFC 6962) with tlog. It keeps only the last
+// complete subtree of each level, because appending needs no more.
 type tree struct {
 	size int64
 	last [64]node // by level
@@ -57,7 +57,7 @@ func (t *tree) add(leaf []byte, completed func(store.Subtree)) error {
 
 func (t *tree) root() (tlog.Hash, error) { return tlog.TreeHash(t.size, t) }
 
-// edge are the complete subtrees that make up the tree, the largest first.
+// edge returns the complete subtrees that make up the tree, the largest first.
 func (t *tree) edge() []store.Subtree {
 	var edge []store.Subtree
 	for level := bits.Len64(uint64(t.size)) - 1; level >= 0; level-- {
@@ -68,12 +68,12 @@ func (t *tree) edge() []store.Subtree {
 	return edge
 }
 
-// forest is what the tree rows must hold while blocks are read.
+// forest is the expected content of the tree rows while blocks are read.
 type forest struct {
 	tree     tree
 	first    uint64 // seq of the open block's first event
 	crossing []store.Subtree
-	lost     bool // a root was wrong, so that all later ones are too
+	lost     bool // a root was wrong, so all later roots are wrong too
 }
 
 func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }
@@ -86,7 +86,7 @@ func (f *forest) add(canonical []byte) error {
 	})
 }
 
-// compare says what is wrong with a block's root and its tree row; empty: nothing.
+// compare says what is wrong with a block's root and its tree row; empty if nothing is.
 func (f *forest) compare(root [32]byte, row []byte) string {
 	want, err := f.tree.root()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// accessRecords are who logs in to the first organization, and their sessions.
+// accessRecords are the users of the first organization and their sessions.
 type accessRecords struct {
 	teller, session, partners ledger.Source
 	foreignPartner            int64 // a partner of another organization
@@ -24,8 +24,8 @@ type accessRecords struct {
 
 const goodPass = "nine-Lions-paint"
 
-// addPeople gives the first organization users with sessions that were used,
-// revoked and outlived, a used key, and the platform rotated tokens.
+// addPeople gives the first organization users, with used, revoked and expired sessions, and a
+// used key, and gives the platform rotated tokens.
 func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -108,7 +108,7 @@ func userSource(p *accessRecords) ledger.Source    { return p.teller }
 func sessionSource(p *accessRecords) ledger.Source { return p.session }
 func partners(p *accessRecords) ledger.Source      { return p.partners }
 
-// Every user and every partner has its login, and every login its one owner.
+// Every user and every partner has its login, and every login has one owner.
 func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
 	for name, login := range map[string]string{"a user's": "teller", "a partner's": "shop"} {
 		t.Run(name, func(t *testing.T) {

@@ -22,9 +22,9 @@ import (
 // The exit codes of Verify (DECISIONS, "Starting the program").
 const (
 	ExitHolds         = 0 // all rules hold
-	ExitBroken        = 1 // one is broken, or the directory or the store is
-	ExitConfiguration = 2 // a named file can't be read, or is of another form
-	ExitLocked        = 3 // in use by another process, or of another schema
+	ExitBroken        = 1 // a rule is broken, or the directory or the store can't be used
+	ExitConfiguration = 2 // a named file can't be read, or has the wrong format
+	ExitLocked        = 3 // the store is in use by another process, or has another schema
 )
 
 // VerifyConfig says what to verify. Answers and Canaries are files and may be empty.
@@ -34,17 +34,17 @@ type VerifyConfig struct {
 	Canaries string
 	Log      *slog.Logger // nil: slog.Default
 
-	Keyring actors.Sealer // of the server that owns the store; nil: sealed rows are not opened
+	Keyring actors.Sealer // keyring of the server that owns the store; nil: sealed rows are not opened
 	Bound   [32]byte      // the keyring's identity
 
-	// Organization is one that the store has to hold; zero: any. The check is of the
-	// whole store all the same: what it compares goes across organizations.
+	// Organization must exist in the store; zero: any. The check always covers the whole store,
+	// because it compares data across organizations.
 	Organization ledger.ID
 }
 
-// Verify checks a closed store: it opens the store as serve does, so that recovery runs
-// first, checks it, prints the report to out and closes it. If that fails, it prints one
-// line to problems that begins with "mizan:".
+// Verify checks a closed store: it opens the store as serve does, which runs recovery, checks
+// it, prints the report to out and closes it. If that fails, it prints one line to problems
+// that begins with "mizan:".
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -114,7 +114,7 @@ func holdsOrganization(j *posting.Journal, want ledger.ID) error {
 	return err
 }
 
-// HoldsStore refuses a directory in which no server ever started: opening it would make a
+// HoldsStore refuses a directory in which no server was ever started. Opening it would create a
 // new store, and an empty store breaks no rule.
 func HoldsStore(data string) error {
 	if _, err := os.Stat(data); err != nil {

@@ -27,7 +27,7 @@ func verify(t *testing.T, cfg check.VerifyConfig) (exit int, out string) {
 	return exit, out
 }
 
-// refused is a verification that can't be made: it says so and reports nothing.
+// refused checks that a verification can't be made: it prints an error and no report.
 func refused(t *testing.T, cfg check.VerifyConfig) (exit int, said string) {
 	t.Helper()
 	exit, out, said := verifyBoth(t, cfg)
@@ -266,7 +266,7 @@ func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
 		{"claim", func(w *fixture.Store) []byte { return store.KeyClaims(nil, w.Second.Org, 'k') }, []int{4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := fixture.CopyLaidOut(t, fixture.Paged) // what a page buffer waits for must be readable at the start
+			w := fixture.CopyLaidOut(t, fixture.Paged) // a server must be able to read the page buffer when it starts
 			w.Plant(t, func(p *fixture.Planter) {
 				keys, _ := p.Rows(c.key(w))
 				for _, key := range keys {

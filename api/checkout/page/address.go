@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Web tells whether an address may be linked, posted to or gone to: an absolute
-// http or https URL with a host, and no character in it that a header or a
-// policy would take for its own.
+// Web tells whether a page may link to, post to or redirect to an address: an absolute http or
+// https URL with a host, and without characters that have a meaning in a header or a policy.
 func Web(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
@@ -24,8 +23,8 @@ func Web(address string) bool {
 	return true
 }
 
-// Header is an address that Web accepts as a Location header may hold it:
-// whatever is not visible ASCII is percent-encoded, nothing else is changed.
+// Header returns an address that Web accepts in the form of a Location header: everything
+// except visible ASCII is percent-encoded, and nothing else is changed.
 func Header(address string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
@@ -42,8 +41,8 @@ func Header(address string) string {
 	return b.String()
 }
 
-// originOf is scheme and host as a policy's source; empty for what Web refuses,
-// and for international names, which a policy cannot hold.
+// originOf returns scheme and host as a policy's source. It is empty if Web refuses the
+// address, and for international names, which a policy can't contain.
 func originOf(address string) string {
 	if !Web(address) {
 		return ""

@@ -7,19 +7,19 @@ import (
 	"rsc.io/qr"
 )
 
-// quietZone is the margin that a reader needs around a QR code, in modules (ISO/IEC
-// 18004, 9.1).
+// quietZone is the margin that a reader needs around a QR code, in modules (ISO/IEC 18004,
+// 9.1).
 const quietZone = 4
 
-// Code is a QR code as a picture: Side modules high and wide, its margin included, and an
-// SVG path of the dark ones. The zero value is none.
+// Code is the picture of a QR code: Side is its height and width in modules, including the
+// margin, and the SVG path draws the dark modules. The zero value is no code.
 type Code struct {
 	Side int
 	Path string
 }
 
-// NewCode makes the QR code of a text. A fifth of it may be unreadable (level M, ISO/IEC
-// 18004). The error is for a text that is too long, about 2,300 bytes.
+// NewCode makes the QR code of a text. It stays readable if up to 15 % of it is damaged (level
+// M, ISO/IEC 18004). The error is for a text that is too long, about 2,300 bytes.
 func NewCode(text string) (Code, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 // Page is one of the pages of this package.
 type Page interface{ file() string }
 
-// Order is what a page is about.
+// Order is the order that a page shows.
 type Order struct {
-	Payout   bool // the reader is paid; else the reader pays
+	Payout   bool // true: the reader gets the money; false: the reader pays
 	Sum      Sum
-	Merchant string // its name; empty: not shown
-	Text     string // what the merchant, or the terminal, says of it; empty: nothing
+	Merchant string // the merchant's name; empty: not shown
+	Text     string // the merchant's or the terminal's description; empty: none
 }
 
-// Test tells whether it is play money.
+// Test tells whether the order is in the test environment.
 func (o Order) Test() bool { return o.Sum.Asset.Env == money.Test }
 
 // Sum is an amount of minor units of an asset.
@@ -33,10 +33,10 @@ type Sum struct {
 	Asset  money.Asset
 }
 
-// Wrong names the fields of a form that were refused.
+// Wrong has the names of the form's refused fields.
 type Wrong map[string]bool
 
-// Card asks for a card; for a payout its number is enough.
+// Card asks for a card. For a payout it asks for the number only.
 type Card struct {
 	Order
 	Post  string // where the form posts to
@@ -47,55 +47,55 @@ type Card struct {
 type Password struct {
 	Order
 	Post  string
-	Wrong bool // none was typed
+	Wrong bool // the payer typed none
 }
 
-// Signature asks for the signature of a payload. It asks again by itself when that can't
-// be signed any more.
+// Signature asks for the signature of a payload. It reloads when the payload can't be signed
+// any more.
 type Signature struct {
 	Order
-	Post     string // where the form posts to, and the page's own path
+	Post     string // the form's target, and the page's own path
 	Payload  string
-	Sequence string // its number; empty: not shown
+	Sequence string // the payload's number; empty: not shown
 	Left     time.Duration
-	Wrong    bool // none was typed
+	Wrong    bool // the payer typed none
 }
 
-// Again is when the page asks again: seconds.
+// Again is the number of seconds until the page reloads.
 func (p Signature) Again() int64 { return wholeSeconds(p.Left) + 1 }
 
-// Scan shows a QR code to be scanned with another device, or paid by, and asks again by
-// itself how it stands.
+// Scan shows a QR code to scan with another device or to pay by. It reloads to show the current
+// state.
 type Scan struct {
 	Order
 	Self    string // the page's own path
 	Code    Code
-	Deposit string // the address on a chain that the code is of; empty: it is of a link
-	Link    string // where it goes on without another device, which Web accepts; empty: nowhere
+	Deposit string // the address on a chain that the code contains; empty: the code contains a link
+	Link    string // address for a payer without another device, which Web accepts; empty: none
 	Left    time.Duration
 
 	Simulated *Simulated // nil: the rail is a real one
 }
 
-// Simulated is the form that tells the simulator's rail that the code was scanned and
-// paid: its challenge, for tests without a second device.
+// Simulated is the form by which the payer tells the simulator's rail that the code was scanned
+// and paid. It is the simulator's challenge, for tests without a second device.
 type Simulated struct {
 	Post   string
 	Fields []Field
 }
 
-// Choice asks which institution is to receive a payout.
+// Choice asks for the institution that receives a payout.
 type Choice struct {
 	Order
 	Post  string
 	Banks []Bank
-	Wrong bool // none was chosen, or one that is not offered
+	Wrong bool // the payer chose none, or one that is not offered
 }
 
 // Bank is a receiving institution.
 type Bank struct{ ID, Name string }
 
-// Forward is a form of the rail's own, which the payer sends with a button.
+// Forward is a form for the rail, which the payer sends with a button.
 type Forward struct {
 	Order
 	Target string // an address that Web accepts
@@ -105,15 +105,15 @@ type Forward struct {
 // Field is a hidden field of a form.
 type Field struct{ Name, Value string }
 
-// Leaving sends the payer on to Next, a path of the service. A browser would
-// take a redirect for the end of the form that came before, and the policy of
-// that form's page may not allow where it leads.
+// Leaving sends the payer on to Next, a path of the service. It is a page and not a redirect,
+// because a browser applies the policy of the form's page to redirects after the form, and that
+// policy may not allow Next's target.
 type Leaving struct {
 	Order
 	Next string
 }
 
-// Processing says that the payer has nothing to do. It asks again by itself.
+// Processing says that the payer has nothing to do. It reloads.
 type Processing struct {
 	Order
 	Self string // the page's own path
@@ -130,34 +130,34 @@ const (
 	Returned                   // settled, then returned, or on its way back
 )
 
-// Outcome says how it ended.
+// Outcome shows how the transaction ended.
 type Outcome struct {
 	Order
 	Result Result
-	Reason string // an error_code; shown if the payer can do something with it
+	Reason string // an error_code; shown if the payer can do something about it
 	Back   string // the merchant's address, which Web accepts; empty: no link
 }
 
-// Notice says why there is nothing else to see. The zero value is invalid.
+// Notice says why there is nothing else to show. The zero value is invalid.
 type Notice uint8
 
 // The notices.
 const (
-	NotFound    Notice = iota + 1 // unknown, or the token is not its own
-	Gone                          // the link's time is over
-	TooLate                       // the time to act is over
-	Malformed                     // what was sent is no form of ours
+	NotFound    Notice = iota + 1 // unknown, or the token belongs to another page
+	Gone                          // the link has expired
+	TooLate                       // the time to act has passed
+	Malformed                     // the request is not a form of these pages
 	Unavailable                   // try again
-	Fault                         // our own
+	Fault                         // a bug of the service
 )
 
-// Challenge is the simulator's page: the payer's bank asks for an answer.
+// Challenge is the simulator's page, on which the payer's bank asks for an answer.
 type Challenge struct {
 	Order
 	Post   string
 	Fields []Field
-	Open   bool   // an answer is awaited; else it was given
-	Back   string // where the payer goes if it is not open; empty: nowhere
+	Open   bool   // true: an answer is awaited; false: it was given
+	Back   string // the payer's next address if the challenge is not open; empty: none
 }
 
 func (Card) file() string       { return "card" }
@@ -179,7 +179,7 @@ var all = []Page{
 //go:embed templates
 var templates embed.FS
 
-// style is the one inline style; it must not hold what html/template strips.
+// style is the one inline style. It must not contain anything that html/template removes.
 var style = strings.TrimSpace(read("style.css"))
 
 var parsed = parse()
@@ -190,7 +190,7 @@ func read(name string) string {
 	return string(content)
 }
 
-// parse makes of each page's file a document of its own.
+// parse parses each page's file into its own template.
 func parse() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Parse(read("layout.html")))
 	set := make(map[string]*template.Template, len(all))
@@ -201,22 +201,22 @@ func parse() map[string]*template.Template {
 	return set
 }
 
-// view is what templates see.
+// view is the data for templates.
 type view struct {
 	T     *texts
 	Style template.CSS
 	Page  Page
 }
 
-// Render is the page as an HTML document in UTF-8. lang is a language tag; what
-// there is no catalogue for is English. The error is a mistake of a template.
+// Render returns the page as an HTML document in UTF-8. lang is a language tag; the page is in
+// English if there is no catalogue for it. An error means a bug in a template.
 func Render(lang string, p Page) ([]byte, error) {
 	var out bytes.Buffer
 	err := parsed[p.file()].Execute(&out, view{T: textsIn(lang), Style: template.CSS(style), Page: p})
 	return out.Bytes(), err
 }
 
-// styleHash is the style's, as a policy names it (CSP 3, "hash-source").
+// styleHash is the hash of style in the form in which a policy names it (CSP 3, "hash-source").
 var styleHash = hashOf(style)
 
 func hashOf(text string) string {
@@ -224,9 +224,9 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Policy is a page's Content-Security-Policy. Its forms may only be posted to
-// the service itself and to the origins of the targets (addresses that Web
-// accepts), and no site may show it in a frame.
+// Policy returns a page's Content-Security-Policy. The page's forms may be posted only to the
+// service and to the origins of the targets (addresses that Web accepts), and no site may show
+// the page in a frame.
 func Policy(targets ...string) string {
 	policy := base + "; frame-ancestors 'none'; form-action 'self'"
 	for _, target := range targets {
@@ -237,13 +237,13 @@ func Policy(targets ...string) string {
 	return policy
 }
 
-// SimulatedPolicy is the Content-Security-Policy of a Scan with the simulator's buttons:
-// as ChallengePolicy, and no site may show it in a frame.
+// SimulatedPolicy returns the Content-Security-Policy of a Scan with the simulator's buttons:
+// ChallengePolicy, and no site may show the page in a frame.
 func SimulatedPolicy() string { return ChallengePolicy() + "; frame-ancestors 'none'" }
 
-// ChallengePolicy is the Content-Security-Policy of a Challenge: merchants show
-// it in frames, and its form leads back to whichever merchant there is. A browser
-// counts the redirects after a form as the form's own.
+// ChallengePolicy returns the Content-Security-Policy of a Challenge. Merchants show it in
+// frames, and its form leads back to any merchant, because a browser applies the policy to the
+// redirects after a form.
 func ChallengePolicy() string { return base + "; form-action 'self' https: http:" }
 
 var base = "default-src 'none'; base-uri 'none'; style-src " + styleHash

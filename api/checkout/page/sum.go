@@ -2,9 +2,9 @@ package page
 
 import "strings"
 
-// text is the amount in major units with its currency, and the network where
-// there is one: "12.50 USD", "0.000001 USDT (tron)". ok is false while nobody
-// knows the scale; then the amount is in minor units.
+// text returns the amount in major units with its currency and network, if it has one: "12.50
+// USD", "0.000001 USDT (tron)". ok is false if the scale is unknown; then the amount is in
+// minor units.
 func (s Sum) text() (text string, ok bool) {
 	digits, ok := s.Asset.Scale()
 	number := string(s.Amount.AppendDecimal(nil))

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// texts are what pages say, in one language.
+// texts are the texts of pages in one language.
 type texts struct {
-	Lang string // of the document
+	Lang string // of the HTML document
 
 	Test, Merchant, Amount, Details, MinorUnits string
 
@@ -25,7 +25,7 @@ type texts struct {
 	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, CloseThis string
 
 	Notices map[Notice]message
-	Reasons map[string]string // by error_code; what is not here is not shown
+	Reasons map[string]string // by error_code; a code that is missing here is not shown
 }
 
 // message is a notice: a title and a sentence.
@@ -139,8 +139,8 @@ var russian = texts{
 
 var catalogue = map[string]*texts{"en": &english, "ru": &russian}
 
-// textsIn are the texts for a language tag (RFC 5646); English for one that
-// there is no catalogue for.
+// textsIn returns the texts for a language tag (RFC 5646); English if there is no catalogue for
+// it.
 func textsIn(lang string) *texts {
 	language, _, _ := strings.Cut(lang, "-")
 	if t := catalogue[strings.ToLower(language)]; t != nil {
@@ -149,7 +149,7 @@ func textsIn(lang string) *texts {
 	return &english
 }
 
-// Sum is an amount as people read it.
+// Sum formats an amount for people.
 func (t *texts) Sum(s Sum) string {
 	text, scaled := s.text()
 	if !scaled {
@@ -158,13 +158,13 @@ func (t *texts) Sum(s Sum) string {
 	return text
 }
 
-// Left is a time that is left, to the second.
+// Left formats a remaining time, to the second.
 func (t *texts) Left(d time.Duration) string {
 	seconds := wholeSeconds(d)
 	return fmt.Sprintf(t.TimeFormat, seconds/60, seconds%60)
 }
 
-// wholeSeconds rounds down: nothing lasts longer than a page says.
+// wholeSeconds rounds down, so that a page never shows more time than is left.
 func wholeSeconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // Ended names how a transaction ended.
@@ -180,7 +180,7 @@ func (t *texts) Ended(o Outcome) string {
 	return either(o.Payout, t.NotPaidOut, t.NotPaid)
 }
 
-// Reason is why, if the payer can do something with it; else empty.
+// Reason returns the reason if the payer can do something about it; empty otherwise.
 func (t *texts) Reason(o Outcome) string { return t.Reasons[o.Reason] }
 
 // Notice is the text of a notice.

@@ -21,9 +21,9 @@ const (
 	maxBody     = 1 << 20         // bytes of a body from a caller whose credential was checked
 	openBody    = 64 << 10        // bytes of a body on a route for anyone
 	FirstBuffer = 4 << 10         // bytes of a body that are read before the budget is asked
-	Grace       = 5 * time.Second // until the first byte, and the start of what the rate allows
+	Grace       = 5 * time.Second // time for the first byte; also the time credit with which the minimum rate begins
 	minRate     = 8 << 10         // bytes a second that have to arrive after the grace
-	maxDiscard  = 64 << 10        // bytes of a refused body that are read so that the connection can go on
+	maxDiscard  = 64 << 10        // bytes of a refused body that are read so that the connection can be reused
 	discardTime = time.Second     // for reading these bytes
 	KnownBytes  = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
 	AnyoneBytes = 32 << 20        // bytes of bodies held at once on routes for anyone
@@ -33,9 +33,9 @@ const (
 // contextKey is where a request keeps the body that Wipe overwrites.
 const contextKey = "body"
 
-// buffer holds the body of one request until it is answered.
+// buffer holds the body of one request until the answer.
 type buffer struct {
-	buf     []byte // what has arrived: in first, or in a larger buffer that is charged
+	buf     []byte // the bytes that have arrived: in first, or in a larger buffer that is charged to the budget
 	first   [FirstBuffer]byte
 	budget  *budget
 	owner   owner
@@ -57,7 +57,7 @@ func New(proxies web.Proxies, known, anyone int) *Bodies {
 	return &Bodies{proxies: proxies, known: newBudget(known), anyone: newBudget(anyone)}
 }
 
-// owner is who is charged for a body: the organization of a checked caller (zero: the
+// owner is charged for a body: the organization of an authenticated caller (zero: the
 // administrator), or the address that calls a route for anyone.
 type owner struct {
 	org  ledger.ID
@@ -70,14 +70,14 @@ type budget struct {
 
 	mu   sync.Mutex
 	used int           // guarded by mu
-	of   map[owner]int // guarded by mu; owners of nothing are left out
+	of   map[owner]int // guarded by mu; owners without bytes are left out
 }
 
 func newBudget(total int) *budget {
 	return &budget{total: total, share: total / Shares, of: make(map[owner]int)}
 }
 
-// take charges n bytes, or nothing if there is no room for them.
+// take charges n bytes, or nothing if they exceed a bound.
 func (b *budget) take(o owner, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,10 +104,10 @@ func (b *budget) held() int {
 	return b.used
 }
 
-// Held is how many bytes are held for bodies larger than a first buffer.
+// Held returns how many bytes are held for bodies larger than a first buffer.
 func (b *Bodies) Held() int { return b.known.held() + b.anyone.held() }
 
-// boundOf is how many bytes a body of the route may have.
+// boundOf returns the largest body of the route, in bytes.
 func boundOf(route *web.Route) int {
 	if route.Access.By == web.Anyone {
 		return openBody
@@ -115,9 +115,8 @@ func boundOf(route *web.Route) int {
 	return maxBody
 }
 
-// Read reads the whole body, so that handlers find it in Request.Body. It is called once
-// the caller is known and before a command begins: a caller that sends slowly holds only
-// its own connection.
+// Read reads the whole body into Request.Body. It is called after the caller is known and
+// before a command begins: a caller that sends slowly holds only its own connection.
 func (all *Bodies) Read(req *web.Request) error {
 	const op = "body.read"
 	stream := req.RequestBodyStream()
@@ -144,8 +143,8 @@ func (all *Bodies) Read(req *web.Request) error {
 		err = io.ErrUnexpectedEOF
 	}
 	if chunked {
-		// The transport adds trailers to the headers. They come after the caller was
-		// admitted, and proxies do not check them, so they are dropped.
+		// The transport adds trailers to the headers. They come after the caller was admitted,
+		// and proxies do not check them, so they are dropped.
 		headers.CopyTo(&req.Request.Header)
 	}
 	var refusal *ledger.Refusal
@@ -156,7 +155,7 @@ func (all *Bodies) Read(req *web.Request) error {
 	case errors.As(err, &refusal):
 		return err
 	}
-	conn.HangUp(req.RequestCtx) // where the next request begins is unknown
+	conn.HangUp(req.RequestCtx) // the position of the next request is unknown
 	if timedOut(err) {
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
 	}
@@ -167,14 +166,14 @@ func tooLarge(bound int) error {
 	return ledger.Refuse("body.Read", web.PayloadTooLarge, "the body is larger than %d bytes", bound)
 }
 
-// timedOut tells whether a read ended at its deadline. fasthttp has an error of its own
-// for trailers.
+// timedOut tells whether a read ended at its deadline. fasthttp has a separate error for
+// trailers.
 func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, fasthttp.ErrTimeout)
 }
 
 // fill reads length bytes, or until the stream ends if length is negative. An error is a
-// *ledger.Refusal, or the fault of the connection or its framing.
+// *ledger.Refusal, or the error of the connection or its framing.
 func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 	b.buf = b.first[:0]
 	for began := time.Now(); len(b.buf) != length; {
@@ -183,7 +182,7 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 				return err
 			}
 		}
-		if len(b.buf) > 0 { // the deadline of the first read was set with the headers
+		if len(b.buf) > 0 { // the headers' deadline covers the first read
 			late := Grace + time.Duration(len(b.buf))*time.Second/minRate
 			if err := conn.SetReadDeadline(began.Add(late)); err != nil {
 				return err
@@ -193,7 +192,7 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 		b.buf = b.buf[:len(b.buf)+n]
 		switch {
 		case err == io.EOF && length >= 0 && len(b.buf) != length:
-			return io.ErrUnexpectedEOF // fasthttp takes a connection that breaks for the end
+			return io.ErrUnexpectedEOF // fasthttp reports a broken connection as the end of the body
 		case err == io.EOF && len(b.buf) > bound:
 			return tooLarge(bound)
 		case err == io.EOF:
@@ -205,12 +204,12 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 	return nil
 }
 
-// grow doubles the buffer, up to what the body may still need.
+// grow doubles the buffer, up to the size that the body may still need.
 func (b *buffer) grow(length, bound int) error {
 	if len(b.buf) > bound {
 		return tooLarge(bound)
 	}
-	size := min(2*cap(b.buf), bound+1) // one more byte tells a body at the bound from a longer one
+	size := min(2*cap(b.buf), bound+1) // one more byte distinguishes a body at the bound from a longer one
 	if length >= 0 {
 		size = min(size, length)
 	}
@@ -224,7 +223,7 @@ func (b *buffer) grow(length, bound int) error {
 	return nil
 }
 
-// release wipes the buffer and returns what was charged for it.
+// release wipes the buffer and returns its bytes to the budget.
 func (b *buffer) release() {
 	clear(b.buf)
 	b.budget.give(b.owner, b.charged)
@@ -245,8 +244,8 @@ func Wipe(ctx *fasthttp.RequestCtx) {
 	b.release()
 }
 
-// SkipRest keeps the unread rest of a body from being taken for the next request: it
-// discards a short rest and hangs up on a long one.
+// SkipRest keeps the unread rest of a body from being parsed as the next request: it discards a
+// short rest and closes the connection on a long one.
 func SkipRest(ctx *fasthttp.RequestCtx) {
 	if stream := ctx.RequestBodyStream(); stream != nil && !conn.HungUpOn(ctx) && !discardRest(ctx, stream) {
 		conn.HangUp(ctx)
@@ -262,8 +261,8 @@ func discardRest(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
 	return err == io.EOF
 }
 
-// FirstByteConfig bounds the wait for the first byte of a promised body. Read bounds the
-// wait for the rest.
+// FirstByteConfig bounds the wait for the first byte of an announced body. Read bounds the wait
+// for the rest.
 func FirstByteConfig(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	if length := h.ContentLength(); length > 0 || length == chunkedLength {
 		c.ReadTimeout = Grace
@@ -271,5 +270,5 @@ func FirstByteConfig(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	return c
 }
 
-// chunkedLength is the transport's length of a chunked body.
+// chunkedLength is the length that the transport reports for a chunked body.
 const chunkedLength = -1

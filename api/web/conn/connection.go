@@ -15,14 +15,14 @@ import (
 	"mizan/internal/wiping"
 )
 
-// Bounds of what is read from a caller whose connection the server ends.
+// Bounds for reading from a caller whose connection the server closes.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 16 << 20
 )
 
-// Listener accepts connections that wipe their buffers, deliver a refusal before they
-// close, and can be closed before they have asked for anything.
+// Listener accepts connections that wipe their buffers, deliver a refusal before they close,
+// and can be closed before a request.
 type Listener struct {
 	net.Listener
 	Silent *Silent
@@ -43,7 +43,7 @@ func (l Listener) Accept() (net.Conn, error) {
 	return &connection{Conn: c, base: b}, nil
 }
 
-// socketOf is the connection that TLS runs on, or the connection itself.
+// socketOf returns the connection under TLS, or the connection itself.
 func socketOf(c net.Conn) net.Conn {
 	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
 		return secure.NetConn()
@@ -58,13 +58,13 @@ func NoteState(c net.Conn, state fasthttp.ConnState) {
 	}
 }
 
-// connection is a connection in the clear.
+// connection is a connection without TLS.
 type connection struct {
 	net.Conn
 	*base
 }
 
-// wipe is called when the transport is done with the connection.
+// wipe is called when the transport no longer uses the connection.
 func (c *connection) wipe() { c.base.wipe() }
 
 // Read implements net.Conn.
@@ -74,7 +74,7 @@ func (c *connection) Read(p []byte) (int, error) { return c.base.read(p) }
 func (c *connection) Close() error { return c.base.close() }
 
 // secureConnection is a connection over TLS. It has the methods by which the transport
-// knows TLS.
+// recognizes TLS.
 type secureConnection struct {
 	*wiping.Conn
 	*base
@@ -86,28 +86,28 @@ func (c *secureConnection) Read(p []byte) (int, error) { return c.base.read(p) }
 // Close implements net.Conn.
 func (c *secureConnection) Close() error { return c.base.close() }
 
-// wipe is called when the transport is done with the connection.
+// wipe is called when the transport no longer uses the connection.
 func (c *secureConnection) wipe() {
 	c.base.wipe()
 	c.Conn.Wipe()
 }
 
-// base is what both kinds of connections have in common.
+// base is the common part of both kinds of connections.
 type base struct {
 	under   net.Conn
 	silent  *Silent
-	place   *connlimit.Conn // nil where connections are not bounded
+	place   *connlimit.Conn // nil if connections are not bounded
 	hasSent atomic.Bool     // the caller has sent something
 	ended   atomic.Bool     // the caller sends nothing more
 	hungUp  atomic.Bool
 	buffer  []byte // of the transport's reader; nil before the first read
 }
 
-// read overwrites what the reader's buffer kept of the last request before the buffer is
-// filled again: the reader asks only for the part that it is done with.
+// read overwrites the rest of the last request in the reader's buffer before the buffer is
+// filled again: the reader passes only the part that it no longer needs.
 func (b *base) read(p []byte) (int, error) {
 	if b.buffer == nil {
-		b.buffer = p[:cap(p)] // a reader that is empty asks for all of its buffer
+		b.buffer = p[:cap(p)] // an empty reader passes its whole buffer
 		readerBuffers.take(b)
 	}
 	if b.reuses(p) {
@@ -116,28 +116,28 @@ func (b *base) read(p []byte) (int, error) {
 	n, err := b.under.Read(p)
 	switch {
 	case err == io.EOF && n > 0:
-		err = nil // TLS says so with the last bytes; the next read says it again
+		err = nil // TLS reports the end together with the last bytes; the next read reports it again
 	case err == io.EOF:
 		b.ended.Store(true)
 	}
 	if n > 0 && !b.hasSent.Load() && !b.silent.remove(b) {
-		return 0, net.ErrClosed // let go at this moment: nothing of it may begin
+		return 0, net.ErrClosed // closed at this moment: its request must not begin
 	}
 	return n, err
 }
 
-// reuses tells whether p is the end of the reader's buffer. A large body is read past it,
-// into a buffer that holds nothing yet.
+// reuses tells whether p is the end of the reader's buffer. A large body is read into another
+// buffer, which is empty.
 func (b *base) reuses(p []byte) bool {
 	return len(p) > 0 && &p[:cap(p)][cap(p)-1] == &b.buffer[len(b.buffer)-1]
 }
 
-// close ends the connection. Closing one with unread bytes resets it, and a caller that is
-// still sending would never see why it was refused. So where the server hung up, what the
-// caller sends is read for a while first.
+// close closes the connection. Closing a connection with unread bytes resets it, and a caller
+// that is still sending would never see the refusal. So if the server hung up, it first reads
+// the caller's data for a bounded time.
 func (b *base) close() error {
 	b.silent.remove(b)
-	if b.hungUp.Load() { // set by a handler: the transport is done with the request, and closes the connection for it
+	if b.hungUp.Load() { // set by a handler: the transport has finished the request and closes the connection
 		b.wipe()
 		half, ok := b.under.(interface{ CloseWrite() error })
 		if ok && half.CloseWrite() == nil && b.under.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
@@ -147,16 +147,15 @@ func (b *base) close() error {
 	return b.under.Close()
 }
 
-// wipe overwrites what the reader's buffer holds when the connection ends. The transport
-// gives the reader to another connection, which overwrites the buffer too, but only when
-// it reads.
+// wipe overwrites the reader's buffer when the connection ends. The transport gives the reader
+// to another connection, whose reads overwrite the buffer too, but later.
 func (b *base) wipe() { readerBuffers.leave(b) }
 
-// readerBuffers knows which connection owns each buffer of the transport's readers.
+// readerBuffers records which connection owns each buffer of the transport's readers.
 var readerBuffers = ownership{of: make(map[*byte]*base)}
 
-// ownership says which connection has read into a buffer last. A connection may learn that
-// it has ended after another one has taken over its reader.
+// ownership records which connection last read into a buffer. A connection may be told of its
+// end after another one has taken over its reader.
 type ownership struct {
 	mu sync.Mutex
 	of map[*byte]*base // by the buffer's first byte; guarded by mu
@@ -189,15 +188,15 @@ func (b *base) known() {
 	}
 }
 
-// MarkAuthenticated says that the caller of this request has shown a valid credential:
-// where connections are short, those of others are closed first.
+// MarkAuthenticated records that the caller of this request has a valid credential. When
+// connections are scarce, those of other callers are closed first.
 func MarkAuthenticated(ctx *fasthttp.RequestCtx) {
 	if c, ok := ctx.Conn().(interface{ known() }); ok {
 		c.known()
 	}
 }
 
-// HangUp ends the connection after this answer although the caller may still be sending.
+// HangUp closes the connection after this answer, even if the caller is still sending.
 func HangUp(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
 	if c, ok := ctx.Conn().(interface{ hangUp() }); ok {
@@ -211,14 +210,14 @@ func HungUpOn(ctx *fasthttp.RequestCtx) bool {
 	return ok && c.hungUpOn()
 }
 
-// BrokenOff tells whether the connection ended while a request was being read. The
-// transport takes that for the end of a chunked body.
+// BrokenOff tells whether the connection ended while a request was being read. The transport
+// mistakes that for the end of a chunked body.
 func BrokenOff(c net.Conn) bool {
 	b, ok := c.(interface{ over() bool })
 	return ok && b.over()
 }
 
-// Silent are the connections that have not sent anything yet. The transport takes them for
+// Silent are the connections that have not sent anything yet. The transport regards them as
 // busy until their read time-out, so a stop would wait for them.
 type Silent struct {
 	mu     sync.Mutex
@@ -251,7 +250,7 @@ func (s *Silent) remove(b *base) bool {
 	return true
 }
 
-// CloseAll closes them, and those that are added later.
+// CloseAll closes these connections, and those that are added later.
 func (s *Silent) CloseAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,13 +261,13 @@ func (s *Silent) CloseAll() {
 	clear(s.conns)
 }
 
-// scrap is how many bytes are discarded at once.
+// scrap is how many bytes are discarded at a time.
 const scrap = 4 << 10
 
 var scraps = sync.Pool{New: func() any { return new([scrap]byte) }}
 
-// Discard reads about n bytes and wipes them: there may be cards in them. The error is
-// never nil.
+// Discard reads about n bytes and wipes them, because they may contain card numbers. The error
+// is never nil.
 func Discard(from io.Reader, n int) (read int, err error) {
 	b := scraps.Get().(*[scrap]byte)
 	defer scraps.Put(b)
@@ -283,8 +282,8 @@ func Discard(from io.Reader, n int) (read int, err error) {
 	return read, io.ErrShortBuffer
 }
 
-// CallerGone tells whether the other end has closed the connection, even behind data that
-// is not read yet (the close_notify of TLS).
+// CallerGone tells whether the other end has closed the connection, even if unread data
+// precedes the end (such as the close_notify of TLS).
 func CallerGone(c net.Conn) (gone bool) {
 	switch b := c.(type) {
 	case *connection:

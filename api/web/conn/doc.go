@@ -1,18 +1,18 @@
-// Package conn wraps the connections of the API's listeners: it wipes what the reader's
-// buffer keeps of a request, sends the end of a refused answer before it closes, and can
-// close connections that have not asked for anything.
+// Package conn wraps the connections of the API's listeners: it wipes the rest of a request
+// from the reader's buffer, delivers a refusal before it closes, and can close connections that
+// have not sent a request.
 //
 // Invariants:
-//  1. What the transport's buffer holds of a request is overwritten before the buffer is
-//     filled again, and when the connection ends, unless another connection has the
-//     buffer by then.
-//  2. A connection that the server ends while its caller still sends is read for a bounded
+//  1. The bytes of a request in the transport's buffer are overwritten before the buffer is
+//     filled again, and when the connection ends, unless another connection owns the buffer by
+//     then.
+//  2. If the server ends a connection while its caller still sends, it reads for a bounded
 //     time, so that the caller receives the answer.
-//  3. CloseAll ends only connections that have sent nothing yet.
+//  3. CloseAll closes only connections that have sent nothing yet.
 //
-// Callers: package api wraps its listeners; body and the route families end connections
-// and ask whether a caller has gone.
+// Callers: package api wraps its listeners; body and the route families end connections and ask
+// whether a caller has disconnected.
 //
-// Rejected: fasthttp's own handling. It takes a connection that has sent nothing for a
-// busy one, so that a stop would wait for the read time-out.
+// Rejected: fasthttp's own handling. It regards a connection that has sent nothing as busy, so
+// that a stop would wait for the read time-out.
 package conn

@@ -8,13 +8,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Digits of a card number that may be stored openly, at its beginning and its end.
+// How many digits of a card number may be stored openly, at its beginning and its end.
 const (
 	BINDigits  = 6
 	LastDigits = 4
 )
 
-// MoneyStorage is a money_storage object: of a create, or of the continuation of a hosted
+// MoneyStorage is a money_storage object in a create or in the continuation of a hosted
 // transaction.
 type MoneyStorage struct {
 	Storage payment.Storage     // aliases the body
@@ -22,8 +22,8 @@ type MoneyStorage struct {
 	Card    *secret.Card        // nil: the method is not a card
 }
 
-// Check reads the object and checks it by the rules for a transaction of type t. Faults
-// are added to list.
+// Check reads the object and checks it by the rules for a transaction of type t. It adds faults
+// to list.
 func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) {
 	if !web.IsObject(object) {
 		list.Add("money_storage", "money_storage must be an object")
@@ -37,7 +37,7 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) 
 		}
 		if into := c.Storage.Key(name); into != nil && web.Present(value) != nil {
 			if *into, _ = jsonwalk.Text(value); *into == nil {
-				*into = []byte{} // not a string: every rule refuses it
+				*into = []byte{} // not a string; every rule refuses an empty value
 			}
 		}
 	}
@@ -46,8 +46,8 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) 
 	})
 }
 
-// Keep copies credentials that have passed the check out of the body: the card into one
-// allocation, and what may be stored apart from it.
+// Keep copies checked credentials out of the body: the card into one allocation, and the parts
+// that may be stored into another.
 func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	c.Kept.Method, _ = payment.Method(c.Storage.Type)
 	c.Kept.Network, _ = money.ParseNetwork(string(c.Storage.Network))
@@ -67,12 +67,12 @@ func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	}
 	c.Card = &secret.Card{Number: part(number), Holder: part(s.CardHolder), ExpMonth: part(s.ExpMonth), ExpYear: part(s.ExpYear)}
 	if t == payment.Payment {
-		c.Card.CVV = part(s.CVV) // a payout has no use for it
+		c.Card.CVV = part(s.CVV) // a payout does not use it
 	}
 }
 
-// Wipe overwrites what was unescaped of the object; the server wipes the body itself. The
-// card stays.
+// Wipe overwrites text that was unescaped from the object; the server wipes the body itself.
+// The card stays.
 func (c *MoneyStorage) Wipe() {
 	s := &c.Storage
 	for _, part := range [...][]byte{

@@ -9,20 +9,20 @@ import (
 	"mizan/posting"
 )
 
-// AccountFilter says which accounts are asked for.
+// AccountFilter selects accounts.
 type AccountFilter struct {
-	Path   ledger.Path // one account's; empty: all that prefix begins
+	Path   ledger.Path // one account; empty: all accounts with the prefix
 	Prefix string
 	Env    money.Env
 
 	Currency, Network       string
-	HasCurrency, HasNetwork bool // false: any
+	HasCurrency, HasNetwork bool // false: any currency or network
 
-	Past *ledger.Account // the last account of the page before; nil: this is the first page
+	Past *ledger.Account // the last account of the page before; nil: the first page
 }
 
-// Each calls fn with the accounts that are asked for and visible to the caller, ordered by
-// path, currency and network, after the cursor.
+// Each calls fn with the selected accounts that the caller may see, ordered by path, currency
+// and network, after Past.
 func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(ledger.Account) (bool, error)) error {
 	more := true
 	for _, prefix := range Visible(who, f.Prefix) {
@@ -44,15 +44,15 @@ func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(le
 	return nil
 }
 
-// Wants tells whether an account is asked for.
+// Wants tells whether the filter selects an account.
 func (f *AccountFilter) Wants(a ledger.Account) bool {
 	return (f.Path == "" || a.Path == f.Path) &&
 		(!f.HasCurrency || string(a.Asset.Currency) == f.Currency) &&
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
 }
 
-// Visible are the path prefixes to search, in order, for a caller who asks for one prefix:
-// that one for an auditor, its overlap with the partner's own prefixes for a partner.
+// Visible returns the path prefixes to search, in order, if the caller asks for one prefix:
+// that prefix for an auditor, its overlap with the partner's own prefixes for a partner.
 func Visible(who *auth.Principal, asked string) []string {
 	if who.Partner == nil {
 		return []string{asked}

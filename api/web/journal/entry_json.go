@@ -8,15 +8,15 @@ import (
 	"mizan/posting"
 )
 
-// Balances are the posted balances after an entry of the accounts that it posts to, one
-// for each posting. shown says which postings the caller sees.
+// Balances are the posted balances, after an entry, of the accounts to which it posts, one for
+// each posting. shown tells which postings the caller sees.
 type Balances struct {
 	after []money.Signed
 	shown []bool
 }
 
-// NewBalances finds the balances of each event in the accounts' own lines; nil for an
-// event without an entry.
+// NewBalances reads the balances of each event from the accounts' lines; nil for an event
+// without an entry.
 func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event) ([]*Balances, error) {
 	after, err := view.TotalsAfter(who.Org, events, who.Sees)
 	if err != nil {
@@ -40,7 +40,7 @@ func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event)
 	return all, nil
 }
 
-// AppendEntry writes an event's entry as the list of entries has it.
+// AppendEntry writes an event's entry in the form of the list of entries.
 func AppendEntry(out *web.Encoder, e *ledger.Event, b *Balances) {
 	out.Integer("seq", int64(e.Seq))
 	out.ID("source", e.Source.ID)
@@ -50,7 +50,7 @@ func AppendEntry(out *web.Encoder, e *ledger.Event, b *Balances) {
 	appendMovement(out, e.Entry, b)
 }
 
-// appendMovement writes the fields that entries and events have in common.
+// appendMovement writes the fields that entries and events share.
 func appendMovement(out *web.Encoder, entry *ledger.Entry, b *Balances) {
 	out.Word("effective_date", entry.Effective.String())
 	if entry.Reverses == 0 {

@@ -15,11 +15,11 @@ import (
 
 // Bounds of one page of entries or events.
 const (
-	maxExamined = 5_000 // events examined; a page that finds less says where the next one begins
-	minBatch    = 100   // events fetched at once
+	maxExamined = 5_000 // events examined; a page with fewer rows than requested has a cursor for the rest
+	minBatch    = 100   // events fetched at a time
 )
 
-// EventQuery is what a list of entries or events looks for.
+// EventQuery holds the conditions of a list of entries or events.
 type EventQuery struct {
 	Entries bool        // only events that moved money
 	Env     money.Env   // 0: both
@@ -33,8 +33,8 @@ type EventQuery struct {
 	Who     *auth.Principal
 }
 
-// WritePage answers with a page of what the query finds. write writes the fields of one
-// event.
+// WritePage answers with a page of the events that meet the conditions. write writes the fields
+// of one event.
 func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery, write func(*web.Encoder, *ledger.Event, *Balances)) error {
 	if id, sent := q.ID("source"); sent {
 		want.Source = &id
@@ -66,7 +66,7 @@ func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQ
 	return nil
 }
 
-// find is a page of matching events, and the seq below which the next page begins; 0:
+// find returns a page of matching events, and the seq below which the next page begins; 0 if
 // there is none. A page ends after maxExamined events, even if few of them match.
 func (q *EventQuery) find(view *posting.View) (found []ledger.Event, next uint64, err error) {
 	before, err := q.begin(view)
@@ -103,8 +103,8 @@ func (q *EventQuery) find(view *posting.View) (found []ledger.Event, next uint64
 	return found, before, nil
 }
 
-// begin is the seq below which the search starts: the cursor's, or the first after the end
-// of the time that is asked for. 0: the newest.
+// begin returns the seq below which the search starts: the cursor's, or the first seq after the
+// requested time range. 0: from the newest.
 func (q *EventQuery) begin(view *posting.View) (uint64, error) {
 	if q.To == web.Forever {
 		return q.Before, nil
@@ -119,12 +119,12 @@ func (q *EventQuery) begin(view *posting.View) (uint64, error) {
 	return last + 1, nil
 }
 
-// matches tells whether an event is asked for and visible to the caller.
+// matches tells whether an event meets the conditions and the caller may see it.
 func (q *EventQuery) matches(e *ledger.Event) bool {
 	if q.Entries && (e.Entry == nil || !SeesAny(q.Who, e.Entry)) {
 		return false
 	}
-	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // nothing crosses environments
+	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // no entry crosses environments
 		return false
 	}
 	if q.Account != "" && !slices.ContainsFunc(e.Entry.Postings, func(p ledger.Posting) bool { return p.Account == q.Account }) {
@@ -133,7 +133,7 @@ func (q *EventQuery) matches(e *ledger.Event) bool {
 	return (q.Source == nil || e.Source.ID == *q.Source) && (q.Name == "" || e.Name == q.Name)
 }
 
-// SeesAny tells whether the caller sees any account of an entry.
+// SeesAny tells whether the caller may see any account of an entry.
 func SeesAny(who *auth.Principal, entry *ledger.Entry) bool {
 	return slices.ContainsFunc(entry.Postings, func(p ledger.Posting) bool { return who.Sees(p.Account) })
 }

@@ -17,7 +17,7 @@ type LineCursor struct {
 	Index int
 }
 
-// ReadLineCursor is a query's cursor; the zero value if none was sent.
+// ReadLineCursor reads a query's cursor; the zero value if none was sent.
 func ReadLineCursor(q *web.Query) (at LineCursor) {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -34,8 +34,8 @@ func ReadLineCursor(q *web.Query) (at LineCursor) {
 	return at
 }
 
-// Before is the seq below which to read: just above the cursor's own entry, which may have
-// lines left. 0: from the newest.
+// Before returns the seq below which to read: just above the cursor's own entry, which may have
+// further lines. 0: from the newest.
 func (at LineCursor) Before() uint64 {
 	if at.Seq == 0 {
 		return 0
@@ -43,13 +43,13 @@ func (at LineCursor) Before() uint64 {
 	return at.Seq + 1
 }
 
-// Passed tells whether a line was on an earlier page. Of one entry the line with the
-// highest index comes first.
+// Passed tells whether a line was on an earlier page. Among the lines of one entry the highest
+// index comes first.
 func (at LineCursor) Passed(l *posting.Line) bool {
 	return at.Seq != 0 && (l.Seq > at.Seq || l.Seq == at.Seq && l.Index >= at.Index)
 }
 
-// LastBooked is the booked time of an organization's newest event; now, if it has none.
+// LastBooked returns the booked time of an organization's newest event; now if it has none.
 func LastBooked(view *posting.View, org ledger.ID, now time.Time) (ledger.Micros, error) {
 	seq, _, err := view.Head(org)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // fewer only if there are no more.
 type reading func(before uint64, n int) ([]ledger.Event, error)
 
-// reader picks the shortest way to what may match: one record's events, the lines of the
-// accounts asked for, or the whole journal.
+// reader chooses the shortest source of matching events: one record's events, the lines of the
+// requested accounts, or the whole journal.
 func (q *EventQuery) reader(view *posting.View) (reading, error) {
 	switch {
 	case q.Source != nil:
@@ -62,8 +62,8 @@ func sourceReader(view *posting.View, org, id ledger.ID) (reading, error) {
 	}, nil
 }
 
-// accounts are those whose lines lead to the entries: the one asked for in all its assets,
-// or all of the partner's own.
+// accounts returns the accounts whose lines lead to the entries: the requested one in all its
+// assets, or all of the partner's.
 func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		if q.Env.Valid() && env != q.Env {

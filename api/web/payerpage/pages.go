@@ -14,11 +14,11 @@ import (
 // Parts of the addresses of payers' pages.
 const (
 	Root       = "/pay"
-	ReturnEnd  = "/return" // of the address that a rail sends the payer back to
+	ReturnEnd  = "/return" // suffix of the address to which a rail sends the payer back
 	TokenParam = "token"
 
-	// Lifetime is how long the address of a hosted page lasts (specification, "create",
-	// rule 7).
+	// Lifetime is how long the address of a hosted page is valid (specification, "create", rule
+	// 7).
 	Lifetime = 15 * time.Minute
 
 	purpose           = "pay"
@@ -26,45 +26,45 @@ const (
 	organizationChars = 22 // base64url of an organization's id
 )
 
-// ErrToken is a token that was not issued here, or not for this transaction. The two are
-// not distinguished.
+// ErrToken is the error for a token that was not issued here, or not for this transaction. The
+// two cases have the same answer.
 var ErrToken = errors.New("payerpage: not a token of this page")
 
-// ErrExpired is a token whose time is over.
+// ErrExpired is the error for an expired token.
 var ErrExpired = errors.New("payerpage: the token has expired")
 
-// Pages makes and opens the addresses of payers' pages. An address carries all that is
-// needed to open one, so its holder is the payer. The zero value has no pages.
+// Pages makes and opens the addresses of payers' pages. An address contains everything needed
+// to open it, so its holder counts as the payer. The zero value has no pages.
 type Pages struct {
-	Base   string             // scheme and host that payers reach; no slash at its end
+	Base   string             // scheme and host that payers reach, without a slash at the end
 	Tokens *secret.PageTokens // nil: there are no pages
 }
 
-// Address is the transaction's page, shown as widget_url and simple_auth_redirect_url. It
-// opens before until.
+// Address returns the address of the transaction's page, shown as widget_url and
+// simple_auth_redirect_url. It is valid before until.
 func (p Pages) Address(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, "", until)
 }
 
-// Return is where a rail sends the payer who has acted. It works before until; afterwards
-// it only shows the way back to the merchant.
+// Return returns the address to which a rail sends the payer after the payer's action. It works
+// before until; afterwards it only shows the way back to the merchant.
 func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }
 
-// Path is the path of a transaction's page with a token that lasts until an instant. end
-// is empty or ReturnEnd.
+// Path returns the path of a transaction's page with a token that is valid until an instant.
+// end is empty or ReturnEnd.
 func (p Pages) Path(org, id ledger.ID, end string, until time.Time) string {
 	return PathOf(id, end, base64.RawURLEncoding.EncodeToString(org[:])+tokenSeparator+p.Tokens.Issue(purpose, org, id, until))
 }
 
-// PathOf is the path of a transaction's page with a token.
+// PathOf returns the path of a transaction's page with a token.
 func PathOf(id ledger.ID, end, token string) string {
 	return Root + "/" + string(schema.AppendID(nil, id)) + end + "?" + TokenParam + "=" + token
 }
 
-// Open finds the organization that a token was issued for. The error is ErrExpired, with
-// the organization, or ErrToken.
+// Open returns the organization for which a token was issued. The error is ErrExpired, with the
+// organization, or ErrToken.
 func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	named, tag, found := strings.Cut(token, tokenSeparator)
 	if !found || len(named) != organizationChars {

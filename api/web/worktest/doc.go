@@ -1,3 +1,3 @@
-// Package worktest lets fuzz targets of the api check that reading what callers send
-// takes work that is linear in its size. Only tests import it.
+// Package worktest lets the api's fuzz targets check that parsing a caller's input takes work
+// linear in the input's size. Only tests import it.
 package worktest

@@ -9,14 +9,14 @@ import (
 
 func init() { steps.Count() }
 
-// Bounds of work: how often a reader may look at a byte, and how much it may do for any
-// input. A square of what the fuzz targets send is far above them.
+// Bounds of work: how often a parser may look at a byte, and how much work any input may cause.
+// The square of the fuzz targets' input sizes is far above them.
 const (
 	stepsPerByte = 100
 	stepsAtLeast = 64 << 10
 )
 
-// Linear fails if reading takes more steps than are linear in the size of the input.
+// Linear fails if read takes more steps than a linear function of the input's size allows.
 func Linear(t *testing.T, input []byte, read func()) {
 	t.Helper()
 	before := steps.Total()
@@ -26,8 +26,8 @@ func Linear(t *testing.T, input []byte, read func()) {
 	}
 }
 
-// Repeated is an input of about a size with a piece that is repeated in its middle:
-// work that grows with the square of the number of pieces shows, whatever the piece is.
+// Repeated returns an input of about the size, with a piece repeated in the middle. Work that
+// grows with the square of the number of pieces becomes visible, whatever the piece is.
 func Repeated(head, piece, tail []byte, size int) []byte {
 	times := max(0, size-len(head)-len(tail)) / max(1, len(piece))
 	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)

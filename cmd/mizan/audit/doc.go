@@ -1,16 +1,15 @@
-// Package audit is `mizan audit …`: the checker over a closed store, and an auditor's
-// tools against a running server: heads, proofs, closed months, exports.
+// Package audit is `mizan audit …`: the checker for a closed store, and an auditor's tools for
+// a running server: heads, proofs, closed months, exports.
 //
 // Invariants:
-//  1. The auditor's commands believe nothing that a server answers without a proof
-//     under its key. What is not proven ends them with exit code 4, and nothing
-//     else does.
-//  2. A file appears under its name when it is complete, and never replaces another.
-//  3. `audit verify` prints the checker's report and nothing else, because scripts
-//     compare what it prints.
+//  1. The auditor's commands trust no answer of a server without a proof under its key. An
+//     answer or file that is not proven ends the command with exit code 4, and no other failure
+//     has this code.
+//  2. A file gets its name when it is complete, and never replaces another.
+//  3. `audit verify` prints the checker's report and nothing else, because scripts compare its
+//     output.
 //
-// Callers: cmd/mizan. The folder evidence holds the proofs themselves and knows
-// neither files nor servers.
+// Callers: cmd/mizan. The folder evidence checks the proofs; it uses neither files nor servers.
 //
 // Rejected: proofs that the server checks on behalf of the auditor.
 package audit

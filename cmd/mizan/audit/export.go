@@ -78,8 +78,8 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	return p.end()
 }
 
-// query makes the request's parameters. It refuses empty flags: an unset variable of a
-// script must not select everything.
+// query returns the request's parameters. It refuses empty flags, because with an unset
+// variable a script would export everything.
 func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	query := url.Values{"format": {c.Format}}
 	for _, option := range []struct {
@@ -90,7 +90,7 @@ func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 		case option.value == nil:
 		case *option.value == "":
 			return nil, l.Misused("--%s: is empty", option.flag)
-		case strings.ContainsRune(*option.value, utf8.RuneError): // kong replaces invalid bytes by it
+		case strings.ContainsRune(*option.value, utf8.RuneError): // kong replaces invalid bytes by this character
 			return nil, l.Misused("--%s: is not UTF-8", option.flag)
 		default:
 			query.Set(option.name, *option.value)
@@ -99,7 +99,7 @@ func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	return query, nil
 }
 
-// destination is the file of the export; empty: stdout.
+// destination returns the file for the export; empty: stdout.
 func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	if c.Out == nil || *c.Out == "-" {
 		return "", nil
@@ -139,7 +139,8 @@ func writeFile(out string, p *progress, from io.Reader) error {
 	return nil
 }
 
-// writeFault is an error of writing the export, as opposed to receiving it.
+// writeFault is an error of writing the export. It distinguishes such an error from one of
+// receiving.
 type writeFault struct{ err error }
 
 // Error implements error.
@@ -148,7 +149,7 @@ func (f *writeFault) Error() string { return f.err.Error() }
 // Unwrap gives errors.Is the reason.
 func (f *writeFault) Unwrap() error { return f.err }
 
-// progress shows how many bytes of an export have come.
+// progress shows how many bytes of an export have arrived.
 type progress struct {
 	out      io.Writer
 	name     string

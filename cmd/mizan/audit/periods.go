@@ -88,7 +88,7 @@ func (c *listPeriodsCommand) Run(s *cli.Streams) error {
 		return err
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "MONTH\tCLOSED_AT\tCLOSED_BY\tSEQ\tHASH") // Flush has its error
+	_, _ = fmt.Fprintln(table, "MONTH\tCLOSED_AT\tCLOSED_BY\tSEQ\tHASH") // Flush returns the error
 	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
 		by := m.ClosedBy.Login
 		if by == "" {
@@ -139,7 +139,7 @@ type checkPeriodsCommand struct {
 	Key    *string  `name:"key" placeholder:"KEY" help:"Key of the heads; without it the one that the server names."`
 }
 
-// periodsVerify is the name that the errors of the command begin with.
+// periodsVerify is the prefix of the command's errors.
 const periodsVerify = "audit periods verify"
 
 // Run implements the command. It builds the text of a trial balance as docs/api.md
@@ -196,8 +196,8 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// closed lists the requested months, the last one first. Months are closed without gaps,
-// so a list with a gap is incomplete and refused.
+// closed lists the requested months, the last one first. Months are closed without gaps, so a
+// list with a gap is incomplete and refused.
 func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
@@ -230,8 +230,8 @@ func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, e
 	return closed, nil
 }
 
-// verdict is "ok" if the month's figures, and its closing event, prove what the server
-// says of it; otherwise it says what differs.
+// verdict returns "ok" if the month's figures and its closing event prove the server's
+// statements about the month; otherwise it returns the difference.
 func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
 	own, rows, err := trialHash(server.ledger, m.Month)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"mizan/internal/durable"
 )
 
-// proofMode is the mode of a proof's file, which is made for others to check.
+// proofMode is the mode of a proof's file, which others are meant to read.
 const proofMode = 0o644
 
 // proveCommand is `mizan audit prove`.
@@ -25,7 +25,7 @@ type proveCommand struct {
 	Key *string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
 }
 
-// Run implements the command. It writes no file that a check with the same key would
+// Run implements the command. It writes no file that `audit check` with the same key would
 // refuse.
 func (c *proveCommand) Run(s *cli.Streams) error {
 	const name = "audit prove"
@@ -94,7 +94,7 @@ type checkCommand struct {
 	Record       *string `name:"record" placeholder:"FILE" help:"Bytes that audit record has written: were they stored with the event?"`
 }
 
-// Run implements the command. It reads the files and nothing else.
+// Run implements the command. It reads only the files.
 func (c *checkCommand) Run(s *cli.Streams) error {
 	const name = "audit check"
 	key, err := evidence.ParseKey(c.Key)
@@ -138,8 +138,8 @@ func misused(name, format string, args ...any) *cli.Fault {
 	return &cli.Fault{Code: cli.ExitConfiguration, Lines: []string{"mizan: " + name + ": " + cli.OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// givenKey reads the --key of a command; empty: the flag is absent. A value that is no key
-// is refused: the command that should have printed it may have failed.
+// givenKey returns the --key of a command; empty if the flag is absent. A value that is not a
+// key is refused, because the command that should have printed the key may have failed.
 func givenKey(name string, key *string) (string, error) {
 	if key == nil {
 		return "", nil
@@ -153,7 +153,7 @@ func givenKey(name string, key *string) (string, error) {
 	return *key, nil
 }
 
-// innermost is an error of the file system without the names of temporary files.
+// innermost returns an error of the file system without the names of temporary files.
 func innermost(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -16,8 +16,7 @@ import (
 // is not proven. No other failure has this code.
 const exitRefused = 4
 
-// auditServer asks a server on behalf of an auditor, who believes no answer without a
-// proof.
+// auditServer sends an auditor's requests to a server.
 type auditServer struct{ ledger *client.Ledger }
 
 // openAudit resolves the flags of the command with this name.
@@ -44,7 +43,7 @@ func (a *auditServer) get(path string, query url.Values, data any) error {
 	return nil
 }
 
-// key is the verifier key that the server names.
+// key returns the verifier key that the server names.
 func (a *auditServer) key() (string, error) {
 	var data struct {
 		Key string `json:"key"`
@@ -52,7 +51,7 @@ func (a *auditServer) key() (string, error) {
 	return data.Key, a.get("/ledger/key", nil, &data)
 }
 
-// head is the server's signed head, a note.
+// head returns the server's signed head, a note.
 func (a *auditServer) head() ([]byte, error) {
 	var data struct {
 		Signature []byte `json:"signature"`
@@ -61,7 +60,7 @@ func (a *auditServer) head() ([]byte, error) {
 	return data.Signature, err
 }
 
-// inclusion is an event's canonical bytes, and its path in the tree of size events.
+// inclusion returns an event's canonical bytes, and its path in the tree of size events.
 func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
 	var data struct {
 		Leaf  []byte      `json:"leaf"`
@@ -84,7 +83,7 @@ func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
 	return data.Proof, err
 }
 
-// keyOr is the given key, or without one the key that the server names.
+// keyOr returns the given key or, if it is empty, the key that the server names.
 func (a *auditServer) keyOr(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -92,12 +91,12 @@ func (a *auditServer) keyOr(given string) (string, error) {
 	return a.key()
 }
 
-// refused reports evidence that is not believed.
+// refused reports refused evidence.
 func refused(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }
 
-// ownHead is the server's head of the requested organization, with its signature checked.
+// ownHead returns the server's head of the requested organization, with its signature checked.
 func (a *auditServer) ownHead(key string) (*evidence.Head, error) {
 	verifier, err := evidence.ParseKey(key)
 	if err != nil {

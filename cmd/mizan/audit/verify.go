@@ -25,8 +25,8 @@ type verifyCommand struct {
 	Organization *string `name:"organization" placeholder:"ID" help:"An organization that the store has to hold. The whole store is checked in any case."`
 }
 
-// Run implements the command. The output is the checker's findings, or why it could not
-// run, and nothing else, because scripts compare it.
+// Run implements the command. Its output is the checker's report, or the reason why the checker
+// could not run, and nothing else, because scripts compare it.
 func (c *verifyCommand) Run(s *cli.Streams) error {
 	var organization ledger.ID
 	if c.Organization != nil {
@@ -50,8 +50,8 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// open loads the keyring. A keyring that a flag names has to exist; without the flag and
-// without one in the data directory, sealed fields are compared with the journal only.
+// open loads the keyring. A keyring that a flag names must exist. Without the flag, and without
+// a keyring in the data directory, sealed fields are compared with the journal only.
 func (c *verifyCommand) open(cfg *check.VerifyConfig) error {
 	path := c.Keyring
 	if path == "" {

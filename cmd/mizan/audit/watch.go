@@ -20,8 +20,8 @@ import (
 	"mizan/internal/filelock"
 )
 
-// stateMode is the mode of a watch's state: a user who could write it could make the watch
-// forget a head.
+// stateMode is the mode of a watch's state: another user who could write it could remove a head
+// from it.
 const stateMode = 0o600
 
 // minEvery is the shortest interval of --every.
@@ -40,7 +40,7 @@ type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
-	key     string          // of the flag; empty: none was given
+	key     string          // of the flag; empty if it is absent
 	state   *evidence.Watch // nil before the first head
 }
 
@@ -77,7 +77,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 			return err
 		}
 		if err != nil {
-			_ = cli.ReportExit(err, s.Err) // only to print the line
+			_ = cli.ReportExit(err, s.Err) // prints the line; the code is not used
 		}
 		if !pause(ctx, c.Every) {
 			return nil
@@ -85,7 +85,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	}
 }
 
-// pause waits; false if the command is to end.
+// pause waits; false if the command must end.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -97,9 +97,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lock locks the state against other watches: of two polls at once, the earlier could
-// overwrite the later, and its head would be forgotten. It removes the temporary files of
-// a killed watch. A state that is a link stays one.
+// lock locks the state against other watches: if two polled at once, the earlier could
+// overwrite the later and its head. It removes the temporary files of a killed watch. If the
+// state is a link, the link stays.
 func (w *watchRun) lock() (release func(), err error) {
 	if w.State == "" {
 		return nil, misused(watchName, "--state: is empty")
@@ -183,8 +183,8 @@ func (w *watchRun) report(format string, args ...any) error {
 	return err
 }
 
-// extension implements evidence.Extension. A server that signs a head and does not prove
-// it is refused, unless it rejects the session as a whole.
+// extension implements evidence.Extension. A server that signs a head and does not prove it is
+// refused, unless it rejects the session itself.
 func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistency(from, to)
 	var f *client.Fault
@@ -197,8 +197,8 @@ func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	return nil, &evidence.Refusal{Why: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// begin stores the first head. A key that the server names protects from the second poll
-// on: the first one trusts it.
+// begin stores the first head. A key that the server names protects only from the second poll
+// on, because the first poll trusts it.
 func (w *watchRun) begin() error {
 	key, err := w.server.keyOr(w.key)
 	if err != nil {
@@ -252,10 +252,10 @@ func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
 	return say("the head that was refused is in %s; the last that was believed stays in %s", kept, w.State)
 }
 
-// maxKept bounds how many refused heads are kept beside a state.
+// maxKept bounds the refused heads that are stored beside a state.
 const maxKept = 1000
 
-// keepBeside stores a refused head in a new file, unless a file has it already. It
+// keepBeside stores a refused head in a new file, unless a file contains it already. It
 // overwrites none, because the first contradiction may matter more than the last.
 func keepBeside(first string, signed []byte) (path string, err error) {
 	path = first

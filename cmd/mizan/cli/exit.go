@@ -22,16 +22,16 @@ const (
 // kernel can't read or write a page of a file that the store has mapped.
 const MappedFileFault = "mizan: storage: a mapped file of the store could not be read or written: the disk is full, or has failed; the next start finds out what is durable"
 
-// Fault ends the process with a code and one line for each thing that is wrong. It is
-// the client's type, so that the faults of its commands need no conversion.
+// Fault ends the process with an exit code and one line for each fault. It is the client's
+// type, so that faults of the client's commands need no conversion.
 type Fault = client.Fault
 
-// StorageFault reports a directory or store that can't be used, or broke.
+// StorageFault reports a directory or store that failed or can't be used.
 func StorageFault(format string, args ...any) *Fault {
 	return &Fault{Code: ExitStorage, Lines: []string{"mizan: storage: " + OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// BadConfiguration reports bad keys, a line each; the lines come without prefix.
+// BadConfiguration reports bad keys, one in each line; the given lines have no prefix.
 func BadConfiguration(lines ...string) *Fault {
 	f := &Fault{Code: ExitConfiguration}
 	for _, line := range lines {
@@ -45,8 +45,7 @@ func InUse(format string, args ...any) *Fault {
 	return &Fault{Code: ExitLocked, Lines: []string{"mizan: locked: " + OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// OneLine joins the lines of a text: errors of libraries may have several, and so may a
-// path.
+// OneLine joins the lines of a text, because errors of libraries and paths may have several.
 func OneLine(text string) string {
 	parts := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' })
 	return strings.Join(parts, "; ")

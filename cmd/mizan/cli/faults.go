@@ -15,8 +15,8 @@ func OpenFault(err error) error {
 	return StorageFault("%v", err)
 }
 
-// KeyringFault maps an error of loading the keyring to the process's exit: a missing file
-// is a wrong flag, any other fault is the storage's.
+// KeyringFault maps an error of loading the keyring to the process's exit: a missing file means
+// a wrong flag; any other error is a storage fault.
 func KeyringFault(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return BadConfiguration(err.Error())

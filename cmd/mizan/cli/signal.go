@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// Interruptible returns a context that ends with the first SIGTERM or SIGINT. A second one
-// ends the process at once, as if it were not caught.
+// Interruptible returns a context that ends with the first SIGTERM or SIGINT. A second signal
+// ends the process immediately, as if it were not caught.
 func Interruptible() (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2) // both may come before the goroutine runs
+	signals := make(chan os.Signal, 2) // both signals may come before the goroutine runs
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	ended := make(chan struct{})
 	go func() {

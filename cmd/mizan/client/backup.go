@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// BackupFlags name the server and the caller of a command that takes a backup. They have
-// the meanings and defaults of AdminFlags, but no organization: a backup holds all of
-// them.
+// BackupFlags name the server and the caller of a command that takes a backup. They have the
+// meanings and defaults of AdminFlags, except for the organization: a backup contains all
+// organizations.
 type BackupFlags struct {
 	URL       *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -23,15 +23,15 @@ type BackupFlags struct {
 // Bounds of a backup's transfer.
 const (
 	backupStall   = 2 * time.Minute // without a byte
-	maxBackupFail = 64 << 10        // bytes of an answer that is no backup
+	maxBackupFail = 64 << 10        // bytes of an answer that is not a backup
 )
 
-// Take requests a backup with this body and copies it to out as it arrives. The name is
-// the command's. After an error, which is a *Fault, out holds no complete backup.
+// Take requests a backup with this body and copies it to out as it arrives. name is the
+// command's. After an error, which is a *Fault, out has no complete backup.
 func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
 	e := Command{Name: name, Streams: s}
 	flags, none := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
-	flags.Organization = &none // the environment's organization does not apply
+	flags.Organization = &none // the organization in the environment does not apply
 	d, err := flags.Open()
 	if err != nil {
 		return e.Misused("%v", err)
@@ -53,7 +53,7 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	}
 	request.Header.Set("Authorization", "Bearer "+d.token)
 	request.Header.Set("Content-Type", "application/json")
-	d.http.Timeout = 0 // a backup may take any time
+	d.http.Timeout = 0 // a backup may take any length of time
 	response, err := d.http.Do(request)
 	if err != nil {
 		return failure(inner(err))
@@ -98,7 +98,7 @@ func (w *stallReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// outputWriter remembers errors of writing, to tell them from errors of receiving.
+// outputWriter remembers errors of writing, to distinguish them from errors of receiving.
 type outputWriter struct {
 	to     io.Writer
 	failed error

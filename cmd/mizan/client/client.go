@@ -16,7 +16,7 @@ import (
 
 // Bounds of one request.
 const (
-	answerBound = time.Minute // to the end of the answer
+	answerBound = time.Minute // from the beginning to the end of the answer
 	maxAnswer   = 64 << 20    // bytes
 	maxKey      = 255         // characters of an Idempotency-Key
 )
@@ -30,7 +30,7 @@ const basePath = "/api/v1"
 type Client struct {
 	Base         string // scheme and host
 	token        string
-	organization string // empty: the server's only one
+	organization string // empty: the only organization of the server
 	http         *http.Client
 }
 
@@ -43,7 +43,7 @@ type Request struct {
 	Key          string
 }
 
-// Reply is an answer that was read to its end.
+// Reply is an answer that has been read completely.
 type Reply struct {
 	Status int
 	Header http.Header
@@ -51,9 +51,8 @@ type Reply struct {
 	Resent bool // the first attempt got no answer
 }
 
-// Send sends a request, and sends it once more if the connection broke: a read changes
-// nothing, and the server recognizes a write by its key. An error means that no complete
-// answer came.
+// Send sends a request, and repeats it once if the connection broke: a read changes nothing,
+// and the server recognizes a write by its key. An error means that no complete answer arrived.
 func (c *Client) Send(r Request) (*Reply, error) {
 	a, err := c.sendOnce(r)
 	if err == nil || !broken(err) {
@@ -118,8 +117,8 @@ func inner(err error) error {
 	return wrapped.Err
 }
 
-// broken tells whether the request may succeed on another connection: not after a bad
-// certificate, a time-out or an answer that is too large.
+// broken tells whether another connection may succeed. It is false after a bad certificate, a
+// time-out or an answer that is too large.
 func broken(err error) bool {
 	var distrust *tls.CertificateVerificationError
 	var slow net.Error
@@ -129,7 +128,7 @@ func broken(err error) bool {
 // WriteKey is the Idempotency-Key of a command's write.
 type WriteKey struct {
 	text  string
-	given bool // by the caller, who repeats a write
+	given bool // set by the caller, who repeats a write
 }
 
 // NewWriteKey returns the caller's key, or a random one.

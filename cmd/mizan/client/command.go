@@ -70,8 +70,8 @@ func (c *Command) Send(r Request) (*Reply, error) {
 	return c.Check(a)
 }
 
-// ShowReply prints the object in an answer: its data member, or the whole body if there is
-// none. An answer without content prints nothing.
+// ShowReply prints the object in an answer: its data member, or the whole body if it has none.
+// For an answer without content it prints nothing.
 func (c *Command) ShowReply(a *Reply) error {
 	if a.Status == http.StatusNoContent {
 		return nil
@@ -100,8 +100,8 @@ type Paging struct {
 
 // Bounds of --all.
 const (
-	wholePage = 100     // rows of a page, which every list grants
-	MaxPages  = 1 << 24 // a list that never ends is a fault
+	wholePage = 100     // rows of a page, which every list allows
+	MaxPages  = 1 << 24 // a list with more pages is a fault of the server
 )
 
 // Listing is the request of a list, and the members that its table shows.
@@ -150,7 +150,7 @@ func (c *Command) List(l Listing, p Paging) error {
 	return c.Failed("the list does not end: the server gives the same page again")
 }
 
-// listPage prints one page and returns the cursor of the next one; empty: it was the last.
+// listPage prints one page and returns the cursor of the next one; empty if it was the last.
 func (c *Command) listPage(path string, query url.Values, out *printer) (next string, err error) {
 	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// Exit codes, beside 0.
+// Exit codes besides 0.
 const (
 	exitFailed  = 1 // no usable answer came
 	exitMisused = 2 // the request was wrong
 )
 
-// Fault ends the process with an exit code and a line for each fault. Lines begin with
-// "mizan: " and have no line break.
+// Fault ends the process with an exit code and one line for each fault. Lines begin with
+// "mizan: " and contain no line break.
 type Fault struct {
 	Code  int
 	Lines []string
@@ -35,12 +35,12 @@ func (c *Command) Failed(format string, args ...any) *Fault {
 
 func (c *Command) message(text string) string { return "mizan: " + c.Name + ": " + Printable(text) }
 
-// Note prints a remark that is no error to stderr.
+// Note prints a remark to stderr that is not an error.
 func (c *Command) Note(format string, args ...any) {
 	_, _ = fmt.Fprintln(c.Streams.Err, c.message(fmt.Sprintf(format, args...)))
 }
 
-// Printable escapes all control characters of a text, line breaks too, so that it can't
+// Printable escapes all control characters of a text, including line breaks, so that it can't
 // control a terminal.
 func Printable(text string) string {
 	if strings.IndexFunc(text, unprintable) < 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// standardURL is where `mizan serve` listens by default.
+// standardURL is the default listen address of `mizan serve`.
 const standardURL = "https://127.0.0.1:8443"
 
 // Bounds of the files that flags name.
@@ -27,9 +27,9 @@ const (
 	maxToken     = 4096
 )
 
-// AdminFlags name the server and the administration token. A flag wins over the sandbox's
-// file, which is named for this command, and that over the environment. firstOf reads the
-// environment, because kong would quote a bad value.
+// AdminFlags name the server and the administration token. A flag has precedence over the
+// sandbox's file, and the file, which a flag of this command names, over the environment.
+// firstOf reads the environment, because kong would quote a bad value.
 type AdminFlags struct {
 	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile    *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -38,7 +38,7 @@ type AdminFlags struct {
 	Sandbox      string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
-// sandboxFile has the members of sandbox.json that commands need.
+// sandboxFile has the members of sandbox.json that commands use.
 type sandboxFile struct {
 	BaseURL        string `json:"base_url"`
 	CAFile         string `json:"ca_file"`
@@ -48,7 +48,7 @@ type sandboxFile struct {
 	OrganizationID string `json:"organization_id"`
 }
 
-// Open resolves the flags, without connecting. Errors are faults of the caller.
+// Open resolves the flags without connecting. Its errors are faults of the caller.
 func (c *AdminFlags) Open() (*Client, error) {
 	box, err := readSandbox(c.Sandbox)
 	if err != nil {
@@ -83,7 +83,7 @@ func newHTTPClient(trust *tls.Config) *http.Client {
 	}
 }
 
-// firstOf is the first value that is set: flag, sandbox's file, environment, default.
+// firstOf returns the first value that is set: flag, sandbox's file, environment, default.
 func firstOf(flag *string, sandbox, variable, standard string) string {
 	if flag != nil {
 		return *flag
@@ -124,8 +124,8 @@ func tokenIn(text, origin string) (string, error) {
 	return text, nil
 }
 
-// readSandbox reads sandbox.json; path may also name its folder. An empty path gives an
-// empty result.
+// readSandbox reads sandbox.json; path may also be its directory. For an empty path the result
+// is empty.
 func readSandbox(path string) (box sandboxFile, err error) {
 	if path == "" {
 		return box, nil
@@ -144,7 +144,7 @@ func readSandbox(path string) (box sandboxFile, err error) {
 	return box, nil
 }
 
-// baseOf checks a server's URL: the token is only sent encrypted, or on this machine.
+// baseOf checks a server's URL: the token is sent only encrypted, or to this machine.
 func baseOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != "" {
@@ -161,7 +161,7 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// trusted makes a TLS configuration that trusts the authorities in the file; without a
+// trusted returns a TLS configuration that trusts the authorities in the file or, without a
 // file, the system's.
 func trusted(path string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}

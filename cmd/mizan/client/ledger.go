@@ -23,8 +23,8 @@ type LedgerFlags struct {
 // Ledger reads one organization's ledger on one server.
 type Ledger struct{ Command }
 
-// Open resolves the flags, without connecting. The name is the command's; its errors begin
-// with it. The error is a *Fault.
+// Open resolves the flags without connecting. name is the command's; its errors begin with it.
+// The error is a *Fault.
 func (f *LedgerFlags) Open(name string, s *Streams) (*Ledger, error) {
 	l := &Ledger{Command{Name: name, Streams: s}}
 	var err error
@@ -77,15 +77,15 @@ func (f *LedgerFlags) token(sandbox string) (string, error) {
 	return tokenIn(token, "MIZAN_SESSION_TOKEN")
 }
 
-// NamedOrganization is the organization's id if a flag, the sandbox or the environment
+// NamedOrganization returns the organization's id if a flag, the sandbox or the environment
 // names it; otherwise empty.
 func (l *Ledger) NamedOrganization() string { return l.Client.organization }
 
-// SetOrganization names the organization where the flags did not.
+// SetOrganization sets the organization if the flags did not name one.
 func (l *Ledger) SetOrganization(organization string) { l.Client.organization = organization }
 
-// Organization is the named organization's id, or the session's on a server with only one
-// organization. The error is a *Fault, as Get's.
+// Organization returns the named organization's id, or the session's if the server has only one
+// organization. The error is a *Fault, as for Get.
 func (l *Ledger) Organization() (string, error) {
 	if l.Client.organization != "" {
 		return l.Client.organization, nil

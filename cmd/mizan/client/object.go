@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Object is a JSON object; its members are in the server's order.
+// Object is a JSON object whose members are in the server's order.
 type Object struct {
 	Raw     jsontext.Value
 	Members []Member
@@ -21,7 +21,7 @@ type Member struct {
 	Value jsontext.Value
 }
 
-// ParseObject reads an object. It keeps no reference to raw.
+// ParseObject parses an object. It keeps no reference to raw.
 func ParseObject(raw []byte) (Object, error) {
 	r := Object{Raw: bytes.Clone(raw)}
 	if err := r.Raw.Compact(); err != nil {
@@ -47,7 +47,7 @@ func ParseObject(raw []byte) (Object, error) {
 	return r, nil
 }
 
-// Value is a member's value.
+// Value returns a member's value.
 func (r *Object) Value(name string) (jsontext.Value, bool) {
 	for _, m := range r.Members {
 		if m.Name == name {
@@ -57,10 +57,10 @@ func (r *Object) Value(name string) (jsontext.Value, bool) {
 	return nil, false
 }
 
-// Nothing stands in a table for a value that is absent, null or empty.
+// Nothing is what tables show for a value that is absent, null or empty.
 const Nothing = "-"
 
-// Text is a JSON value in a form for people.
+// Text formats a JSON value for people.
 func Text(value jsontext.Value) string {
 	text := value.String()
 	switch value.Kind() {
@@ -83,7 +83,7 @@ func Text(value jsontext.Value) string {
 	return Printable(text)
 }
 
-// Scalars are the elements of a list; simple is false if one of them is a list or an
+// Scalars returns the elements of a list; simple is false if one of them is a list or an
 // object.
 func Scalars(list jsontext.Value) (elements []string, simple bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(list))
@@ -103,7 +103,7 @@ func Scalars(list jsontext.Value) (elements []string, simple bool) {
 // tableBlock is the number of rows that a table keeps in memory to align its columns.
 const tableBlock = 10_000
 
-// printer prints objects to stdout: as JSON, one a line, or as a table.
+// printer prints objects to stdout: as JSON, one in each line, or as a table.
 type printer struct {
 	json    bool
 	columns []string
@@ -117,7 +117,7 @@ func (c *Command) newPrinter(columns []string) *printer {
 	return &printer{json: c.JSON, columns: columns, out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
 }
 
-// one prints a single object, a line for each member.
+// one prints a single object, one line for each member.
 func (p *printer) one(r Object) {
 	if p.json {
 		p.line(r)
@@ -158,7 +158,7 @@ func (p *printer) cells(cells ...string) {
 	_, _ = p.table.Write([]byte(strings.Join(cells, "\t") + "\n"))
 }
 
-// end flushes the output; the error is the stream's first one.
+// end flushes the output. Its error is the stream's first one.
 func (p *printer) end() error {
 	if err := p.table.Flush(); err != nil {
 		return err

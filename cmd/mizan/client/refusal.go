@@ -19,10 +19,10 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// words are the messages of the refusal, a line each; none if the body is no refusal.
+// words returns the messages of the refusal, one line each; none if the body is not a refusal.
 func (r *refusal) words() (lines []string) {
 	for _, p := range r.Errors {
-		detail := strings.TrimPrefix(p.Detail, p.Field+" ") // "login is required" names its field already
+		detail := strings.TrimPrefix(p.Detail, p.Field+" ") // "login is required" has the field's name already
 		if p.Field != "" {
 			detail = p.Field + ": " + detail
 		}
@@ -60,7 +60,7 @@ func (c *Command) Check(a *Reply) (*Reply, error) {
 			line += " (answered with " + status + ")"
 		}
 		if id := a.Header.Get("X-Request-Id"); f.Code == exitFailed && id != "" {
-			line += " (request " + id + ")" // to find it in the server's log
+			line += " (request " + id + ")" // the id leads to the entry in the server's log
 		}
 		f.Lines = append(f.Lines, c.message(line))
 	}

@@ -19,7 +19,7 @@ type stream struct {
 	silence *time.Timer
 	cancel  context.CancelCauseFunc
 	ctx     context.Context
-	request string // its id, to find it in the server's log; empty: the server sent none
+	request string // its id, which leads to the entry in the server's log; empty: the server sent none
 }
 
 // Read implements io.Reader. A stream that the server cuts off ends with an error that
@@ -43,8 +43,8 @@ func (s *stream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// Stream requests a path below /api/v1 and returns the body as it arrives, whatever its
-// length. The caller closes it. It ends with ctx. The error is a *Fault, as Get's.
+// Stream requests a path below /api/v1 and returns the body as it arrives, whatever its length.
+// The caller closes it. It ends with ctx. The error is a *Fault, as for Get.
 func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err

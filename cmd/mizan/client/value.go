@@ -38,8 +38,8 @@ func (n PartnerNumber) Validate() error {
 	return nil
 }
 
-// URL is a URL on the command line, or the word null, which removes one. An empty value
-// does not: it may be an unset variable of the shell, and the server refuses it.
+// URL is a URL on the command line, or the word null, which removes a URL. An empty value does
+// not remove one, because it may be an unset variable of the shell; the server refuses it.
 type URL string
 
 // MarshalJSON implements json.Marshaler.
@@ -50,10 +50,10 @@ func (a URL) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(a))
 }
 
-// StringList is a flag that may be repeated; a single empty value makes an empty list.
+// StringList is a flag that may be repeated; a single empty value gives an empty list.
 type StringList []string
 
-// Strings is the list for the server; nil: the flag was not given.
+// Strings returns the list for the server; nil if the flag was not given.
 func (l StringList) Strings() []string {
 	if len(l) == 1 && l[0] == "" {
 		return []string{}
@@ -64,8 +64,8 @@ func (l StringList) Strings() []string {
 // MarshalJSON implements json.Marshaler.
 func (l StringList) MarshalJSON() ([]byte, error) { return json.Marshal(l.Strings()) }
 
-// Secret is text that must not be on the command line: the flag names a file, or
-// stdin with "-". One line break at the end is not part of it.
+// Secret is text that must not be on the command line: the flag names a file, or stdin with
+// "-". One line break at the end is removed.
 type Secret struct{ Text string }
 
 // Decode implements kong.MapperValue.
@@ -88,15 +88,14 @@ func (s *Secret) Decode(ctx *kong.DecodeContext) error {
 // MarshalJSON implements json.Marshaler: the server needs the text.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
 
-// String keeps the text out of what is printed.
+// String hides the text from output.
 func (Secret) String() string { return "(hidden)" }
 
-// Document is a JSON value of the command line, or of a file with "@FILE" ("@-"
-// is stdin).
+// Document is a JSON value on the command line, or in a file with "@FILE" ("@-" is stdin).
 type Document struct{ value jsontext.Value }
 
-// Decode implements kong.MapperValue. Errors don't quote the value: it may hold
-// a provider's credentials.
+// Decode implements kong.MapperValue. Errors don't quote the value, because it may contain a
+// provider's credentials.
 func (d *Document) Decode(ctx *kong.DecodeContext) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("JSON", &text); err != nil {
@@ -119,5 +118,5 @@ func (d *Document) Decode(ctx *kong.DecodeContext) error {
 // MarshalJSON implements json.Marshaler.
 func (d Document) MarshalJSON() ([]byte, error) { return d.value, nil }
 
-// String keeps the value out of what is printed.
+// String hides the value from output.
 func (Document) String() string { return "(hidden)" }

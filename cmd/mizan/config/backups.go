@@ -22,7 +22,7 @@ type Schedule struct {
 	Rate  uint64 // bytes a second, also for backups that clients request; 0: no bound
 }
 
-// schedule reads the keys of backups.
+// schedule reads the settings for backups.
 func (r *reader) schedule() Schedule {
 	p := Schedule{
 		Dir: r.text("backup-dir"), Every: r.within("backup-every", "1h", minBackupEvery, maxBackupEvery),
@@ -50,7 +50,7 @@ func (r *reader) schedule() Schedule {
 	return p
 }
 
-// isWithin tells whether a directory is the other one or lies below it.
+// isWithin tells whether a directory is the other one or is below it.
 func isWithin(dir, other string) bool {
 	real := func(path string) (string, error) {
 		path, err := filepath.EvalSymlinks(path)
@@ -65,7 +65,7 @@ func isWithin(dir, other string) bool {
 	}
 	outer, err := real(other)
 	if err != nil {
-		return false // the start creates it, so nothing lies in it yet
+		return false // the server creates it when it starts, so it has no contents yet
 	}
 	relative, err := filepath.Rel(outer, inner)
 	return err == nil && filepath.IsLocal(relative)

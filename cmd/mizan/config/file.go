@@ -17,10 +17,10 @@ const maxConfigFile = 1 << 20
 // badKey is a key of the file and its fault.
 type badKey struct{ key, text string }
 
-// readConfigFile reads a flat JSON object: names of flags (with '-' or '_') to strings,
-// numbers, booleans, or lists of strings. It returns values as their flag would spell
-// them. A file that can't be read, or isn't one object, is one error, because its keys are
-// unknown then.
+// readConfigFile reads a flat JSON object: names of flags (with '-' or '_') with strings,
+// numbers, booleans, or lists of strings. It returns values in the form that their flags have.
+// A file that can't be read, or is not one object, gives one error, because its keys are
+// unknown.
 func readConfigFile(path string) (values map[string]string, bad []badKey, err error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {
@@ -37,7 +37,8 @@ func readConfigFile(path string) (values map[string]string, bad []badKey, err er
 		return wrong(errors.New("it has to start with {"))
 	}
 	for decoder.More() {
-		// Tokens, not a map: a map would silently take the last of two equal keys.
+		// The tokens are read one by one, because a map would silently take the last of two equal
+		// keys.
 		name, err := decoder.Token()
 		if err != nil {
 			return wrong(err)
@@ -67,7 +68,7 @@ func readConfigFile(path string) (values map[string]string, bad []badKey, err er
 	return values, bad, nil
 }
 
-// asFlagText spells a JSON value as its flag would.
+// asFlagText converts a JSON value to the form that its flag has.
 func asFlagText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:

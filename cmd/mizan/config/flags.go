@@ -16,16 +16,15 @@ import (
 // Bounds of configured values.
 const (
 	maxDuration   = 24 * time.Hour
-	minRetention  = 24 * time.Hour // the last retry is 7 h after the first attempt
+	minRetention  = 24 * time.Hour // longer than 7 h, the time of the last retry after the first attempt
 	maxRetention  = 10 * 365 * 24 * time.Hour
 	maxRateLimit  = 1_000_000
 	minAdminToken = 32
 	MaxAdminToken = 512
 )
 
-// Flags are the keys of `mizan serve`. A struct tag `standard` is a key's default; it is
-// read here and not by kong, because kong can't tell a default from a value that was
-// given.
+// Flags are the keys of `mizan serve`. The struct tag `standard` is a key's default. This
+// package reads it and not kong, because kong can't tell a default from a value that was given.
 type Flags struct {
 	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"JSON file with any of these keys."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
@@ -72,9 +71,9 @@ type Config struct {
 	KeyFile        string
 	BaseURL        string // empty: derived from the listen address
 	Sandbox        bool
-	Manual         bool // the clock
+	Manual         bool // the server has a manual clock
 	Keyring        string
-	AdminToken     string // from the file; empty: make one
+	AdminToken     string // from the file; empty: the server makes one
 	Proxies        []netip.Prefix
 	MinFree        uint64
 	RateLimit      int
@@ -91,7 +90,7 @@ type Config struct {
 	MetricsAddress string
 }
 
-// Read reads every key and checks it; the error has a line for each bad one.
+// Read reads and checks every key. The error has one line for each bad key.
 func (c *Flags) Read() (*Config, error) {
 	r := c.layers()
 	cfg := r.values()
@@ -101,8 +100,7 @@ func (c *Flags) Read() (*Config, error) {
 	return cfg, nil
 }
 
-// layers combines the layers: flag, environment, file, default. A repeated call reads the
-// file again.
+// layers combines the layers: flag, environment, file, default. Each call reads the file again.
 func (c *Flags) layers() *reader {
 	r := &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
 	list := Keys(c)
@@ -127,7 +125,8 @@ func (c *Flags) layers() *reader {
 	return r
 }
 
-// file lays the configuration file under the flags and the environment.
+// file sets the keys that neither a flag nor the environment has set from the configuration
+// file.
 func (r *reader) file(list []Key, path string) {
 	values, bad, err := readConfigFile(path)
 	if err != nil {
@@ -153,7 +152,7 @@ func (r *reader) file(list []Key, path string) {
 	}
 }
 
-// values reads every key, in the order of the help.
+// values reads every key, in the order of the help text.
 func (r *reader) values() *Config {
 	sandbox := r.flag("sandbox", false)
 	mode := "files"
@@ -186,7 +185,7 @@ func (r *reader) values() *Config {
 		LogFormat:      r.oneOf("log-format", "", "text", "json"),
 		MetricsAddress: r.address("metrics-listen"),
 	}
-	if !r.unread && !r.reported["sandbox"] { // otherwise it is unknown which keys go together
+	if !r.unread && !r.reported["sandbox"] { // if the file was not read, it is unknown which keys are combined
 		r.checkCombinations(cfg)
 	}
 	return cfg

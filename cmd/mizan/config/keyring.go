@@ -14,7 +14,7 @@ type KeyringFlags struct {
 	Data    Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory; a server may be using it."`
 }
 
-// Path is the keyring's file.
+// Path returns the keyring's file.
 func (p *KeyringFlags) Path() (string, error) {
 	for _, k := range Keys(p) {
 		if !k.Given {
@@ -29,7 +29,7 @@ func (p *KeyringFlags) Path() (string, error) {
 	return filepath.Join(p.Data.Raw, "keyring"), nil
 }
 
-// NamedByFlag tells whether a flag, and not only the environment, names the keyring.
+// NamedByFlag tells whether a flag names the keyring; false if only the environment does.
 func (p *KeyringFlags) NamedByFlag() bool {
 	return p.Keyring.Given && p.Keyring.Raw != os.Getenv("MIZAN_KEYRING") || p.Data.Given && p.Data.Raw != os.Getenv("MIZAN_DATA")
 }

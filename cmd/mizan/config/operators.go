@@ -15,7 +15,8 @@ import (
 // maxSecret bounds a file that holds a token or a password, in bytes.
 const maxSecret = 1024
 
-// botToken is the form of the Bot API's tokens. A token becomes part of a URL.
+// botToken is the form of the Bot API's tokens. It is checked because a token becomes part of a
+// URL.
 var botToken = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
 // operators reads the channels to operators. Either may be absent.
@@ -40,7 +41,7 @@ func (r *reader) telegramURL() string {
 	return address
 }
 
-// withPort adds a port to a host that has none.
+// withPort adds a port to a host without one.
 func withPort(host string) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
@@ -110,7 +111,7 @@ func (r *reader) sender(name string) string {
 	return raw
 }
 
-// secret reads a file of one line; its content is never part of a message.
+// secret reads a file with one line, whose content is never part of a message.
 func (r *reader) secret(name string) secret.Text {
 	raw := r.text(name)
 	if raw == "" {

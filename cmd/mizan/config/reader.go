@@ -14,12 +14,12 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// reader turns settings into values and collects their faults.
+// reader converts settings to values and collects their faults.
 type reader struct {
 	settings map[string]*Setting
 	bad      []string
 	reported map[string]bool
-	unread   bool // there is a configuration file, and it could not be read
+	unread   bool // the configuration file exists and could not be read
 }
 
 // wrong reports a bad key. Only the first fault of a key is reported, so each bad key has
@@ -85,7 +85,7 @@ func (r *reader) origin(name string) string {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
-		r.wrong(name, "is not an https:// address") // the text may hold a password
+		r.wrong(name, "is not an https:// address") // the text may contain a password
 		return ""
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil {
@@ -109,7 +109,7 @@ func (r *reader) readable(name string) string {
 	return raw
 }
 
-// token reads a file with a token; its content is never part of a message.
+// token reads a file with a token, whose content is never part of a message.
 func (r *reader) token(name string) string {
 	raw := r.text(name)
 	if raw == "" {
@@ -128,7 +128,8 @@ func (r *reader) token(name string) string {
 	return token
 }
 
-// IsNotTokenRune tells whether a token can't hold the character: tokens are visible ASCII.
+// IsNotTokenRune tells whether a token must not contain the character: tokens are visible
+// ASCII.
 func IsNotTokenRune(c rune) bool { return c <= ' ' || c > '~' }
 
 func (r *reader) networks(name string) []netip.Prefix {
@@ -179,7 +180,7 @@ func (r *reader) count(name string, limit int) int {
 	return n
 }
 
-// duration reads "10s" as Go spells it, or a bare number of seconds.
+// duration reads a duration in Go's form, such as "10s", or a plain number of seconds.
 func (r *reader) duration(name string) time.Duration {
 	raw := r.text(name)
 	if raw == "" {

@@ -12,8 +12,8 @@ type Reloadable struct {
 	CertFile, KeyFile string
 }
 
-// Reread reads the configuration file, if there is one, and checks only the reloadable
-// keys: files that only the start needs may be gone.
+// Reread reads the configuration file, if there is one, and checks only the reloadable keys,
+// because files that only the start needs may be gone.
 func (c *Flags) Reread() (*Reloadable, error) {
 	r := c.layers()
 	again := &Reloadable{Level: r.level(), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}

@@ -6,13 +6,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Setting is one key of the configuration as it was given. It takes any text, so that a
-// bad value of one key does not hide a bad value of the next; flags.go interprets the
-// texts of all keys at once.
+// Setting is one key of the configuration as it was given. It accepts any text, so that kong
+// does not stop at the first bad value; flags.go checks the texts of all keys at once.
 type Setting struct {
 	Raw    string
 	Given  bool
-	origin string // the configuration file's name; empty: a flag or the environment
+	origin string // the configuration file's name; empty: a flag or the environment has set the key
 }
 
 // Decode implements kong.MapperValue.
@@ -43,7 +42,7 @@ type Key struct {
 	Standard string // the default
 }
 
-// Keys lists a command's settings in the order of its struct.
+// Keys returns a command's settings in the order of its struct.
 func Keys(command any) []Key {
 	v := reflect.ValueOf(command).Elem()
 	var list []Key
@@ -63,7 +62,8 @@ func Keys(command any) []Key {
 	return list
 }
 
-// Describe makes a key's line in the help: its purpose, default and variable.
+// Describe returns a key's line in the help text: its purpose, default and environment
+// variable.
 func Describe(v *kong.Value) string {
 	text := v.Help
 	if standard := v.Tag.Get("standard"); standard != "" {

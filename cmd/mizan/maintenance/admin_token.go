@@ -20,7 +20,7 @@ type TokenCommands struct {
 	Rotate rotateTokenCommand `cmd:"" help:"Retire an administration token and print another, once."`
 }
 
-// rotateTokenCommand is `mizan admin-token rotate`, of a running or of a stopped server.
+// rotateTokenCommand is `mizan admin-token rotate`, for a running or a stopped server.
 type rotateTokenCommand struct {
 	URL       string `name:"url" placeholder:"URL" help:"A running server: the token that the command is given is retired."`
 	TokenFile string `name:"token-file" placeholder:"FILE" help:"With --url: the token, - is stdin; without it MIZAN_ADMIN_TOKEN has it."`
@@ -30,7 +30,7 @@ type rotateTokenCommand struct {
 }
 
 // Run implements the command. It prints only the new token on stdout, so that a script can
-// keep it.
+// store it.
 func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (c *rotateTokenCommand) check() error {
 	return nil
 }
 
-// token reads the token in force from the file or the environment: on the command line,
-// every user of the machine could see it.
+// token reads the token in force from the file or the environment. It is not a flag, because
+// every user of the machine could read it on the command line.
 func (c *rotateTokenCommand) token() (secret.Text, error) {
 	name, token := "MIZAN_ADMIN_TOKEN", os.Getenv("MIZAN_ADMIN_TOKEN")
 	if c.TokenFile != "" {
@@ -91,7 +91,7 @@ func (c *rotateTokenCommand) token() (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// offline rotates in the store of a stopped server.
+// offline rotates the token in the store of a stopped server.
 func (c *rotateTokenCommand) offline(s *cli.Streams) (secret.Text, error) {
 	if _, err := os.Stat(filepath.Join(c.Data, "HEAD")); errors.Is(err, fs.ErrNotExist) {
 		return "", cli.BadConfiguration("data: " + c.Data + " holds no store")
@@ -99,7 +99,7 @@ func (c *rotateTokenCommand) offline(s *cli.Streams) (secret.Text, error) {
 	return serving.RotateAdminTokens(c.Data, c.sealer(s), s)
 }
 
-// sealer loads the server's keyring, read only. The rotation itself does not need it:
+// sealer loads the server's keyring without writing it. The rotation itself does not need it:
 // without a readable keyring, sealed fields stay as they are.
 func (c *rotateTokenCommand) sealer(s *cli.Streams) directory.Sealer {
 	path := c.Keyring

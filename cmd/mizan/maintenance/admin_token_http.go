@@ -26,8 +26,8 @@ const (
 	maxCAFile     = 1 << 20
 )
 
-// online asks a running server to rotate the token that it presents. It sends one request:
-// when a second one arrived, its token might be retired.
+// online asks a running server to rotate the token that the request presents. It sends the
+// request only once, because a second one could arrive after its token is retired.
 func (c *rotateTokenCommand) online(*cli.Streams) (secret.Text, error) {
 	token, err := c.token()
 	if err != nil {
@@ -82,8 +82,8 @@ func (c *rotateTokenCommand) request() (*http.Request, *http.Client, error) {
 	return request, &http.Client{
 		Timeout:   rotateBound,
 		Transport: &http.Transport{TLSClientConfig: trust, Proxy: http.ProxyFromEnvironment},
-		// A token goes to the server that the flag names, and not where that one redirects
-		// to.
+		// The token is sent only to the server that the flag names, not to the target of a
+		// redirect.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
 }
@@ -118,7 +118,8 @@ func unanswered(err error) error {
 	}}
 }
 
-// rotated reads the server's answer. Of a failure it repeats only the error's message.
+// rotated reads the server's answer. For a failure its error has only the message of the
+// server's error.
 func rotated(status int, body []byte) (secret.Text, error) {
 	var answer struct {
 		Data    struct{ Token string }

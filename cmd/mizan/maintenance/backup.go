@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// BackupCommands are `mizan backup …`. Without a subcommand it takes one.
+// BackupCommands are `mizan backup …`. Without a subcommand it takes a backup.
 type BackupCommands struct {
 	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
 	Verify verifyBackupCommand `cmd:"" help:"Read a backup, and the backups that it builds on, to the end."`
@@ -70,7 +70,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	header, path, err := c.receive(ctx, s, f, body, dir, path, keyring)
 	if err = errors.Join(err, f.Close()); err != nil {
 		if ctx.Err() != nil {
-			err = ctx.Err() // the interruption is the cause of any other error
+			err = ctx.Err() // the interruption caused the other error
 		}
 		return backupFault(err)
 	}
@@ -101,8 +101,8 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *back
 	return header, path, f.Keep(path)
 }
 
-// body makes the request's body: the base of an increment. The base is read to its end
-// first, because an increment on a damaged one is worth nothing.
+// body returns the request's body with the base of an increment. It first reads the base to its
+// end, because an increment to a damaged base can't be restored.
 func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
@@ -114,7 +114,7 @@ func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]
 	return json.Marshal(map[string]any{"since": header.Base()})
 }
 
-// destination finds the directory of the backup, and its path if --to names a file.
+// destination returns the directory of the backup, and its path if --to names a file.
 func (c *takeBackupCommand) destination() (dir, path string, err error) {
 	info, err := os.Stat(c.To)
 	if _, link := os.Lstat(c.To); errors.Is(err, fs.ErrNotExist) && link == nil {
@@ -162,7 +162,7 @@ func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// backupSource reads the flags that restore and verify have in common.
+// backupSource reads the flags that restore and verify share.
 func backupSource(at *string, keyring string) (time.Time, *secret.Keyring, error) {
 	var instant time.Time
 	if at != nil {
@@ -184,8 +184,8 @@ type flag struct {
 	value *string
 }
 
-// refuseEmpty refuses flags with an empty value: the variable of a script may be unset,
-// and without the flag the command would do something else.
+// refuseEmpty refuses flags with an empty value: a script's variable may be unset, and without
+// the flag the command would do something else.
 func refuseEmpty(flags ...flag) error {
 	var lines []string
 	for _, f := range flags {
@@ -202,7 +202,7 @@ func refuseEmpty(flags ...flag) error {
 // warnUnused warns of damaged backups beside those that were used.
 func warnUnused(s *cli.Streams, done *backup.Restored) {
 	for _, err := range done.Unused {
-		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is nowhere else to say it
+		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is no other place to report it
 	}
 }
 

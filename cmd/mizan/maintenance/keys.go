@@ -20,8 +20,8 @@ type rotateCommand struct {
 	config.KeyringFlags
 }
 
-// Run implements the command. It needs no lock of the data directory: a server
-// reads the keyring when it starts and keeps what it read.
+// Run implements the command. It needs no lock of the data directory, because a server reads
+// the keyring only when it starts.
 func (c *rotateCommand) Run(s *cli.Streams) error {
 	path, err := c.Path()
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *rotateCommand) Run(s *cli.Streams) error {
 		return cli.KeyringFault(err)
 	}
 	list := k.SealingKeys()
-	earlier := -1 // the one that was added
+	earlier := -1 // the key added now
 	for _, key := range list {
 		if key.Enabled {
 			earlier++

@@ -36,7 +36,7 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 	})
 	if done != nil && done.Report != nil {
 		if _, shown := done.Report.WriteTo(s.Out); shown != nil && err == nil {
-			err = shown // the directory is there all the same
+			err = shown // the directory has been restored nevertheless
 		}
 	}
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"text/template"
 )
 
-// announce prints that the server is ready and, in the sandbox, first commands to try.
-// These read their keys from sandbox.json, so the output holds no secret.
+// announce prints that the server is ready and, in the sandbox, commands to try first. These
+// read their keys from sandbox.json, so the output contains no secret.
 func (s *server) announce() {
 	if s.cfg.Sandbox {
 		if err := greeting.Execute(s.streams.Out, s.greetingValues()); err != nil {
@@ -21,7 +21,7 @@ func (s *server) announce() {
 	s.log.Info("ready", "address", s.address, "version", s.version)
 }
 
-// readyMark begins the line that names the address; it is the last one printed.
+// readyMark begins the line with the address, which is the last one printed.
 const readyMark = "mizan: ready at "
 
 // greetingValues are the parts of the greeting's commands, quoted for a shell.

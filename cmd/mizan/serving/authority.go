@@ -33,9 +33,8 @@ const (
 	maxPEMFile = 64 << 10
 )
 
-// Lifetimes. A certificate is renewed when less than its margin is left; the
-// authority's margin is longer than a certificate lives, so that no certificate
-// outlives it.
+// Lifetimes. A certificate is renewed when less than its margin is left. The authority's margin
+// is longer than a certificate's lifetime, so that no certificate outlives the authority.
 const (
 	caLife     = 10 * 365 * 24 * time.Hour
 	caMargin   = 400 * 24 * time.Hour
@@ -80,8 +79,8 @@ func openAuthority(dir string, hosts []string, now func() time.Time) (*authority
 	return a, a.issue()
 }
 
-// certificate implements tls.Config.GetCertificate. It renews the certificate of a server
-// that runs for a year; if that fails, it returns the old one.
+// certificate implements tls.Config.GetCertificate. It renews the certificate of a server that
+// runs for a long time; if that fails, it returns the old one.
 func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,7 +101,7 @@ func (a *authority) openCA() error {
 	case noKey && noCert:
 		return a.makeCA(nil)
 	case keyErr == nil && noCert:
-		// A kill between the two files: the key is written first.
+		// A process that was killed between writing the two files has written the key.
 		return a.makeCA(key)
 	case keyErr != nil || certErr != nil:
 		return fmt.Errorf("%s is damaged (%w): restore it, or delete the folder to make a new authority",
@@ -193,7 +192,8 @@ func (a *authority) isUsable(pair *tls.Certificate) bool {
 	return slices.Equal(names, canonicalHosts(a.hosts))
 }
 
-// canonicalHosts spells addresses as a parsed certificate does, so that lists compare.
+// canonicalHosts returns addresses in the form that a parsed certificate has, so that the lists
+// can be compared.
 func canonicalHosts(hosts []string) []string {
 	names := make([]string, len(hosts))
 	for i, host := range hosts {
@@ -208,7 +208,7 @@ func canonicalHosts(hosts []string) []string {
 
 func (a *authority) template(name string, life time.Duration) *x509.Certificate {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	assert.NoError(err) // the system's randomness never fails, it crashes
+	assert.NoError(err) // the system's randomness does not fail; it crashes the process
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: name, Organization: []string{"Mizan"}},

@@ -14,7 +14,7 @@ func (s *server) check(ctx context.Context) error {
 	}
 	report, err := check.Check(ctx, s.journal, check.Inputs{Data: s.cfg.Dir, Keyring: s.keyring, Log: s.log})
 	if ctx.Err() != nil {
-		return nil // asked to stop; run sees it
+		return nil // a stop was requested; run handles it
 	}
 	if err != nil {
 		return cli.StorageFault("%v", err)

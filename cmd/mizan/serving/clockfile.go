@@ -39,13 +39,13 @@ func readClock(dir string) (at time.Time, found bool, err error) {
 	return at.UTC(), true, nil
 }
 
-// writeClock makes the value durable. It is called before the clock moves, so
-// that after a kill the clock is never behind what the store has booked.
+// writeClock makes the value durable. It is called before the clock moves, so that after a kill
+// the clock is never behind the booked times in the store.
 func writeClock(dir string, at time.Time) error {
 	return durable.Replace(filepath.Join(dir, clockFile), 0o600, []byte(clockLine(at)))
 }
 
-// clockLine carries a checksum: a flipped digit would be a different time.
+// clockLine adds a checksum, because a flipped digit would be a valid different time.
 func clockLine(at time.Time) string {
 	text := at.UTC().Format(clockLayout)
 	return fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), castagnoli))

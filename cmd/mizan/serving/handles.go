@@ -14,36 +14,36 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// Shares of the process's file handles. Badger ends the process when it can't open its
-// next file, so all other uses have handles reserved, and connections get the rest.
+// Shares of the process's file handles. Badger ends the process if it can't open its next file,
+// so handles are reserved for all other uses, and connections get the rest.
 const (
-	minHandles = 1024 // below which the server does not start
+	minHandles = 1024 // with fewer the server does not start
 
-	compactionHandles = 400 // tables of 2 MiB that one compaction of level 0 makes (720 MiB at most) before the old ones go, and the other compactor's
-	providerHandles   = 192 // calls to providers: 64 at once, each with the sockets of a look-up, and a spare third
-	operatorHandles   = 24  // messages to operators: 8 at once, likewise
+	compactionHandles = 400 // tables of 2 MiB that one compaction of level 0 creates (720 MiB at most) before the old ones are deleted, and the other compactor's
+	providerHandles   = 192 // calls to providers: 64 at once, each with the sockets of a look-up, and a third in reserve
+	operatorHandles   = 24  // messages to operators: 8 at once, calculated in the same way
 	metricsHandles    = 32  // connections of the metrics listener
-	otherHandles      = 64  // logs, HEAD, backups, files that are read at a start or a signal
+	otherHandles      = 64  // logs, HEAD, backups, files that are read at a start or after a signal
 
-	deliveryPart  = 32   // deliveries get one part in so many of the limit
+	deliveryPart  = 32   // deliveries get this fraction of the limit
 	minDeliveries = 32   // notifications under way at once
-	maxDeliveries = 1024 // likewise; more would wait for processors
-	lookups       = 2    // handles of a delivery: a look-up of a name has two sockets, a connection one
+	maxDeliveries = 1024 // notifications under way at once; more would only wait for processors
+	lookups       = 2    // handles of a delivery: a look-up of a name needs two sockets, a connection one
 
-	minConnections = 64     // of clients; if the store leaves fewer, the limit is too low for it
-	maxConnections = 16_384 // an idle one costs some 40 KiB with TLS
+	minConnections = 64     // clients' connections; if the store leaves fewer, the limit is too low
+	maxConnections = 16_384 // an idle connection with TLS takes about 40 KiB
 
 	handleLook = 5 * time.Second // how often handles are counted
 )
 
-// handles says how the limit of open files is shared.
+// handles is the division of the limit of open files.
 type handles struct {
 	limit      int
 	deliveries int // notifications under way at once
 	reserve    int // handles that connections of clients leave free
 }
 
-// shareHandles shares a limit. The error is a *fault that says what is wrong with it.
+// shareHandles divides a limit. The error is a *fault with what is wrong with the limit.
 func shareHandles(limit uint64) (handles, error) {
 	if limit < minHandles {
 		return handles{}, cli.BadConfiguration(fmt.Sprintf("open files: the limit is %d, and at least %d are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)", limit, minHandles))
@@ -54,8 +54,7 @@ func shareHandles(limit uint64) (handles, error) {
 	return h, nil
 }
 
-// connections is the number of clients that may be connected while others handles are
-// open.
+// connections returns how many clients may be connected while others handles are open.
 func (h *handles) connections(others int) int {
 	return min(h.limit-h.reserve-others, maxConnections)
 }
@@ -68,7 +67,7 @@ func raiseHandles() (uint64, error) {
 	}
 	if limit.Cur < limit.Max {
 		raised := unix.Rlimit{Cur: limit.Max, Max: limit.Max}
-		if unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil { // on failure the old limit stays
+		if unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil { // if it fails the old limit stays
 			limit = raised
 		}
 	}
@@ -84,14 +83,14 @@ func openHandles() (n int, ok bool) {
 	}
 	defer func() { _ = dir.Close() }()
 	names, err := dir.Readdirnames(-1)
-	return len(names) - 1, err == nil // the directory's own
+	return len(names) - 1, err == nil // without the handle of the directory itself
 }
 
-// perAddress is how many of total connections one address may have. The rest stays for
-// other addresses, even if no connection can be closed.
+// perAddress returns how many of total connections one address may have. The rest is for other
+// addresses, even if no connection can be closed.
 func perAddress(total int) int { return total - total/4 }
 
-// shareOpenFiles finds out how many files may be open, before anything is opened.
+// shareOpenFiles reads the limit of open files before anything is opened.
 func (s *server) shareOpenFiles(context.Context) error {
 	limit, err := raiseHandles()
 	if err != nil {
@@ -101,8 +100,8 @@ func (s *server) shareOpenFiles(context.Context) error {
 	return err
 }
 
-// limitConnections makes the gate, after the store and before the listeners, and returns
-// how many connections there is room for.
+// limitConnections creates the gate, after the store and before the listeners, and returns how
+// many connections it may admit.
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
 	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, short: rate.Sometimes{Interval: time.Minute}}
@@ -121,7 +120,7 @@ func (s *server) limitConnections() (int, error) {
 	return room, nil
 }
 
-// handleKeeper bounds a gate by the handles that are left.
+// handleKeeper adjusts a gate's bound to the handles that are left.
 type handleKeeper struct {
 	handles handles
 	gate    *connlimit.Gate
@@ -129,10 +128,10 @@ type handleKeeper struct {
 	short   rate.Sometimes
 }
 
-// look counts handles, adjusts the gate's bound, and returns how many connections there is
-// room for, which may be fewer than minConnections.
+// look counts handles, adjusts the gate's bound, and returns how many connections are possible,
+// which may be fewer than minConnections.
 func (k *handleKeeper) look() int {
-	if limit, err := raiseHandles(); err == nil { // it may have changed since
+	if limit, err := raiseHandles(); err == nil { // the limit may have changed
 		k.handles.limit = int(min(limit, 1<<30))
 	}
 	open, ok := openHandles()

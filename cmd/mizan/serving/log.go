@@ -5,9 +5,9 @@ import (
 	"log/slog"
 )
 
-// newLog is the server's own log. Nothing in it holds a body, a key, a token or
-// a card: types that could are slog.LogValuers that redact themselves. The level may
-// change while it is used.
+// newLog returns the server's own log. No entry contains a body, a key, a token or a card,
+// because types that could contain one are slog.LogValuers that redact themselves. The level
+// may change while the log is used.
 func newLog(level slog.Leveler, format string, to io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == "json" {

@@ -24,11 +24,11 @@ const (
 	scrapeBound  = 30 * time.Second
 )
 
-// scrapeHeaderBytes bounds a request's line and headers there; net/http adds 4 KiB.
+// scrapeHeaderBytes bounds the request line and headers on that listener; net/http adds 4 KiB.
 const scrapeHeaderBytes = 8 << 10
 
-// metrics are the figures that --metrics-listen serves. They are collected in any case, so
-// that the server runs the same code with and without that flag.
+// metrics are the figures that --metrics-listen serves. They are always collected, so that the
+// server runs the same code with and without that flag.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
@@ -102,7 +102,7 @@ func newMetrics(s *server) *metrics {
 	return m
 }
 
-// ofGate reads a figure of the gate, 0 before there is a gate.
+// ofGate returns a figure of the gate; 0 before the gate exists.
 func ofGate[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
 	if s.gate == nil {
 		return 0

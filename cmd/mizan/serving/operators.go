@@ -27,7 +27,7 @@ func (s *server) openOperators() (err error) {
 	return nil
 }
 
-// openAlerts makes the monitor of terminals. It runs once the runtime does.
+// openAlerts creates the monitor of terminals, which starts with the runtime.
 func (s *server) openAlerts() (err error) {
 	s.alerts, err = alertactor.New(alertactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Notifier: s.notifier, Decode: paymentcodec.Decode, CanReach: s.operators.Reaches,
@@ -44,9 +44,9 @@ func (s *server) onStatusChange(org ledger.ID, from transaction.Status, r *trans
 	s.alerts.Observe(org, from, r)
 }
 
-// notifyOperators makes one attempt to send a message to a terminal's operators: to all
-// who are on the terminal's list now, except those whom an earlier attempt has reached. It
-// returns who has been reached so far.
+// notifyOperators makes one attempt to send a message to a terminal's operators: to all who are
+// on the terminal's list now, except those that an earlier attempt has reached. It returns all
+// operators reached so far.
 func (s *server) notifyOperators(org, to ledger.ID, body, reached []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
 	m, err := alerts.ReadMessage(body)

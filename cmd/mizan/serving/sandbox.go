@@ -19,15 +19,14 @@ import (
 	words "mizan/ledger/directory"
 )
 
-// sandboxFile, in the data directory, is the only file with the sandbox's secrets in the
-// clear.
+// sandboxFile, in the data directory, is the only file with the sandbox's secrets in plaintext.
 const (
 	sandboxFile    = "sandbox.json"
 	maxSandboxFile = 64 << 10
 	seedBound      = time.Minute // for all of its commands together
 )
 
-// sandbox is sandbox.json. Its names are API.
+// sandbox is the content of sandbox.json. Its names are API.
 type sandbox struct {
 	BaseURL        string     `json:"base_url"`
 	CAFile         string     `json:"ca_file"`
@@ -52,7 +51,8 @@ type secondDemo struct {
 // seed creates the first administration token and, in the sandbox, its organizations and
 // sandbox.json.
 func (s *server) seed(ctx context.Context) error {
-	// A stop that is requested meanwhile waits: half a start would be no cleaner.
+	// A stop that is requested meanwhile waits, because a half-finished seed would need cleaning
+	// up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)
 	defer cancel()
 	furnish := s.seedAdminToken
@@ -68,9 +68,9 @@ func (s *server) seed(ctx context.Context) error {
 	return nil
 }
 
-// seedAdminToken puts the operator's token in force, or makes the first one. It prints a
-// new token before it is durable: after a kill in between, the printed token is not in
-// force. The other order could leave a token in force that was never printed.
+// seedAdminToken puts the operator's token in force, or creates the first one. It prints a new
+// token before the token is durable: after a kill in between, the printed token is not in
+// force. In the other order a token could be in force that was never printed.
 func (s *server) seedAdminToken(ctx context.Context) error {
 	token := s.cfg.AdminToken
 	if token == "" {
@@ -122,8 +122,8 @@ func (s *server) writeSandbox(box *sandbox) error {
 	return nil
 }
 
-// storeRotated writes a rotated token into sandbox.json if that holds the retired one. If
-// it can't be written, the next start makes another token for it.
+// storeRotated writes a rotated token into sandbox.json if the file has the retired one. If it
+// can't be written, the next start makes another token for it.
 func (s *server) storeRotated(retired, successor secret.Text) {
 	box := s.storedSandbox()
 	if box.AdminToken != string(retired) {
@@ -135,7 +135,7 @@ func (s *server) storeRotated(retired, successor secret.Text) {
 	}
 }
 
-// commandFault maps an error of a command at the start to the process's exit; a stop is no
+// commandFault maps an error of a command during the start to the process's exit; a stop is no
 // error.
 func (s *server) commandFault(err error) error {
 	if err == nil {
@@ -144,8 +144,7 @@ func (s *server) commandFault(err error) error {
 	return cli.StorageFault("the start could not be written down: %v", err)
 }
 
-// storedSandbox reads what an earlier start wrote. A file that can't be read counts as
-// empty.
+// storedSandbox reads the file of an earlier start. A file that can't be read counts as empty.
 func (s *server) storedSandbox() *sandbox {
 	box := new(sandbox)
 	content, err := cli.ReadFile(filepath.Join(s.cfg.Dir, sandboxFile), maxSandboxFile)
@@ -159,7 +158,7 @@ func (s *server) storedSandbox() *sandbox {
 	return box
 }
 
-// take fills the file with the secrets of the first start.
+// take copies the secrets of the first start into the file's members.
 func (b *sandbox) take(seeded *directory.Sandbox) {
 	b.name(seeded)
 	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
@@ -168,13 +167,13 @@ func (b *sandbox) take(seeded *directory.Sandbox) {
 	b.Second.APIKey, b.Second.SessionToken = string(seeded.Second.APIKey), string(seeded.Second.SessionToken)
 }
 
-// name fills the members that are no secrets, from the store.
+// name fills the members that are not secret, from the store.
 func (b *sandbox) name(known *directory.Sandbox) {
 	b.OrganizationID, b.PartnerID, b.PartnerLogin = known.First.Org.String(), known.First.Partner, known.First.Login
 	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
 }
 
-// reissueLost replaces each secret that is lost or not in force by a new one.
+// reissueLost replaces each secret that is lost or not in force with a new one.
 func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	known, _ := s.directory.Sandbox()
 	box.name(known)
@@ -213,8 +212,8 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	return nil
 }
 
-// isInactive tells whether an organization is switched off. None of its secrets is in
-// force then, and none is lost.
+// isInactive tells whether an organization is switched off. None of its secrets is in force
+// then, and none counts as lost.
 func (s *server) isInactive(org ledger.ID) bool {
 	o, found := s.directory.Organization(org)
 	return found && !o.Active()

@@ -11,9 +11,9 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// HideMemory keeps the process's memory, which holds keys and cards in flight, out of core
-// dumps and away from other processes of its user: they can't trace it, and its files in
-// /proc belong to root.
+// HideMemory keeps the process's memory, which contains keys and cards in flight, out of core
+// dumps and away from other processes of its user: they can't trace the process, and its files
+// in /proc belong to root.
 func HideMemory() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("RLIMIT_CORE can't be set to 0: %w", err)
@@ -48,7 +48,7 @@ func serveWithoutPreemption() error {
 	if err := os.Setenv("GODEBUG", settings+preemption+"=1"); err != nil {
 		return cli.BadConfiguration("memory: GODEBUG can't be set: " + err.Error())
 	}
-	signal.Ignore(unix.SIGHUP) // until the new program handles it
+	signal.Ignore(unix.SIGHUP) // ignored until the new program handles it
 	err := unix.Exec("/proc/self/exe", os.Args, os.Environ())
 	return cli.BadConfiguration("memory: the program can't begin again with GODEBUG=" + preemption + "=1; start it with that in its environment: " + err.Error())
 }

@@ -43,7 +43,7 @@ import (
 // stopBound is how long in-flight work may take after SIGTERM.
 const stopBound = 15 * time.Second
 
-// simulatorLog, in the data directory, is what the simulated provider has done.
+// simulatorLog, in the data directory, is the log of the simulated provider.
 const simulatorLog = "simulator.log"
 
 // Values of core_status in health checks.
@@ -57,12 +57,12 @@ const (
 type server struct {
 	cfg     *config.Config
 	streams *cli.Streams
-	version string // of this program
+	version string // version of this program
 	log     *slog.Logger
-	level   *slog.LevelVar // of log
-	core    atomic.Value   // string: core_status of health checks
+	level   *slog.LevelVar // level of log
+	core    atomic.Value   // string: core_status in health checks
 
-	hangups <-chan os.Signal                   // each one triggers a reload; nil: no reloads
+	hangups <-chan os.Signal                   // each signal triggers a reload; nil: no reloads
 	reread  func() (*config.Reloadable, error) // set with hangups
 
 	clock       clock.Clock
@@ -83,16 +83,16 @@ type server struct {
 	checkpoints *checkpoint.Keeper
 	transport   *transport
 	handles     handles
-	gate        *connlimit.Gate // of the API's connections
+	gate        *connlimit.Gate // bounds the API's connections
 	listener    net.Listener
 	starting    *starting // answers on the listener until api serves
-	address     string    // where this machine reaches the server
-	baseURL     string    // where clients do
+	address     string    // address at which this machine reaches the server
+	baseURL     string    // URL at which clients reach the server
 	metrics     *metrics
 	backups     *backup.Service
-	api         atomic.Pointer[api.Server] // nil before it serves
+	api         atomic.Pointer[api.Server] // nil until it serves
 
-	opened []func() error // functions that a stop calls, last first
+	opened []func() error // functions that a stop calls, the last one first
 	stopBy time.Time      // deadline of a stop; zero: no stop was requested
 }
 
@@ -134,7 +134,7 @@ func (s *server) run(ctx context.Context) (err error) {
 		s.shareOpenFiles, s.openStore, s.openKeyring, s.check, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.seed, s.openBackups,
 	} {
 		if ctx.Err() != nil {
-			return nil // stopped before it was ready
+			return nil // a stop was requested before the server was ready
 		}
 		if err := phase(ctx); err != nil {
 			return err
@@ -181,8 +181,8 @@ func (s *server) openDirectory(context.Context) (err error) {
 }
 
 // openProviders opens the provider that talks to other platforms and, with --sandbox, the
-// simulator with its log. The log is created before the sandbox is seeded, so if it is
-// missing later, it was lost.
+// simulator with its log. The log is created before the sandbox is seeded, so a missing log was
+// lost.
 func (s *server) openProviders(context.Context) error {
 	platforms := utp.New(utp.Options{Clock: s.clock, Log: s.log, Timeout: s.cfg.ProviderWait, Connected: s.directory.Connected})
 	s.onClose(platforms.Close)
@@ -242,7 +242,7 @@ func (s *server) startActors(context.Context) error {
 	return nil
 }
 
-// openNotifier reads the pending notifications. None is sent before the runtime runs.
+// openNotifier loads the pending notifications. It sends none before the runtime runs.
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
@@ -254,12 +254,12 @@ func (s *server) openNotifier() (err error) {
 	return nil
 }
 
-// pages makes the addresses of payers' pages.
+// pages returns the configuration of payers' pages.
 func (s *server) pages() payerpage.Pages {
 	return payerpage.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
 }
 
-// startJanitor releases the memory of bursts while the server is idle.
+// startJanitor starts releasing the memory of bursts while the server is idle.
 func (s *server) startJanitor() {
 	ticker, stop := time.NewTicker(idleLook), make(chan struct{})
 	s.onClose(func() error {
@@ -270,8 +270,8 @@ func (s *server) startJanitor() {
 	go releaseMemory(s.journal.Stats.Changes.Load, ticker.C, stop)
 }
 
-// stopActors stores when keys and sessions were last used and waits for work under way, no
-// longer than a stop may take. Unfinished work is durable as an intent; the next start
+// stopActors stores when keys and sessions were last used, and waits for work under way, no
+// longer than a stop may take. Unfinished work is durable as an intent, and the next start
 // resumes it.
 func (s *server) stopActors() error {
 	by := s.stopBy
@@ -297,9 +297,8 @@ func (s *server) stopActors() error {
 	return nil
 }
 
-// listen binds the addresses. Until serve takes over, health checks are answered and
-// nothing else. It comes before the providers, because calls to providers name the address
-// that payers return to.
+// listen binds the addresses. Until serve takes over, only health checks are answered. It comes
+// before the providers, because calls to providers contain the address to which payers return.
 func (s *server) listen(context.Context) error {
 	connections, err := s.limitConnections()
 	if err != nil {
@@ -324,7 +323,7 @@ func (s *server) listen(context.Context) error {
 	return nil
 }
 
-// serveMetrics begins to serve --metrics-listen.
+// serveMetrics starts serving --metrics-listen.
 func (s *server) serveMetrics() error {
 	if s.cfg.MetricsAddress == "" {
 		return nil
@@ -361,7 +360,7 @@ func ignoreClosed(fn func() error) func() error {
 	}
 }
 
-// serve answers until ctx ends, then finishes what is in flight.
+// serve answers until ctx ends, and then finishes the requests in flight.
 func (s *server) serve(ctx context.Context) error {
 	server := api.New(s.apiConfig())
 	s.api.Store(server)
@@ -419,7 +418,7 @@ func (s *server) apiConfig() api.Config {
 	return cfg
 }
 
-// identity is the part of the configuration that health checks show.
+// identity returns the part of the configuration that health checks show.
 func (s *server) identity() api.Config {
 	cfg := api.Config{Status: s.status, Version: s.version, Env: "production"}
 	if u, err := url.Parse(s.baseURL); err == nil {
@@ -431,7 +430,7 @@ func (s *server) identity() api.Config {
 	return cfg
 }
 
-// status is the answer of health checks.
+// status returns the answer of health checks.
 func (s *server) status() api.Status {
 	status := api.Status{Core: s.core.Load().(string), DB: api.StatusOK}
 	if s.journal.LowSpace() {
@@ -440,8 +439,8 @@ func (s *server) status() api.Status {
 	return status
 }
 
-// fatal ends the process on an error of the store. Nothing is acknowledged any more; the
-// next start finds out what is durable.
+// fatal ends the process after an error of the store. Nothing more is acknowledged; the next
+// start finds out what is durable.
 func (s *server) fatal(err error) {
 	os.Exit(cli.ReportExit(cli.StorageFault("%v", err), s.streams.Err))
 }

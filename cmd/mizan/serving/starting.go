@@ -16,7 +16,7 @@ import (
 const (
 	maxStarting   = 64 // connections; further ones wait in the kernel's queue
 	startingBound = 5 * time.Second
-	handoverBound = time.Second // for answers under way when the product takes over
+	handoverBound = time.Second // for answers under way when the API takes over
 )
 
 // starting answers on a listener until the API takes over, and leaves it open.
@@ -36,13 +36,13 @@ func answerStarting(listener net.Listener, socket *net.TCPListener, handler http
 		Listener: listener, socket: socket, places: make(chan struct{}, maxStarting), ended: make(chan struct{}),
 		http: &http.Server{
 			Handler: handler, ReadTimeout: startingBound, WriteTimeout: startingBound, MaxHeaderBytes: 8 << 10,
-			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // unauthenticated callers must not fill the log
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // unauthenticated callers must not be able to fill the log
 		},
 	}
 	s.http.SetKeepAlivesEnabled(false)
 	go func() {
 		defer close(s.ended)
-		_ = s.http.Serve(s) // it ends by stop only
+		_ = s.http.Serve(s) // only stop ends it
 	}()
 	return s
 }
@@ -65,8 +65,7 @@ func (s *starting) Accept() (net.Conn, error) {
 // over.
 func (s *starting) Close() error { return nil }
 
-// stop ends the answers, so that the listener is free for the API. It may be called more
-// than once.
+// stop ends the answers, so that the API can use the listener. It may be called more than once.
 func (s *starting) stop() {
 	s.once.Do(func() {
 		s.over.Store(true)
@@ -81,7 +80,7 @@ func (s *starting) stop() {
 	})
 }
 
-// startingConn returns its place when it is closed.
+// startingConn gives its place back when it is closed.
 type startingConn struct {
 	net.Conn
 	places chan struct{}

@@ -18,7 +18,7 @@ import (
 	"mizan/posting/store"
 )
 
-// clockMargin is how far a store's bookings may be ahead of the real clock.
+// clockMargin is how far booked times in a store may be ahead of the real clock.
 const clockMargin = time.Minute
 
 // openStore takes the directory's lock, opens the store and sets the clock.
@@ -59,8 +59,9 @@ func (s *server) openStore(context.Context) error {
 	return nil
 }
 
-// requireRealClock refuses the real clock for a store that is ahead of it: then the file
-// of its manual clock was lost. The margin is for a machine whose clock was set back.
+// requireRealClock refuses the real clock for a store whose booked times are ahead of it,
+// because then the file of its manual clock was lost. The margin allows for a machine whose
+// clock was set back.
 func (s *server) requireRealClock() error {
 	last, err := lastBooked(s.journal)
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *server) requireRealClock() error {
 		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
 }
 
-// beginManual gives a store a manual clock, which starts at or after the last booking.
+// beginManual gives a store a manual clock, which starts at or after the last booked time.
 func (s *server) beginManual() error {
 	last, err := lastBooked(s.journal)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *server) beginManual() error {
 	return nil
 }
 
-// lastBooked is the time of the latest event of any organization.
+// lastBooked returns the booked time of the latest event of any organization.
 func lastBooked(j *posting.Journal) (time.Time, error) {
 	view := j.View()
 	defer view.Close()
@@ -104,9 +105,9 @@ func lastBooked(j *posting.Journal) (time.Time, error) {
 	return last.Time(), err
 }
 
-// openKeyring loads the keys. In the sandbox they are created with the store: keys that
-// are missing beside a store with events are lost and not new, except a missing sealing
-// key, which has sealed nothing yet. The operator's keyring is never written.
+// openKeyring loads the keys. In the sandbox they are created with the store. If the store has
+// events, missing keys were lost and are not created again, except a missing sealing key, which
+// has sealed nothing yet. The operator's keyring is never written.
 func (s *server) openKeyring(context.Context) (err error) {
 	if s.cfg.Keyring != "" {
 		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.Keyring); err != nil {
@@ -136,14 +137,14 @@ func (s *server) openKeyring(context.Context) (err error) {
 	return nil
 }
 
-// openTransport prepares TLS. It comes after the lock, because two servers must not create
-// the authority of one directory.
+// openTransport prepares TLS. It comes after the lock, because two servers must not create the
+// authority of one directory at the same time.
 func (s *server) openTransport(context.Context) (err error) {
 	s.transport, err = newTransport(s.cfg)
 	return err
 }
 
-// absolute is the path for people and programs with another working directory.
+// absolute returns the path for people and programs with another working directory.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full

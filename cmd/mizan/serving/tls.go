@@ -14,15 +14,15 @@ import (
 )
 
 // transport is the TLS configuration (nil with --tls off) and the certificate file that a
-// client has to trust (empty: the system's authorities).
+// client must trust (empty: the system's authorities).
 type transport struct {
 	config *tls.Config
 	caFile string
-	pair   *atomic.Pointer[tls.Certificate] // of --tls files; nil otherwise
+	pair   *atomic.Pointer[tls.Certificate] // for --tls files; nil otherwise
 }
 
-// reload reads the certificate of --tls files again. A pair that can't be used is an
-// error, and the one in use stays.
+// reload reads the certificate of --tls files again. If the pair can't be used it returns an
+// error, and the current pair stays in use.
 func (t *transport) reload(certFile, keyFile string) error {
 	if t.pair == nil {
 		return nil
@@ -58,12 +58,12 @@ func newTransport(cfg *config.Config) (*transport, error) {
 	return t, nil
 }
 
-// tlsConfig is the base of every listener's configuration: TLS 1.2 or newer, HTTP/1.1.
+// tlsConfig returns the base of every listener's configuration: TLS 1.2 or newer, HTTP/1.1.
 func tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 }
 
-// certificateHosts are the names that the automatic certificate is for.
+// certificateHosts returns the names for which the automatic certificate is issued.
 func certificateHosts(cfg *config.Config) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && !isUnspecified(host) {
@@ -81,7 +81,7 @@ func isUnspecified(host string) bool {
 	return host == "" || (ip != nil && ip.IsUnspecified())
 }
 
-// reachedAt is the address at which this machine reaches the server: the listen address
+// reachedAt returns the address at which this machine reaches the server: the listen address
 // with the actual port.
 func reachedAt(cfg *config.Config, listener net.Listener) string {
 	scheme := "https"
@@ -96,8 +96,8 @@ func reachedAt(cfg *config.Config, listener net.Listener) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// publicURL is the base of links for payers, which hold a token. Outside the sandbox it is
-// https, also if a proxy in front has the certificate.
+// publicURL returns the base of links for payers, which contain a token. Outside the sandbox it
+// is https, even if a proxy in front has the certificate.
 func publicURL(cfg *config.Config, address string) string {
 	switch host, plain := strings.CutPrefix(address, "http://"); {
 	case cfg.BaseURL != "":

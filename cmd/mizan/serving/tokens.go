@@ -12,8 +12,8 @@ import (
 	"mizan/ledger"
 )
 
-// RotateAdminTokens retires all administration tokens in the store of a stopped
-// server, and returns the one that is in force instead.
+// RotateAdminTokens retires all administration tokens in the store of a stopped server, and
+// returns the token that replaces them.
 func RotateAdminTokens(dir string, sealer directory.Sealer, s *cli.Streams) (secret.Text, error) {
 	_, manual, err := readClock(dir)
 	if err != nil {
@@ -48,7 +48,8 @@ func (s *server) rotateAll(ctx context.Context, sealer directory.Sealer) (secret
 		box := s.storedSandbox()
 		box.AdminToken = string(token)
 		if err := s.writeSandbox(box); err != nil {
-			// The next start repairs it; the token must not get lost over that.
+			// The next start repairs the file. The token must be returned nevertheless, or it
+			// would be lost.
 			s.log.Warn("sandbox.json can't be written; the next start makes another token for it", "error", err)
 		}
 	}

@@ -16,35 +16,35 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, transactions as answers show them. Two answers must not show one transaction with
-// different fixed fields, and a transaction that was shown must not be answered as unknown
-// (404) to the same partner on a later line.
+// Rule 1, transactions as answers show them. Two answers must not show different fixed fields
+// of one transaction. Once an answer has shown a transaction to a partner, no later line may
+// answer that partner that the transaction is unknown (404).
 
-// transactionAnswer is what answers said of one transaction: hashes of its fields,
-// because there may be very many.
+// transactionAnswer is what the answers say about one transaction. It holds hashes of the
+// fields, because the file may name very many transactions.
 type transactionAnswer struct {
 	line    uint32
 	found   bool
-	partner int64 // who was answered; 0: not said
+	partner int64 // the partner that was answered; 0: the file does not say
 	fixed   [len(fixedFields)]uint32
-	states  []observedState // each that was shown, in the order of the first answers
-	refunds []ledger.ID     // each that was named
+	states  []observedState // each observed state once, in the order of the first answers
+	refunds []ledger.ID     // each refund id that an answer named
 
 	shownRefunds []shownRefund
-	refunded     money.Amount // the most that was shown
+	refunded     money.Amount // the largest refunded amount that an answer showed
 }
 
-// observedState are hashes of the fields that go with a status.
+// observedState holds hashes of the fields that depend on the status.
 type observedState struct {
 	line   uint32
 	status uint8
-	short  bool // there is nothing but a status
+	short  bool // a short answer: it shows the status only
 	fields [len(movingFields)]uint32
 }
 
-// The fields of a transaction that its record determines. The fixed ones are
-// decided when it is created and never change, and the short answer to a hosted
-// create has them too. The moving ones go with a status.
+// The fields of a transaction that its record determines. The fixed fields are set when the
+// transaction is created and never change; the short answer to a hosted create has them too.
+// The moving fields depend on the status.
 var (
 	fixedFields  = [...]string{"id", "txid", "type", "amount", "currency", "env", "started"}
 	movingFields = [...]string{
@@ -54,10 +54,10 @@ var (
 	}
 )
 
-// object is a JSON object of an answer.
+// object is a JSON object in an answer.
 type object map[string]jsontext.Value
 
-// parseObject is nil for what is no JSON object.
+// parseObject parses a JSON object; nil if the value is not one.
 func parseObject(value []byte) object {
 	var s object
 	if json.Unmarshal(value, &s) != nil {
@@ -66,7 +66,7 @@ func parseObject(value []byte) object {
 	return s
 }
 
-// text is a field that is a string; empty for any other.
+// text returns a field that is a string; empty for any other kind of value.
 func (s object) text(name string) string {
 	var text string
 	if v := s[name]; v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
@@ -75,9 +75,9 @@ func (s object) text(name string) string {
 	return text
 }
 
-// canonical is a value in its one form, so that values compare as bytes. Whole
-// numbers stay as they are: beyond 2^53 they would become one another. An
-// absent value has an empty form.
+// canonical returns the one form of a value, so that equal values have equal bytes. Whole
+// numbers stay as written, because canonical JSON rounds numbers beyond 2^53. The form of an
+// absent value is empty.
 func canonical(v jsontext.Value) string {
 	own := jsontext.Value(bytes.Clone(v))
 	if len(v) == 0 || own.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
@@ -86,19 +86,19 @@ func canonical(v jsontext.Value) string {
 	return string(own)
 }
 
-// hashOf stands for a value.
+// hashOf returns a hash of a value's canonical form.
 func (a *acknowledgements) hashOf(v jsontext.Value) uint32 {
 	return uint32(maphash.String(a.seed, canonical(v)))
 }
 
-// hashesOf writes a hash of each named field.
+// hashesOf writes the hash of each named field to its place in to.
 func (a *acknowledgements) hashesOf(to []uint32, names []string, s object) {
 	for i, name := range names {
 		to[i] = a.hashOf(s[name])
 	}
 }
 
-// differing names the fields whose hashes differ; empty: none do.
+// differing names the fields whose hashes differ; empty if all are equal.
 func differing(names []string, a, b []uint32) string {
 	var list []string
 	for i, name := range names {
@@ -126,12 +126,12 @@ func (c *Check) readList(n uint32, l *answerLine) bool {
 	return any
 }
 
-// moves are the operations whose path names the transaction after them
+// moves are the operations whose path has the transaction's id after the operation's name
 // (specification, "Endpoints").
 var moves = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
 
-// readTransaction reads an answer about one transaction. A path that goes on
-// after its id may show another one.
+// readTransaction reads an answer about one transaction. If the path continues after the
+// transaction's id, the answer may show a different transaction.
 func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
 	moving := l.Method == "PUT"
 	for _, move := range moves {
@@ -158,7 +158,7 @@ func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
 	return false
 }
 
-// asksForRefund tells whether the line is the request of a refund.
+// asksForRefund tells whether the line is a request for a refund.
 func (l *answerLine) asksForRefund() bool {
 	var body struct {
 		Params struct {
@@ -168,9 +168,9 @@ func (l *answerLine) asksForRefund() bool {
 	return l.Method == "PUT" && json.Unmarshal(embedded(l.Body), &body) == nil && body.Params.Type == "refund"
 }
 
-// noteUnknown notes that a transaction was answered as unknown. Whom it was shown to
-// before must be shown it again; another partner of the organization must not,
-// where the file tells partners apart.
+// noteUnknown records that a transaction was answered as unknown. That is wrong for the partner
+// to which an earlier answer showed the transaction. It is right for another partner of the
+// organization, if the file names partners.
 func (c *Check) noteUnknown(n uint32, id ledger.ID, l *answerLine) bool {
 	a := &c.answers
 	at, known := a.index[scan.Place{Org: l.org, ID: id}]
@@ -184,8 +184,8 @@ func (c *Check) noteUnknown(n uint32, id ledger.ID, l *answerLine) bool {
 	return true
 }
 
-// acknowledge notes what an answer says of a transaction. Two answers may show
-// different statuses, but not different transactions.
+// acknowledge records what an answer says about a transaction. Two answers may show different
+// statuses of it, but not different fixed fields.
 func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
 	id, err := uuid.Parse(s.text("id"))
 	status := s.text("status")
@@ -221,8 +221,8 @@ func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
 	return true
 }
 
-// noteState notes what an answer shows, once each. The short answer to a hosted
-// create shows a status and no more.
+// noteState records the state that an answer shows, unless an earlier answer showed the same
+// one. The short answer to a hosted create shows the status only.
 func (ack *transactionAnswer) noteState(a *acknowledgements, n uint32, l *answerLine, s object) {
 	p := observedState{line: n, status: a.states.Code(s.text("status")), short: l.isShort(s)}
 	if !p.short {

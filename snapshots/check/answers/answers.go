@@ -21,13 +21,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1: every acknowledged answer is in the store and equal; a definite refusal left
-// nothing; a request without an answer took effect wholly or not at all. A line of the file
-// may name the partner (partner_id): without it the partners of an organization are taken
-// for one. Answers of a kind that is not compared are counted; where there are no others
-// the rule is skipped.
+// Rule 1: each acknowledged answer is in the store and equal; a definite refusal left nothing;
+// a request without an answer took effect entirely or not at all. A line of the file may name
+// the partner (partner_id); without it the rule treats all partners of an organization as one.
+// Answers of a kind that the rule does not compare are counted. If the file has no other
+// answers, the rule is skipped.
 
-// Check compares what clients were answered with what is stored.
+// Check compares the answers that clients received with the store.
 type Check struct {
 	*scan.Scan
 	directory *directory.Facts
@@ -39,43 +39,43 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 	return &Check{Scan: s, directory: d}
 }
 
-// acknowledgements are what clients were answered, and must be found in the store.
+// acknowledgements are the answers that clients received, which the store must match.
 type acknowledgements struct {
 	given  bool
 	seed   maphash.Seed
-	index  map[scan.Place]int32 // acknowledged transactions
+	index  map[scan.Place]int32 // index in slab of each acknowledged transaction
 	slab   scan.Slab[transactionAnswer]
 	states scan.States
-	asked  map[uint64]*createOutcome // by organization and txid
+	asked  map[uint64]*createOutcome // creates by organization and txid
 	keyed  []keyedAnswer
-	keys   map[uint64]*keyOutcome // by organization, partner and idempotency key
+	keys   map[uint64]*keyOutcome // creates by organization, partner and idempotency key
 
 	contracts     contractAnswers
 	subscriptions []subscriptionAnswer
 	rates         []rateAnswer
 	records       scan.Slab[directoryAnswer]
-	kept          map[directory.Made][]int32 // places in records
+	kept          map[directory.Made][]int32 // indexes of the answers about each record of the directory
 }
 
-// answerLine is a line of the answers file. Body and response are JSON, or a
-// string that holds it.
+// answerLine is a line of the answers file. Body and response are JSON, or a string that
+// contains JSON.
 type answerLine struct {
 	Method         string         `json:"method"`
 	Path           string         `json:"path"`
 	OrganizationID string         `json:"organization_id"`
 	Body           jsontext.Value `json:"body"`
-	PartnerID      int64          `json:"partner_id"` // 0: not said
+	PartnerID      int64          `json:"partner_id"` // 0: the line names no partner
 	IdempotencyKey string         `json:"idempotency_key"`
-	Status         *int           `json:"status"` // 0: no answer came
+	Status         *int           `json:"status"` // 0: the client received no answer
 	Response       jsontext.Value `json:"response"`
 
 	org    ledger.ID
 	orgErr error
-	named  bool // it is a create with a txid
+	named  bool // the line is a create with a txid
 }
 
-// isShort tells whether the answer is the short one to a hosted create, or to its
-// repetition, which has none of the other fields (specification, "create", rule 8).
+// isShort tells whether the answer is the short answer to a hosted create or to its repetition.
+// A short answer lacks the other fields (specification, "create", rule 8).
 func (l *answerLine) isShort(s object) bool {
 	path, _, _ := strings.Cut(l.Path, "?")
 	return l.Method == "POST" && path == transactionsPath &&
@@ -88,7 +88,7 @@ const (
 	entriesPath      = "/api/v1/ledger/entries/"
 )
 
-// creations are the directory's creates whose answers name a record.
+// creations are the directory's create paths whose answers name a record.
 var creations = map[string]ledger.Kind{
 	"/api/v1/organizations": ledger.Organization,
 	"/api/v1/partners":      ledger.Partner,
@@ -99,7 +99,7 @@ var creations = map[string]ledger.Kind{
 	"/api/v1/blocklist":     ledger.Block,
 }
 
-// creationAt is the kind of what a POST to the path creates in the directory.
+// creationAt returns the kind of record that a POST to the path creates in the directory.
 func creationAt(path string) (kind ledger.Kind, creates bool) {
 	of, settles := strings.CutSuffix(path, "/settlements")
 	if settles && (strings.HasPrefix(of, "/api/v1/partners/") || strings.HasPrefix(of, "/api/v1/terminal/")) {
@@ -109,9 +109,9 @@ func creationAt(path string) (kind ledger.Kind, creates bool) {
 	return kind, creates
 }
 
-// ReadFile reads the file. A last line that is cut short, as a killed client
-// leaves one, is no answer; any other line that is none is a mistake of the program that
-// wrote the file, and a file without an answer proves nothing.
+// ReadFile reads the file. A last line that is cut short, as a killed client leaves it, is
+// ignored. Any other line that is not an answer means that the program which wrote the file has
+// a bug. A file without answers is an error too, because it proves nothing.
 func (c *Check) ReadFile(path string) error {
 	if path == "" {
 		c.Report.Skip(findings.RuleAnswers)
@@ -152,7 +152,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 }
 
-// parseAnswer reads a line; well is false if it has not the form of an answer.
+// parseAnswer parses a line; well is false if the line does not have the form of an answer.
 func parseAnswer(line []byte) (l *answerLine, well bool) {
 	l = new(answerLine)
 	if json.Unmarshal(line, l) != nil || l.Method == "" || !strings.HasPrefix(l.Path, "/") || l.Status == nil {
@@ -166,8 +166,8 @@ func parseAnswer(line []byte) (l *answerLine, well bool) {
 	return l, l.OrganizationID == "" || l.orgErr == nil
 }
 
-// readAnswer takes in one answer. What it is about decides who compares it; what
-// is not compared is counted.
+// readAnswer reads one answer. Its path decides which function compares it. An answer that no
+// function compares is counted.
 func (c *Check) readAnswer(n uint32, l *answerLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
 	known := c.readOfDirectory(n, path, l)
@@ -181,7 +181,7 @@ func (c *Check) readAnswer(n uint32, l *answerLine) {
 	}
 }
 
-// readOfDirectory reads what may be answered without naming an organization.
+// readOfDirectory reads an answer that may come without the name of an organization.
 func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
 	kind, creates := creationAt(path)
 	switch status := *l.Status; {
@@ -197,7 +197,7 @@ func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
 	return false
 }
 
-// readOfOrganization reads what is one organization's.
+// readOfOrganization reads an answer about the records of one organization.
 func (c *Check) readOfOrganization(n uint32, path string, l *answerLine) bool {
 	if rest, ok := strings.CutPrefix(path, screeningsPath); ok && l.Method == "GET" && *l.Status == 200 {
 		c.readScreening(n, rest, l)
@@ -224,7 +224,7 @@ func (c *Check) readOfOrganization(n uint32, path string, l *answerLine) bool {
 	return false
 }
 
-// embedded is the JSON that a value is, or that it holds as a string.
+// embedded returns the JSON that a value is, or that it contains as a string.
 func embedded(v jsontext.Value) []byte {
 	if v.Kind() != '"' {
 		return v
@@ -246,8 +246,8 @@ func (a *acknowledgements) hash(texts ...string) uint64 {
 	return m.Sum64() | 1
 }
 
-// CheckAll reports what was acknowledged and is not there, and how many answers
-// nothing is compared with: a rule that has compared none does not hold, it is skipped.
+// CheckAll reports what the answers show and the store lacks, and how many answers were not
+// compared. A rule that has compared no answer is reported as skipped.
 func (c *Check) CheckAll() error {
 	a := &c.answers
 	if !a.given {
@@ -272,8 +272,8 @@ func (c *Check) CheckAll() error {
 	return c.checkRates()
 }
 
-// madeInAnyOrganization looks in all organizations for what an answer without one names:
-// the header may be left out where there is only one.
+// madeInAnyOrganization looks in all organizations for the record that an answer without an
+// organization names: a client may omit the header if there is only one organization.
 func (c *Check) madeInAnyOrganization(m directory.Made) bool {
 	if m.Org != (ledger.ID{}) {
 		return false

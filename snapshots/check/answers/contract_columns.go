@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// changing are the columns that a creation may give and a later action may set again;
-// daily those that say something else on another day with nothing having happened.
+// changing lists the columns that a creation may set and a later action may set again. daily
+// lists the columns that change from day to day without any event.
 var (
 	changing = map[*contract.Product][]string{
 		contract.Certificate: {"subscription_start", "subscription_end"},
@@ -19,14 +19,14 @@ var (
 	daily = map[string]bool{"days_past_due": true}
 )
 
-// withoutDefaults is a column's value in the form in which both families say the same: what
-// is empty is left out by one of them and shown as null, "", [] or {} by the other.
+// withoutDefaults returns a column's value in one form for both families of paths: one family
+// omits an empty value, and the other shows it as null, "", [] or {}.
 func withoutDefaults(c *schema.Column, v jsontext.Value) jsontext.Value {
 	switch {
 	case isNothing(v):
 		return nil
 	case c.Kind == schema.KindObject, c.Kind == schema.KindList:
-		return v // as it was sent
+		return v // the service shows it as the client sent it
 	case c.Kind == schema.KindRows && v.Kind() == '[':
 		return plainRows(c.Of, v)
 	case c.Kind == schema.KindRows:
@@ -64,7 +64,7 @@ func plainRow(of *schema.Table, v jsontext.Value) jsontext.Value {
 	return asJSON(row)
 }
 
-// isNothing tells of the values that say nothing; 0 and false do.
+// isNothing tells whether a value is empty. 0 and false are not empty.
 func isNothing(v jsontext.Value) bool {
 	switch canonical(v) {
 	case "", "null", `""`, "[]", "{}":
@@ -73,7 +73,7 @@ func isNothing(v jsontext.Value) bool {
 	return false
 }
 
-// asJSON writes what was made of JSON.
+// asJSON encodes a value that was decoded from JSON.
 func asJSON(v any) jsontext.Value {
 	written, err := json.Marshal(v)
 	if err != nil {
@@ -82,8 +82,8 @@ func asJSON(v any) jsontext.Value {
 	return written
 }
 
-// valueOf is a column of a stored contract as an answer of its family shows it,
-// plainly; nil: it says nothing.
+// valueOf returns a column of a stored contract as an answer of its family shows it, without
+// defaults; nil if the column is empty.
 func valueOf(p *contract.Record, c *schema.Column) jsontext.Value {
 	if c == contract.Sent.Column {
 		return metadataOf(p)
@@ -91,7 +91,7 @@ func valueOf(p *contract.Record, c *schema.Column) jsontext.Value {
 	return withoutDefaults(c, written(p.Reading, c, c.Value(p.Values)))
 }
 
-// metadataOf is what was sent, with the keys beside it that are the service's own.
+// metadataOf returns the metadata that the client sent, with the keys that the service adds.
 func metadataOf(p *contract.Record) jsontext.Value {
 	sent := jsontext.Value(contract.Sent.Of(p.Values))
 	own := make(object)
@@ -116,7 +116,7 @@ func metadataOf(p *contract.Record) jsontext.Value {
 	return sent
 }
 
-// withoutOwn is metadata as it was sent: without the keys that the service puts there.
+// withoutOwn returns metadata as the client sent it, without the keys that the service adds.
 func withoutOwn(p *contract.Product, metadata jsontext.Value) jsontext.Value {
 	sent := parseObject(metadata)
 	for _, c := range p.Columns.Columns {

@@ -14,13 +14,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, contracts as they are stored. As long as nothing has happened since, a contract
-// is equal in every field; with an idempotency key it is equal to the answer that is kept.
-// Otherwise it is equal in what its creation fixed, it came into the status shown at the
-// instant shown by the action asked for, and its sums are those that its entries had moved
-// by then.
+// Rule 1, contracts as they are stored. If no event has followed the answer, the stored
+// contract is equal to it in every field. The answer to a request with an idempotency key is
+// equal to the cached reply. Otherwise: the fields that the creation fixed are equal; the
+// contract entered the shown status at the shown instant, by the requested action; and the
+// shown sums are those that the contract's entries had moved by then.
 
-// CompareContract compares a stored contract with what was answered of it.
+// CompareContract compares a stored contract with the answers about it.
 func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	s := c.answers.contracts.index[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}]
 	if s == nil {
@@ -51,7 +51,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// contractAsShown is a stored contract as an answer showed it at an instant.
+// contractAsShown returns a stored contract as an answer at an instant shows it.
 func (c *Check) contractAsShown(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
 	shown := p.AsOf(first, at.Date())
 	if err := acting.Show(c.View, org, shown); err != nil {
@@ -60,7 +60,7 @@ func (c *Check) contractAsShown(org ledger.ID, p *contract.Record, first, at led
 	return shown
 }
 
-// columnHashes are hashes of a contract's columns as answers show them.
+// columnHashes returns hashes of a contract's columns as answers show them.
 func (a *acknowledgements) columnHashes(p *contract.Record) []uint32 {
 	hashes := make([]uint32, len(p.Product.Columns.Columns))
 	for i, column := range p.Product.Columns.Columns {
@@ -69,8 +69,8 @@ func (a *acknowledgements) columnHashes(p *contract.Record) []uint32 {
 	return hashes
 }
 
-// compareFields compares what an answer showed of a contract with what there is: in all
-// columns, or in those that stay as they were when it was made.
+// compareFields compares the columns that an answer showed with the stored ones: all columns,
+// or only those that never change after the contract was created.
 func (c *Check) compareFields(p *contract.Record, was *observedContract, with []uint32, than string, all bool) {
 	var names []string
 	for i, column := range p.Product.Columns.Columns {
@@ -83,7 +83,7 @@ func (c *Check) compareFields(p *contract.Record, was *observedContract, with []
 	}
 }
 
-// headOf is a stored contract's head as answers show it.
+// headOf returns a stored contract's head as answers show it.
 func headOf(r *scan.Record, p *contract.Record) object {
 	s := object{
 		"id": quoted(p.ID.String()), "contract_number": quoted(p.Number(r.Stamp.Started, r.Stamp.Number)),
@@ -96,8 +96,8 @@ func headOf(r *scan.Record, p *contract.Record) object {
 	return s
 }
 
-// pastEvent is an event of a contract, and what the contract has put on the accounts
-// of control totals up to it.
+// pastEvent is an event of a contract, with what the contract had put on the accounts of
+// control totals up to that event.
 type pastEvent struct {
 	name   contract.Action
 	to     contract.Status
@@ -105,8 +105,8 @@ type pastEvent struct {
 	shared scan.Fingerprint
 }
 
-// pastEvents are a contract's events, oldest first, where an answer is compared with
-// them.
+// pastEvents returns a contract's events, oldest first. It returns none if every answer shows
+// the current state, because no answer is compared with an event then.
 func (c *Check) pastEvents(r *scan.Record, s *contractAnswer) []pastEvent {
 	last := func(one observedContract) bool {
 		return one.at == r.Stamp.Updated && (one.did == "" || one.fields == nil)
@@ -138,9 +138,9 @@ func (c *Check) pastEvents(r *scan.Record, s *contractAnswer) []pastEvent {
 	return all
 }
 
-// compareObserved compares a stored contract with one answer: of what it is by now with
-// all that was shown, of what it was with what its events say, and with what never
-// changes.
+// compareObserved compares a stored contract with one answer. If the answer shows the current
+// state, all columns must be equal. Otherwise the event at the shown instant must confirm the
+// status and the sums, and the columns that never change must be equal.
 func (c *Check) compareObserved(r *scan.Record, p *contract.Record, was *observedContract, stored []uint32, lived []pastEvent) {
 	current := was.at == r.Stamp.Updated
 	wrong := func(what string) {
@@ -173,7 +173,7 @@ func (c *Check) compareObserved(r *scan.Record, p *contract.Record, was *observe
 	c.compareFields(p, was, stored, "it has", current)
 }
 
-// leads tells whether an action may have been the event.
+// leads tells whether the action may have caused the event.
 func leads(p *contract.Product, action, event contract.Action) bool {
 	if handler := p.Handler(action); handler != nil {
 		return event == action || slices.Contains(handler.Transitions, event)
@@ -181,21 +181,21 @@ func leads(p *contract.Product, action, event contract.Action) bool {
 	return event == action
 }
 
-// isShown tells whether an answer has the column by its own name.
+// isShown tells whether answers show the column under its own name.
 func isShown(c *schema.Column) bool {
 	return c.Place != schema.Hidden && c.Place != schema.Metadata && !daily[c.Name]
 }
 
-// stays tells whether a column is what it was when the contract was made. A review is
-// of later, and metadata gets keys of the service's own.
+// stays tells whether a column never changes after the contract was created. A review comes
+// later, and the service adds keys to metadata.
 func stays(p *contract.Product, c *schema.Column) bool {
 	return c.Asked && c.Kind != contract.KindReview && c != contract.Sent.Column && !slices.Contains(changing[p], c.Name)
 }
 
-// noteStaffKey notes how a write of a person's was answered that had an idempotency
-// key; false: it had none.
+// noteStaffKey records the outcome of a staff member's write request that had an idempotency
+// key; false if it had none.
 func (c *Check) noteStaffKey(n uint32, l *answerLine) bool {
-	const taken = 409 // by another request, or the contract's state forbids it
+	const taken = 409 // another request has used the key, or the contract's state forbids the action
 	if l.IdempotencyKey == "" || *l.Status == taken {
 		return false
 	}
@@ -216,8 +216,8 @@ func (c *Check) noteStaffKey(n uint32, l *answerLine) bool {
 	return true
 }
 
-// checkContracts reports the contracts that were shown and are not there, and keys that
-// name something else than they were answered with.
+// checkContracts reports contracts that answers showed and the store lacks, and idempotency
+// keys that name a different contract than the answer did.
 func (c *Check) checkContracts() {
 	a := &c.answers.contracts
 	for place, s := range a.index {
@@ -242,7 +242,7 @@ func (c *Check) checkContracts() {
 	}
 }
 
-// compareReply compares an answer with the one that is kept for its repetition: it has all
+// compareReply compares an answer with the cached reply to the same request, which has all
 // columns as they were then.
 func (c *Check) compareReply(k keyedAnswer, s *contractAnswer) {
 	i := slices.IndexFunc(s.states, func(one observedContract) bool { return one.line == k.line })
@@ -258,16 +258,16 @@ func (c *Check) compareReply(k keyedAnswer, s *contractAnswer) {
 	}
 	id, stored, err := acting.OpenReply(c.Keyring, k.made.Org, reply, kept.Payload)
 	if err != nil || id != k.made.ID {
-		return // rule 3 says it of the reply
+		return // rule 3 reports the reply
 	}
 	p, err := contract.ReadRecord(id, stored)
 	if err != nil || s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
-		return // rule 3 says it of the reply
+		return // rule 3 reports the reply
 	}
 	o := c.Organizations[k.made.Org]
 	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: k.made.ID})
 	if h == nil || was.fields == nil {
-		return // it is lost, which is said once
+		return // the contract is lost, which is reported once
 	}
 	if p.Status != was.status {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as %q, and it is kept that it was %q", k.line, k.made.ID, was.status, p.Status)

@@ -17,24 +17,24 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, contracts as answers show them, in the secular and the religious family of paths.
-// A contract that was shown must not be unknown later; lists are compared by which
-// contracts they show, and as of when.
+// Rule 1, contracts as answers show them, in the secular and the religious family of paths. A
+// contract that an answer showed must not be unknown later. A list is compared by the contracts
+// that it shows and by the time of their last change.
 
-// The families of addresses at which contracts are made and moved.
+// The two path families that create contracts and act on them.
 const (
 	secularContracts   = "/api/v1/pfp/"
 	religiousContracts = "/api/v1/baas/islamic-banking/"
 )
 
-// addressed is what an address of a contract, or of a product's contracts, names.
+// addressed is what a path names: a contract, or the contracts of a product.
 type addressed struct {
 	variant contracts.Variant
-	id      string // empty: the list
-	action  string // or what of the contract is read
+	id      string // empty: the path names the list
+	action  string // an action, or the part of the contract that is read
 }
 
-// contractAddress takes an address of contracts apart; false: it is none.
+// contractAddress parses a contract's path; false if the path is of another kind.
 func contractAddress(path string) (to addressed, ok bool) {
 	to.variant.Reading = contract.Secular
 	rest, ok := strings.CutPrefix(path, secularContracts)
@@ -50,11 +50,11 @@ func contractAddress(path string) (to addressed, ok bool) {
 	return to, to.variant.Product != nil && !strings.Contains(to.action, "/")
 }
 
-// contractHead are the fields of a contract's answers that no table of columns has,
-// and that its creation decides. The last two are of the religious family.
+// contractHead lists the fields that the creation sets and no table of columns has. Only the
+// religious family shows the last two.
 var contractHead = [...]string{"id", "contract_number", "env", "inserted_at", "product_type", "organization_id"}
 
-// contractAnswer is what answers said of one contract.
+// contractAnswer is what the answers say about one contract.
 type contractAnswer struct {
 	line    uint32
 	variant contracts.Variant
@@ -67,25 +67,25 @@ type contractAnswer struct {
 type observedContract struct {
 	line   uint32
 	status contract.Status
-	at     ledger.Micros    // when it was changed last
-	did    contract.Action  // what was asked for; empty: to see it
-	sums   scan.Fingerprint // of the columns that say what has been moved (control totals)
-	sent   uint32           // hash of metadata without the service's own keys
-	fields []uint32         // hashes, in the order of the product's columns; nil: it was in a list
+	at     ledger.Micros    // time of the last change
+	did    contract.Action  // the requested action; empty: the request only read
+	sums   scan.Fingerprint // of the columns that show moved amounts (control totals)
+	sent   uint32           // hash of the metadata without the keys that the service adds
+	fields []uint32         // hashes, in the order of the product's columns; nil: a list showed the contract
 }
 
-// contractAnswers are what answers said of contracts.
+// contractAnswers is what the answers say about contracts.
 type contractAnswers struct {
 	index map[scan.Place]*contractAnswer
 	keyed []keyedAnswer
-	keys  map[uint64]*keyOutcome // of staff's requests, by organization and key
+	keys  map[uint64]*keyOutcome // outcomes of staff members' requests, by organization and key
 }
 
 func newContractAnswers() contractAnswers {
 	return contractAnswers{index: make(map[scan.Place]*contractAnswer), keys: make(map[uint64]*keyOutcome)}
 }
 
-// readContract reads an answer about contracts, or that none came.
+// readContract reads an answer about contracts, or a request without an answer.
 func (c *Check) readContract(n uint32, to addressed, l *answerLine) (known bool) {
 	const list, one = "", "/"
 	at := list
@@ -110,8 +110,8 @@ func (c *Check) readContract(n uint32, to addressed, l *answerLine) (known bool)
 	return true
 }
 
-// noteUnknownContract notes that a contract was answered as unknown at the address at which
-// it was shown before.
+// noteUnknownContract records that a contract was answered as unknown at the path at which an
+// earlier answer showed it.
 func (c *Check) noteUnknownContract(n uint32, to addressed, l *answerLine) bool {
 	id, err := uuid.Parse(to.id)
 	was := c.answers.contracts.index[scan.Place{Org: l.org, ID: id}]
@@ -124,7 +124,7 @@ func (c *Check) noteUnknownContract(n uint32, to addressed, l *answerLine) bool 
 	return true
 }
 
-// showContract notes what an answer shows of the contract that it is about.
+// showContract records what an answer shows of the one contract that its path names.
 func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
 	var response struct {
 		Data object `json:"data"`
@@ -161,8 +161,8 @@ func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
 	}
 }
 
-// showContracts notes what an answer lists: of each its head, its status and when it
-// was changed.
+// showContracts records what a list shows of each contract: head, status and time of the last
+// change.
 func (c *Check) showContracts(n uint32, to addressed, l *answerLine) bool {
 	var response struct {
 		Data []object `json:"data"`
@@ -179,8 +179,8 @@ func (c *Check) showContracts(n uint32, to addressed, l *answerLine) bool {
 	return len(response.Data) > 0
 }
 
-// noteContract notes the part of an answer that lists have too. The showing holds
-// until the next one of the same contract.
+// noteContract records the fields that an answer about one contract shares with a list. The
+// returned pointer is valid until the next call for the same contract.
 func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object) (now *observedContract, ok bool) {
 	id, err := uuid.Parse(s.text("id"))
 	at, dated := instantOf(s.text("updated_at"))
@@ -207,16 +207,17 @@ func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object) (n
 	return &was.states[len(was.states)-1], true
 }
 
-// instantOf is a time as answers write it.
+// instantOf parses a time as answers write it.
 func instantOf(said string) (ledger.Micros, bool) {
 	at, err := time.Parse(instantLayout, said)
 	return ledger.MicrosOf(at), err == nil
 }
 
-// shownTotals is what an answer's columns say that the contract has put on accounts
-// which it shares with others: the same that checkControlTotals makes of a record's.
+// shownTotals computes, from the columns of an answer, what the contract has put on the
+// accounts that it shares with other contracts. checkControlTotals computes the same from a
+// record.
 func (c *Check) shownTotals(p *contract.Product, org ledger.ID, s object) scan.Fingerprint {
-	env, _ := money.ParseEnv(s.text("env")) // another one than the record's is found by itself
+	env, _ := money.ParseEnv(s.text("env")) // a wrong environment is reported when the head is compared
 	asset := money.Asset{Currency: money.Currency(s.text("currency")), Env: env}
 	var lines []scan.Line
 	for _, t := range contracts.ControlTotals[p] {
@@ -225,7 +226,7 @@ func (c *Check) shownTotals(p *contract.Product, org ledger.ID, s object) scan.F
 			sum = new(big.Int)
 			var rows []object
 			if json.Unmarshal(s[t.Column], &rows) != nil {
-				rows = nil // there are none
+				rows = nil // the column has no rows
 			}
 			for _, row := range rows {
 				sum.Add(sum, amountShown(row[t.Of]))
@@ -240,8 +241,8 @@ func (c *Check) shownTotals(p *contract.Product, org ledger.ID, s object) scan.F
 	return c.OrganizationOf(org).Histories.ExpectedFingerprint(lines)
 }
 
-// amountShown is an amount that one family writes as a string and the other as an
-// integer. One that is left out is zero, and what is no amount is none that there is.
+// amountShown parses an amount, which is a string in one family and an integer in the other. An
+// absent amount is zero. A value that is not an amount becomes -1, which equals no amount.
 func amountShown(v jsontext.Value) *big.Int {
 	if isNothing(v) {
 		return new(big.Int)

@@ -17,34 +17,35 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, the directory. What the administration made is there, and equal in the fields
-// that can't be changed; where nothing was changed, in all fields but secrets.
+// Rule 1, the directory. Each record that the administration created is stored and equal in the
+// fields that never change. If no later write changed the record, all fields except secrets are
+// equal.
 
-// directoryField is a field of the directory's answers and where the stored form has
-// it. Those that are for good no later write changes.
+// directoryField maps a field of the directory's answers to the stored field. No later write
+// changes a field with forGood.
 type directoryField struct {
 	name, stored string
 	form         storedForm
 	forGood      bool
 }
 
-// storedForm is how a stored form has a field.
+// storedForm is the encoding of a stored field.
 type storedForm uint8
 
 const (
-	plain    storedForm = iota // a text, a number, a flag, or texts
+	plain    storedForm = iota // a text, a number, a flag, or a list of texts
 	idBytes                    // 16 bytes
-	amounted                   // package money's binary form
-	hashed                     // SHA-256 of a text that is shown once
-	outgoing                   // a flag that is shown as "out", or else "in"
-	moving                     // of the one line that there is: the amount
-	currency                   // likewise of its asset
+	amounted                   // the binary form of package money
+	hashed                     // SHA-256 of a text that the service shows once
+	outgoing                   // a flag, shown as "out" if set and as "in" otherwise
+	moving                     // the amount of the settlement's only line
+	currency                   // the currency of the settlement's only line
 	network
 	env
 )
 
-// directoryFields are what answers show of each kind of record, beside its id and when
-// it was made. Secrets, and what may be masked, are not among them.
+// directoryFields lists the fields that answers show of each kind of record, besides the id and
+// the creation time. Secrets and fields that may be masked are left out.
 var directoryFields = map[ledger.Kind][]directoryField{
 	ledger.Organization: {
 		{name: "name", stored: "name"}, {name: "type", stored: "type"}, {name: "status", stored: "status"},
@@ -82,16 +83,16 @@ var directoryFields = map[ledger.Kind][]directoryField{
 	},
 }
 
-// directoryAnswer acknowledges a record of the directory.
+// directoryAnswer is what one answer shows of a record of the directory.
 type directoryAnswer struct {
 	line    uint32
 	made    directory.Made
-	created bool     // it is the answer to its creation
-	began   uint32   // hash of when it was made; 0: not shown
+	created bool     // this is the answer to the record's creation
+	began   uint32   // hash of the creation time; 0: not shown
 	fields  []uint32 // hashes in the order of directoryFields; 0: not shown
 }
 
-// directoryAddress is the kind of what a path names in the directory, and its id.
+// directoryAddress returns the kind and the id of the directory record that a path names.
 func directoryAddress(path string) (kind ledger.Kind, id string, ok bool) {
 	at := strings.LastIndexByte(path, '/')
 	if at < 0 {
@@ -104,8 +105,8 @@ func directoryAddress(path string) (kind ledger.Kind, id string, ok bool) {
 	return kind, path[at+1:], ok
 }
 
-// readDirectoryRecord reads the answer to a create in the directory, where id is empty, or to what
-// was done with the record that an address names.
+// readDirectoryRecord reads the answer to a create in the directory, with an empty id, or to a
+// request about the record with the id.
 func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *answerLine) bool {
 	s := parseObject(embedded(l.Response))
 	if inner := parseObject(s["data"]); inner != nil {
@@ -121,7 +122,7 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *an
 	}
 	a, org := &c.answers, l.org
 	if kind == ledger.Organization {
-		org, _ = uuid.Parse(name) // its record is in itself; no id, no record
+		org, _ = uuid.Parse(name) // an organization's record is stored under the organization itself; without an id there is no record
 	}
 	of := directoryAnswer{line: n, made: directory.Made{Kind: kind, Org: org, Name: name}, created: id == ""}
 	if began, shows := s["created_at"]; shows {
@@ -141,7 +142,7 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *an
 	return true
 }
 
-// asStored is a shown value in the form in which it can be compared.
+// asStored returns a shown value in the form in which stored values are compared.
 func (f *directoryField) asStored(v jsontext.Value) jsontext.Value {
 	if isNothing(v) || string(v) == "0" {
 		return nil
@@ -156,12 +157,12 @@ func (f *directoryField) asStored(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// CompareDirectoryRecord compares a stored record of the directory with what was answered of it.
-// What a later write may have changed is compared where there was none.
+// CompareDirectoryRecord compares a stored record of the directory with the answers about it.
+// Fields that a later write can change are compared only if no later write happened.
 func (c *Check) CompareDirectoryRecord(r *scan.Record, name string) {
 	a := &c.answers
 	var found []int32
-	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the header may be left out where there is only one
+	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the zero id: a client may omit the header if there is only one organization
 		found = append(found, a.kept[directory.Made{Kind: r.Source.Kind, Org: org, Name: name}]...)
 	}
 	if len(found) == 0 {
@@ -171,7 +172,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string) {
 	d := msgpack.NewDecoder(bytes.NewReader(r.Payload[1:]))
 	d.UseLooseInterfaceDecoding(true)
 	if err := d.Decode(&stored); err != nil {
-		return // the row could be read, so that this can be too
+		return // decoding cannot fail: the scan has decoded this row before
 	}
 	for _, at := range found {
 		of := a.records.At(at)
@@ -191,10 +192,10 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string) {
 	}
 }
 
-// read is a stored field as answers show it; nil: it says nothing.
+// read returns a stored field as answers show it; nil if it is empty.
 func (f *directoryField) read(stored map[string]any) jsontext.Value {
 	value := stored[f.stored]
-	text, _ := value.(string) // decoded loosely, bytes are a string too
+	text, _ := value.(string) // the loose decoder returns bytes as a string too
 	raw := []byte(text)
 	var written jsontext.Value
 	switch f.form {
@@ -224,7 +225,7 @@ func (f *directoryField) read(stored map[string]any) jsontext.Value {
 	return written
 }
 
-// ofLine is a field of the first line of a settlement.
+// ofLine returns a field of a settlement's first line.
 func (f *directoryField) ofLine(value any) jsontext.Value {
 	lines, _ := value.([]any)
 	if len(lines) == 0 {
@@ -249,7 +250,7 @@ func (f *directoryField) ofLine(value any) jsontext.Value {
 	return quoted(amount.String())
 }
 
-// checkDirectory reports the records that were answered and are not there.
+// checkDirectory reports the records that answers show and the store lacks.
 func (c *Check) checkDirectory() {
 	for m, found := range c.answers.kept {
 		if !c.directory.Made[m] && !c.madeInAnyOrganization(m) {

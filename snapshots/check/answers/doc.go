@@ -1,14 +1,15 @@
-// Package answers checks rule 1: what clients were answered, by a file that they have written,
-// is in the store and equal.
+// Package answers checks rule 1: what clients were answered, according to a file that the
+// clients have written, is in the store and equal.
 //
 // Invariants:
-//  1. The file is read before the store; each answer is kept as hashes of its fields.
-//  2. A field is compared where the record and the status shown determine it, and counted
-//     as not compared elsewhere: an answer of no known kind breaks nothing.
-//  3. A line that is no answer is a mistake of whoever wrote the file, and ends the check.
+//  1. The package reads the file before the store, and keeps hashes of each answer's fields.
+//  2. A field is compared if the record and the shown status determine it. Other fields are
+//     counted as not compared: an answer of an unknown kind breaks no rule.
+//  3. A line that is not an answer ends the check, because the program that wrote the file has
+//     a bug.
 //
 // Callers: snapshots/check.
 //
-// Rejected: comparing while the file is read. Records are in the order of ids and answers in
-// that of time, so that each answer would be a seek.
+// Rejected: comparing while the file is read. Records are stored in the order of their ids and
+// answers are written in the order of time, so that each answer would need a seek.
 package answers

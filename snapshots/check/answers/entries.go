@@ -12,10 +12,10 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, entries. An entry that was asked for by its seq is equal in everything but its
-// balances: an auditor sees all postings, a partner its own.
+// Rule 1, entries. An entry that a client requested by its seq is equal in everything except
+// balances: an auditor sees all postings, a partner only the postings to its own accounts.
 
-// entryFields are those of an entry that its event determines, but for postings.
+// entryFields are the fields of an entry that its event determines, except postings.
 var entryFields = [...]string{"seq", "source", "event", "phase", "booked_at", "effective_date", "reverses", "closes"}
 
 // shownPosting is a posting as an answer shows it.
@@ -32,8 +32,8 @@ type shownAsset struct {
 	Env      string `json:"env"`
 }
 
-// readEntry compares an answer that shows one entry with the journal at once:
-// an event never changes.
+// readEntry compares an answer that shows one entry with the journal immediately, because an
+// event never changes.
 func (c *Check) readEntry(n uint32, rest string, l *answerLine) {
 	seq, err := strconv.ParseUint(rest, 10, 63)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Check) readEntry(n uint32, rest string, l *answerLine) {
 	}
 }
 
-// entryDiffers names the fields in which an answer differs from the event.
+// entryDiffers names the fields in which the answer differs from the event.
 func entryDiffers(said object, e *ledger.Event) string {
 	want := object{
 		"seq": number(e.Seq), "source": quoted(e.Source.ID.String()), "event": quoted(e.Name),
@@ -87,8 +87,8 @@ func entryDiffers(said object, e *ledger.Event) string {
 	return strings.Join(names, ", ")
 }
 
-// isViewOf tells whether these are an entry's postings as some reader sees them: an
-// auditor all, a partner those to its own accounts.
+// isViewOf tells whether the shown postings are what some reader sees of the stored ones: an
+// auditor sees all, a partner sees those to its own accounts.
 func isViewOf(said []shownPosting, stored []ledger.Posting) bool {
 	var all []shownPosting
 	for i := range stored {
@@ -109,7 +109,8 @@ func isViewOf(said []shownPosting, stored []ledger.Posting) bool {
 	return partner != "" && slices.Equal(said, own)
 }
 
-// ownerOf is the number of the partner whose account it is; empty: the platform's.
+// ownerOf returns the number of the partner that owns the account; empty for an account of the
+// platform.
 func ownerOf(path string) string {
 	parts := strings.Split(path, ":")
 	if len(parts) >= 3 && (parts[1] == "partner" || parts[1] == "suspense") {

@@ -15,12 +15,12 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 1, transactions as they are stored. A transaction is equal to what was answered in
-// every field that its record and the status shown determine; it must have been in that
-// status. The answer to a hosted create may show it in short. At least as much must be
-// refunded as was shown, and every refund that was named must be there.
+// Rule 1, transactions as they are stored. A stored transaction is equal to the answer in every
+// field that its record and the shown status determine, and it has had that status. The answer
+// to a hosted create may be short. The stored refunded amount is at least the shown one, and
+// every refund that an answer named is stored.
 
-// CompareTransaction compares a stored transaction with what was answered of it.
+// CompareTransaction compares a stored transaction with the answers about it.
 func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	a := &c.answers
 	if !a.given {
@@ -47,8 +47,8 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	c.compareShownRefunds(p, ack)
 }
 
-// compareState compares a stored transaction with an answer that showed it in a
-// status: the record must have been in it, and the fields are those that it had.
+// compareState compares a stored transaction with an answer that showed it in a status. The
+// transaction must have had that status, with the fields that the answer showed.
 func (c *Check) compareState(r *scan.Record, p *payment.Record, shown *observedState) {
 	a := &c.answers
 	status := payment.Status(a.states.Names[shown.status])
@@ -75,8 +75,8 @@ func (c *Check) compareState(r *scan.Record, p *payment.Record, shown *observedS
 	}
 }
 
-// compareRefunds compares the refunds that answers named with the stored
-// transaction, which names only the last one and counts the rest.
+// compareRefunds compares the refunds that answers named with the stored transaction, which
+// names only the last refund and counts the others.
 func (c *Check) compareRefunds(r *scan.Record, p *payment.Record, ack *transactionAnswer) {
 	if p.Refunded.Less(ack.refunded) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v has refunded %v, and %v was answered", ack.line, p.ID, p.Refunded, ack.refunded)
@@ -94,8 +94,8 @@ func (c *Check) compareRefunds(r *scan.Record, p *payment.Record, ack *transacti
 	}
 }
 
-// fixedOf are a record's fixed fields as an answer has to show them
-// (specification, "Transaction").
+// fixedOf returns a record's fixed fields as answers must show them (specification,
+// "Transaction").
 func fixedOf(r *scan.Record, p *payment.Record) object {
 	return object{
 		"id": quoted(p.ID.String()), "txid": txidOf(p), "type": quoted(p.Type.String()),
@@ -104,7 +104,7 @@ func fixedOf(r *scan.Record, p *payment.Record) object {
 	}
 }
 
-// txidOf is the caller's identifier as it was sent; null: none was.
+// txidOf returns the caller's identifier as it was sent; null if the caller sent none.
 func txidOf(p *payment.Record) jsontext.Value {
 	if p.TxID == "" && p.EmptyTxID {
 		return quoted("")
@@ -112,13 +112,13 @@ func txidOf(p *payment.Record) jsontext.Value {
 	return quotedOrNull(p.TxID)
 }
 
-// alternatives is what a field may have been: one of these, nil for absent.
+// alternatives lists the values that a field may have had; nil stands for an absent field.
 type alternatives []jsontext.Value
 
 func only(v jsontext.Value) alternatives { return alternatives{v} }
 
-// movingOf are the fields that a record showed while it had a status. What can't
-// be known any more is not in it.
+// movingOf returns the fields that a record showed while it had a status. It omits fields whose
+// value at that time the record no longer determines.
 func (c *Check) movingOf(r *scan.Record, p *payment.Record, status payment.Status) map[string]alternatives {
 	want := make(map[string]alternatives, len(movingFields))
 	termsOf(want, p, status)
@@ -140,7 +140,7 @@ func (c *Check) movingOf(r *scan.Record, p *payment.Record, status payment.Statu
 	reasonOf(want, p, status)
 	current := status == p.Status
 	switch settled := wasSettled(status); {
-	case status.Held() && !current, p.SettledLate && !settled: // the number may have come since
+	case status.Held() && !current, p.SettledLate && !settled: // the provider may have sent the number later
 	case p.RRN != "" && (settled || current || status.Final()):
 		want["rrn"] = only(quoted(p.RRN))
 	default:
@@ -149,14 +149,15 @@ func (c *Check) movingOf(r *scan.Record, p *payment.Record, status payment.Statu
 	return want
 }
 
-// wasSettled tells whether money has moved by the status.
+// wasSettled tells whether money has moved in a transaction with the status.
 func wasSettled(s payment.Status) bool {
 	return s == payment.Charged || s == payment.Refunding || s == payment.Refunded || s == payment.Reversed
 }
 
-// termsOf are the fields that a terminal's terms decide: on the whole amount
-// until a part of it was captured. A hosted transaction has none at first, and one
-// that is being authorised may have had those of a terminal that refused it.
+// termsOf adds the fields that the terminal's terms determine. They are computed on the whole
+// amount until a part of it is captured. A hosted transaction has no terminal at first. A
+// transaction in authorization may have had the terms of a terminal that refused it, so then
+// nothing is added.
 func termsOf(want map[string]alternatives, p *payment.Record, status payment.Status) {
 	if status == payment.Authorizing && len(transactions.RefusedAttempts(p)) > 0 {
 		return
@@ -183,7 +184,7 @@ func termsOf(want map[string]alternatives, p *payment.Record, status payment.Sta
 		want["currency_dest"], want["currency_rate"] = only(quoted(string(p.Settles.Currency))), only(quoted(p.Rate.String()))
 		want["network_dest"], want["scale_dest"] = networkOf(p.Settles), scaleOf(p.Settles)
 	}
-	if !waiting { // the terminal may have named the network since
+	if !waiting { // the terminal may have named the network after the answer
 		want["network"], want["scale"] = networkOf(p.Asset), scaleOf(p.Asset)
 	}
 }
@@ -202,8 +203,8 @@ func scaleOf(a money.Asset) alternatives {
 	return only(jsontext.Value("null"))
 }
 
-// descriptionOf is what is echoed once a terminal has been chosen, whose own text
-// goes before (specification, "Transaction", rule 1).
+// descriptionOf returns the description that an answer shows once a terminal has been chosen:
+// the terminal's own text precedes the client's (specification, "Transaction", rule 1).
 func descriptionOf(p *payment.Record) jsontext.Value {
 	switch {
 	case p.Terminal == (ledger.ID{}):
@@ -215,8 +216,8 @@ func descriptionOf(p *payment.Record) jsontext.Value {
 	return jsontext.Value("null")
 }
 
-// metaOf is merchant_meta: what was sent, and before it the rail's own keys, of
-// which only the last ones are known. The service's own key is taken off.
+// metaOf adds merchant_meta: the keys that the client sent and, before them, the rail's own
+// keys. The record has only the last of the rail's keys. The service's own key is left out.
 func metaOf(want map[string]alternatives, p *payment.Record, status payment.Status) {
 	sent := withoutLang(p.MerchantMeta)
 	switch {
@@ -227,9 +228,9 @@ func metaOf(want map[string]alternatives, p *payment.Record, status payment.Stat
 	}
 }
 
-// reasonOf is error_description, in any language that the service has. A capture
-// that was refused leaves its reason with a hold, and a rail that corrects itself
-// another one than it gave first.
+// reasonOf adds error_description, in each language of the service. It adds nothing in two
+// cases: a refused capture leaves its reason on a held transaction, and a rail that corrects
+// itself may replace its first reason.
 func reasonOf(want map[string]alternatives, p *payment.Record, status payment.Status) {
 	switch {
 	case status.Held(), status != p.Status && status == payment.Rejected:
@@ -243,7 +244,7 @@ func reasonOf(want map[string]alternatives, p *payment.Record, status payment.St
 	}
 }
 
-// codeOf is error_code: null where a failure has none that is published.
+// codeOf returns error_code: null for a failure without a published code.
 func codeOf(f payment.Failure) jsontext.Value {
 	if !slices.Contains(payment.Codes(), f.Code) {
 		return jsontext.Value("null")
@@ -251,8 +252,8 @@ func codeOf(f payment.Failure) jsontext.Value {
 	return quoted(string(f.Code))
 }
 
-// paidByOf is the customer as it was sent, and how it was paid: a hosted transaction
-// did not know before its payer came.
+// paidByOf adds the customer as it was sent, and the payment method. A hosted transaction has
+// no payment method until its payer opens it.
 func paidByOf(want map[string]alternatives, p *payment.Record, status payment.Status) {
 	null := jsontext.Value("null")
 	want["customer"] = only(null)
@@ -273,10 +274,10 @@ func paidByOf(want map[string]alternatives, p *payment.Record, status payment.St
 	want["payment_method"] = only(shows)
 }
 
-// languages are those of status descriptions (DECISIONS, "Payments").
+// languages are the languages of status descriptions (DECISIONS, "Payments").
 var languages = [...]string{"en", "ru"}
 
-// finishedAs is when a transaction had been finished that showed the status.
+// finishedAs returns the finish time that a transaction showed while it had the status.
 func (c *Check) finishedAs(r *scan.Record, p *payment.Record, status payment.Status) ledger.Micros {
 	switch {
 	case status == p.Status, wasSettled(status) && p.Status != payment.Reversed:
@@ -289,7 +290,8 @@ func (c *Check) finishedAs(r *scan.Record, p *payment.Record, status payment.Sta
 	return 0
 }
 
-// finished is when a record was finished with a status that it has left; 0: never.
+// finished returns the time at which a record finished with a status that it has since left; 0
+// if it never did.
 func (c *Check) finished(r *scan.Record, as payment.Status) (at ledger.Micros) {
 	err := c.View.SourceEvents(r.Organization.ID, r.Source, func(e ledger.Event) (bool, error) {
 		if e.To == string(as) && transactions.Finishes(payment.Status(e.From), as) {
@@ -303,8 +305,8 @@ func (c *Check) finished(r *scan.Record, as payment.Status) (at ledger.Micros) {
 	return at
 }
 
-// withoutLang is the objects' members in one, later ones first, without the one
-// that the service sets itself (specification, "Transaction", rule 5).
+// withoutLang merges the members of several objects, of which a later one wins, and removes the
+// member that the service sets itself (specification, "Transaction", rule 5).
 func withoutLang(objects ...jsontext.Value) jsontext.Value {
 	all := make(object)
 	for _, object := range objects {
@@ -321,7 +323,7 @@ func withoutLang(objects ...jsontext.Value) jsontext.Value {
 }
 
 func quoted(text string) jsontext.Value {
-	value, _ := jsontext.AppendQuote(nil, text) // text that is not UTF-8 was never sent as such
+	value, _ := jsontext.AppendQuote(nil, text) // a client cannot have sent text that is not UTF-8
 	return value
 }
 
@@ -332,7 +334,7 @@ func quotedOrNull(text string) jsontext.Value {
 	return quoted(text)
 }
 
-// instantLayout is how answers write a time.
+// instantLayout is the format of times in answers.
 const instantLayout = "2006-01-02T15:04:05.000000-07:00"
 
 func instant(at ledger.Micros) jsontext.Value {

@@ -12,21 +12,21 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, refunds. The refunds that an answer shows must agree with its own sums, and with
-// the refunds that are stored.
+// Rule 1, refunds. The refunds that an answer shows agree with the answer's own sums and with
+// the stored refunds.
 
-// shownRefund is a refund as an answer showed it: hashes of what it always says, and of
-// what it says once it has ended.
+// shownRefund is a refund as an answer showed it: one hash of the fields that are always shown,
+// and one of the fields that are final when the refund has ended.
 type shownRefund struct {
 	id     ledger.ID
 	line   uint32
-	status payment.RefundStatus // 0: it has no status that a refund can have
+	status payment.RefundStatus // 0: the status is unknown
 	always uint32
-	ended  uint32 // only of one that has
+	ended  uint32 // 0 for a refund that is pending
 }
 
-// readRefunds takes in the refunds that an answer shows of a transaction, and holds its
-// other fields against them.
+// readRefunds records the refunds that an answer shows of a transaction, and compares the
+// answer's other fields with them.
 func (c *Check) readRefunds(n uint32, id ledger.ID, ack *transactionAnswer, s object) {
 	var list []object
 	if v := s["refunds"]; len(v) != 0 && json.Unmarshal(v, &list) != nil {
@@ -74,7 +74,7 @@ func (c *Check) readRefunds(n uint32, id ledger.ID, ack *transactionAnswer, s ob
 func (a *acknowledgements) shownRefund(n uint32, s object) (f shownRefund, err error) {
 	f.line = n
 	f.id, err = uuid.Parse(s.text("refund_id"))
-	for status := payment.RefundIsPending; status <= payment.RefundFailed; status++ { // the last of a name is the one that stands for it
+	for status := payment.RefundIsPending; status <= payment.RefundFailed; status++ { // two statuses have the same name: the later one is kept
 		if status.String() == s.text("status") {
 			f.status = status
 		}
@@ -86,21 +86,21 @@ func (a *acknowledgements) shownRefund(n uint32, s object) (f shownRefund, err e
 	return f, err
 }
 
-// compareShownRefunds compares the refunds that answers showed with those of the record.
+// compareShownRefunds compares the refunds that answers showed with the record's.
 func (c *Check) compareShownRefunds(p *payment.Record, ack *transactionAnswer) {
 	for i := range ack.shownRefunds {
 		was := &ack.shownRefunds[i]
 		at := slices.IndexFunc(p.Refunds, func(f payment.RefundRecord) bool { return f.ID == was.id })
 		switch {
 		case at >= 0 && c.answers.showsRefund(&p.Refunds[at], was):
-		case at < 0 && was.status != payment.RefundSucceeded && len(p.Refunds) >= payment.MaxRefunds-1: // it made place
+		case at < 0 && was.status != payment.RefundSucceeded && len(p.Refunds) >= payment.MaxRefunds-1: // the record dropped it to make room for a newer refund
 		default:
 			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with another refund %v than it has", was.line, p.ID, was.id)
 		}
 	}
 }
 
-// showsRefund tells whether the refund was one that could be shown so.
+// showsRefund tells whether the stored refund could have been shown like this.
 func (a *acknowledgements) showsRefund(f *payment.RefundRecord, was *shownRefund) bool {
 	show := func(status payment.RefundStatus, lang string) shownRefund {
 		one := object{

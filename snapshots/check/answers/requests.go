@@ -13,18 +13,18 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, requests. A create that was refused left no transaction under its txid or
-// idempotency key; one without an answer left the transaction that was asked for, or none.
-// The claim on an idempotency key names what the answer showed.
+// Rule 1, requests. A refused create left no transaction under its txid or idempotency key. A
+// create without an answer left the requested transaction or none. The claim on an idempotency
+// key names the transaction that the answer showed.
 
-// createOutcome is the outcome of the creates with one txid, or one idempotency key.
+// createOutcome is the outcome of all creates with one txid or one idempotency key.
 type createOutcome struct {
 	succeeded, unknown, refused bool
 	line                        uint32
-	requests                    []uint64 // what was asked for
+	requests                    []uint64 // hashes of the requested transactions
 }
 
-// keyOutcome is the outcome of the creates with one idempotency key of a partner.
+// keyOutcome is the outcome of all creates with one idempotency key of a partner.
 type keyOutcome struct {
 	createOutcome
 	org     ledger.ID
@@ -32,16 +32,16 @@ type keyOutcome struct {
 	key     string
 }
 
-// keyedAnswer acknowledges what a request with an idempotency key has made or
-// moved. It is no create with a txid: where that was there already, it is answered
-// by the txid, and the key stays free.
+// keyedAnswer records which transaction or contract a request with an idempotency key created
+// or moved. Creates with a txid are left out: if a transaction with the txid exists already,
+// the service returns it, and the key stays unused.
 type keyedAnswer struct {
 	line uint32
 	made scan.Place
 	key  string
 }
 
-// creation is what the body of a create asks for.
+// creation is the body of a create.
 type creation struct {
 	Params struct {
 		TxID     string `json:"txid"`
@@ -52,7 +52,7 @@ type creation struct {
 	} `json:"params"`
 }
 
-// readCreate reads the answer to a create of a transaction, or that none came.
+// readCreate reads the answer to a create of a transaction, or a create without an answer.
 func (c *Check) readCreate(n uint32, l *answerLine) {
 	var body creation
 	readable := json.Unmarshal(embedded(l.Body), &body) == nil
@@ -80,7 +80,7 @@ func (c *Check) readCreate(n uint32, l *answerLine) {
 		}
 		a.asked[key].note(*l.Status, request)
 	}
-	const taken = 409 // for another request, which may be no create
+	const taken = 409 // another request, possibly not a create, has used the key
 	if l.IdempotencyKey == "" || l.PartnerID == 0 || *l.Status == taken {
 		return
 	}
@@ -91,7 +91,8 @@ func (c *Check) readCreate(n uint32, l *answerLine) {
 	a.keys[key].note(*l.Status, request)
 }
 
-// note takes in how a create was answered; what was refused is not what may be there.
+// note records the outcome of one create. A refused request is not added to requests, because
+// no stored transaction may match it.
 func (of *createOutcome) note(status int, request uint64) {
 	switch {
 	case status == 201:
@@ -114,15 +115,14 @@ func or(value, otherwise string) string {
 	return value
 }
 
-// compareCreate compares a stored transaction with the creates of its txid.
+// compareCreate compares a stored transaction with the creates that have its txid.
 func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
 	if of := c.answers.asked[c.answers.hash(r.Organization.ID.String(), p.TxID)]; of != nil {
 		c.compareRequest(of, p)
 	}
 }
 
-// compareRequest compares a stored transaction with the creates that were
-// answered, of which none succeeded.
+// compareRequest compares a stored transaction with creates, unless one of them succeeded.
 func (c *Check) compareRequest(of *createOutcome, p *payment.Record) {
 	a := &c.answers
 	switch {
@@ -134,14 +134,13 @@ func (c *Check) compareRequest(of *createOutcome, p *payment.Record) {
 	}
 }
 
-// checkKeys compares what was answered to requests with idempotency keys with
-// the claims on them.
+// checkKeys compares the answers to requests with idempotency keys with the claims on the keys.
 func (c *Check) checkKeys() {
 	a := &c.answers
 	for _, k := range a.keyed {
 		ack := a.slab.At(a.index[k.made])
 		if !ack.found {
-			continue // it is lost, which is said once
+			continue // the transaction is lost, which is reported once
 		}
 		if made, found := c.keyOf(k.line, k.made.Org, ack.partner, k.key); !found || made.ID != k.made.ID {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the key that transaction %v was asked for with names it no more", k.line, k.made.ID)
@@ -154,7 +153,7 @@ func (c *Check) checkKeys() {
 		}
 		stored, found, err := c.View.Record(of.org, made)
 		if err != nil || !found {
-			continue // rule 4 says it of the claim
+			continue // rule 4 reports the claim
 		}
 		if p, err := paymentcodec.Decode(stored.Payload); err == nil {
 			c.compareRequest(&of.createOutcome, p)
@@ -162,12 +161,12 @@ func (c *Check) checkKeys() {
 	}
 }
 
-// keyOf is what a partner's idempotency key was used for.
+// keyOf returns the record that a partner's idempotency key was used for.
 func (c *Check) keyOf(line uint32, org ledger.ID, partner int64, key string) (made ledger.Source, found bool) {
 	return c.claimedBy(line, org, actors.KeyOfPartner(partner), key)
 }
 
-// claimedBy is what an idempotency key of a scope was used for.
+// claimedBy returns the record that an idempotency key of a scope was used for.
 func (c *Check) claimedBy(line uint32, org ledger.ID, scope, key string) (made ledger.Source, found bool) {
 	owner, found, err := c.View.Claim(org, ledger.ClaimIdempotency, scope+"/"+key)
 	if err != nil {

@@ -16,16 +16,16 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, screenings, rates and lists of subscriptions. A screening is equal in all fields;
-// a rate was that at its instant.
+// Rule 1, screenings, rates and lists of subscriptions. A stored screening is equal to the
+// answer in all fields; a stored rate had the shown value at the shown instant.
 
 const screeningsPath = religiousContracts + "screen"
 
-// screeningFields are those of every answer that shows a screening.
+// screeningFields are the fields of every answer that shows a screening.
 var screeningFields = [...]string{"screening_id", "decision", "rules", "ruleset_version", "screened_at"}
 
-// readScreening compares an answer that shows a screening with the store at once: none
-// ever changes.
+// readScreening compares an answer that shows a screening with the store immediately, because a
+// screening never changes.
 func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 	var response struct {
 		Data object `json:"data"`
@@ -65,7 +65,7 @@ func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 	}
 }
 
-// screeningOf is a stored screening as answers show it.
+// screeningOf returns a stored screening as answers show it.
 func screeningOf(found *acting.Screening) object {
 	rules := make([]map[string]string, len(found.Findings))
 	for i, f := range found.Findings {
@@ -77,7 +77,7 @@ func screeningOf(found *acting.Screening) object {
 	}
 }
 
-// sameGiven tells whether an answer shows what a screening was given.
+// sameGiven tells whether an answer shows the inputs of the stored screening.
 func sameGiven(s object, given *contract.Screened) bool {
 	want := map[string]string{
 		"subject": given.Subject, "region": given.Region, "asset_type": given.AssetType, "activity": given.Activity,
@@ -95,7 +95,7 @@ func sameGiven(s object, given *contract.Screened) bool {
 	return string(s["amount"]) == amount
 }
 
-// checkRateChange compares the answer to a rate that was set with the journal.
+// checkRateChange reads the answer to a request that set a rate.
 func (c *Check) checkRateChange(n uint32, l *answerLine) {
 	var response struct {
 		Data object `json:"data"`
@@ -118,17 +118,17 @@ func (c *Check) checkRateChange(n uint32, l *answerLine) {
 	c.answers.rates = append(c.answers.rates, rateAnswer{n, l.org, id, began, at, rate.String()})
 }
 
-// rateAnswer acknowledges a rate.
+// rateAnswer is what an answer shows of a rate.
 type rateAnswer struct {
 	line  uint32
-	org   ledger.ID // the zero id: not said
+	org   ledger.ID // the zero id: the line names no organization
 	id    ledger.ID
-	began ledger.Micros // when the pair had its first one
+	began ledger.Micros // time of the pair's first rate
 	at    ledger.Micros
 	value string
 }
 
-// checkRates looks for the events of the rates that were set.
+// checkRates looks for the events of the rates that answers show.
 func (c *Check) checkRates() error {
 	for _, a := range c.answers.rates {
 		orgs := []ledger.ID{a.org}
@@ -160,7 +160,7 @@ func (c *Check) everyOrg() (list []ledger.ID) {
 	return list
 }
 
-// readSubscriptions reads an answer about the renewals of payments.
+// readSubscriptions reads an answer about subscriptions.
 func (c *Check) readSubscriptions(n uint32, rest string, l *answerLine) bool {
 	id, move, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 	var response struct {

@@ -12,12 +12,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, subscriptions. A subscription is equal in its terms, was in the status shown, and
-// shows no more renewals than have been made.
+// Rule 1, subscriptions. A subscription has the terms that answers show, has had the shown
+// status, and has made at least as many renewals as answers show.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 
-// The fields of a subscription: the terms never change, and the standing does.
+// The fields of a subscription: the terms never change, the standing does.
 var (
 	subscriptionTerms    = [...]string{"id", "initial_payment_id", "amount", "currency", "network", "env", "period_days", "metadata", "created_at"}
 	subscriptionStanding = [...]string{"status", "next_renewal_at", "renewals", "failed_attempts", "last_transaction_id"}
@@ -27,7 +27,7 @@ var (
 type subscriptionAnswer struct {
 	line     uint32
 	at       scan.Place
-	partner  int64 // whose key it was; 0: not said
+	partner  int64 // the partner whose key was used; 0: the line names none
 	terms    [len(subscriptionTerms)]uint32
 	standing [len(subscriptionStanding)]uint32
 	status   string
@@ -36,7 +36,7 @@ type subscriptionAnswer struct {
 	key      string
 }
 
-// noteSubscription notes what an answer shows of a subscription; false: it shows none.
+// noteSubscription records what an answer shows of a subscription; false if it shows none.
 func (c *Check) noteSubscription(n uint32, l *answerLine, s object) bool {
 	id, err := uuid.Parse(s.text("id"))
 	renewals, counted := strconv.ParseUint(string(s["renewals"]), 10, 63)
@@ -59,7 +59,7 @@ func (c *Check) noteSubscription(n uint32, l *answerLine, s object) bool {
 	return true
 }
 
-// termsOfSubscription are a stored subscription's terms as answers show them.
+// termsOfSubscription returns a stored subscription's terms as answers show them.
 func termsOfSubscription(r *subscription.Record, started ledger.Micros) object {
 	metadata := jsontext.Value("{}")
 	if len(r.Metadata) > 0 {
@@ -73,7 +73,7 @@ func termsOfSubscription(r *subscription.Record, started ledger.Micros) object {
 	}
 }
 
-// standingOf is how a stored subscription stands as answers show it.
+// standingOf returns a stored subscription's standing as answers show it.
 func standingOf(r *subscription.Record) object {
 	s := object{
 		"status": quoted(r.Status()), "next_renewal_at": jsontext.Value("null"), "last_transaction_id": jsontext.Value("null"),
@@ -88,9 +88,9 @@ func standingOf(r *subscription.Record) object {
 	return s
 }
 
-// checkSubscriptionAnswers compares what was answered of subscriptions with what is
-// stored. How one stood is compared wholly where nothing has happened since its
-// creation; later, what only ever grows may not have been more.
+// checkSubscriptionAnswers compares answers about subscriptions with the store. The whole
+// standing is compared if the subscription has had no event since its creation. Otherwise only
+// the fields that never decrease are compared: they must not be below the shown values.
 func (c *Check) checkSubscriptionAnswers() {
 	a := &c.answers
 	for i := range a.subscriptions {
@@ -145,8 +145,8 @@ func (c *Check) compareSubscription(o *scan.Organization, of *subscriptionAnswer
 	}
 }
 
-// wasShownAs tells whether a subscription has been in a state that is shown as the
-// status. A renewal that is tried again is past_due, whatever its state.
+// wasShownAs tells whether a subscription has been in a state that answers show as the status.
+// While a renewal is being retried the status is past_due, whatever the state.
 func wasShownAs(o *scan.Organization, h *scan.History, status string) bool {
 	states := o.Histories.StatesOf(ledger.Subscription)
 	for _, state := range states.Names[1:] {

@@ -12,16 +12,17 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, entries. Per asset and environment debits are credits, posted and pending. Every
-// entry balances, has an effective day, and closes a hold that is open where it closes one.
+// Rule 2, entries. For each asset and environment the sum of debits equals the sum of credits,
+// both posted and pending. Every entry balances and has an effective day. An entry that closes
+// a hold closes one that is open.
 
-// Check compares an organization's accounts, as they are stored, with its entries.
+// Check compares an organization's stored accounts with its entries.
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // the overdrafts
+	directory    *directory.Facts // for the overdrafts
 	books        *Books
-	gathered     map[string][]bufferedLines // the chunks of its page buffers, by the prefix of the pages' keys
+	gathered     map[string][]bufferedLines // the chunks of the organization's page buffers, by the prefix of the pages' keys
 }
 
 // New begins the check of one organization's accounts.
@@ -34,24 +35,24 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 // Books recomputes an organization's accounts from its entries.
 type Books struct {
 	accounts map[ledger.Account]*account
-	holds    map[uint64]scan.Hold // open pending entries, by seq
-	shifted  map[[16]byte]uint64  // rows by effective date that must be there → seq
+	holds    map[uint64]scan.Hold // open pending entries, by the seq of their event
+	shifted  map[[16]byte]uint64  // the rows by effective date that must exist, with the seq of their event
 	lines    uint64
 
-	own *contractAccounts // nil: accounts of one contract are kept as all others
+	own *contractAccounts // nil: accounts of one contract are kept like all others
 
 	key, row []byte
-	line     func(ledger.Account, *store.Line) // if set, sees every line
+	line     func(ledger.Account, *store.Line) // if not nil, it is called with every line
 }
 
-// account is what the entries so far have made of one account.
+// account is the state of one account after the entries so far.
 type account struct {
 	totals  ledger.Totals
-	forced  money.Amount  // the part of the pending debits that forced holds hold
-	stream  hash.Hash     // over all lines as they must be stored
-	lowered ledger.Micros // when a debit last lowered the available balance
+	forced  money.Amount  // the part of the pending debits that forced holds reserve
+	stream  hash.Hash     // hash of all lines in the form in which they must be stored
+	lowered ledger.Micros // time of the last debit that lowered the available balance
 	lines   uint64
-	paged   bool // its pages were read
+	paged   bool // its pages have been read
 }
 
 func newBooks() *Books {
@@ -67,8 +68,8 @@ func (b *Books) account(a ledger.Account) *account {
 	return found
 }
 
-// book applies an event's entry. It returns the hold that the entry closes, and what is
-// wrong with the entry; the totals go on as far as they can.
+// book applies an event's entry. It returns the hold that the entry closes, and what is wrong
+// with the entry. A wrong entry is applied as far as possible.
 func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
 	entry := e.Entry
 	wrong = scan.Unbalanced(entry.Postings)
@@ -104,8 +105,8 @@ func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
 	return closed, wrong
 }
 
-// apply moves the totals and writes the lines, first those of the hold that a capture
-// releases. It says what is wrong with how a partner's balance is split; empty: nothing.
+// apply moves the totals and writes the lines. The lines that release a captured hold come
+// first. split says what is wrong with the split of a partner's balance; empty: nothing.
 func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split string) {
 	entry := e.Entry
 	inRange = b.release(e, closed)
@@ -134,8 +135,8 @@ func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split s
 	return inRange, split
 }
 
-// release removes from the pending totals what a capture's hold held. An account to which
-// the capture posts nothing gets a line for it.
+// release removes a captured hold from the pending totals. An account to which the capture
+// posts nothing gets a line for the release.
 func (b *Books) release(e *ledger.Event, closed *scan.Hold) (inRange bool) {
 	inRange = true
 	if e.Entry.Phase != ledger.Capture {
@@ -166,7 +167,7 @@ func (a *account) move(phase ledger.Phase, p *ledger.Posting) error {
 	return a.totals.Post(p.Side, p.Amount)
 }
 
-// write adds the line that the account's page must have.
+// write adds the line that the account's page must contain.
 func (b *Books) write(at ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: a.totals}
 	b.row = store.EncodeLine(b.row[:0], &l)
@@ -182,8 +183,8 @@ func (b *Books) write(at ledger.Account, a *account, e *ledger.Event, index int,
 	}
 }
 
-// shiftedKey is the short form in which memory holds a row by effective date: a hash of the
-// row's key behind the organization, and of its content.
+// shiftedKey returns the short form in which a row by effective date is kept in memory: a hash
+// of the row's content and of its key without the organization.
 func shiftedKey(key, row []byte) (short [16]byte) {
 	h := sha256.New()
 	h.Write(key[1+len(ledger.ID{}):])

@@ -13,14 +13,14 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rules 2, 4 and 5, page buffers. A page buffer holds the lines of one group, of accounts
-// and of lists, that are on no page yet. Its rows belong to groups that there were, in
-// parts without a gap, divided into shards or not, and hold what was booked after the lines
-// of earlier groups. Each chunk of lines is where a reader looks for it, and what a page
-// repeats of it is equal.
+// Rules 2, 4 and 5, page buffers. A page buffer has the lines of one group, of accounts and of
+// lists, that are on no stored page yet. Its rows belong to existing groups. The rows of a
+// group are numbered without a gap, and are either all in shards or all unsharded. The lines of
+// a group were booked after those of earlier groups. Each chunk of lines is where readers look
+// for it. If a page repeats a chunk, both are equal.
 
 // bufferedLines are the lines of an account or a list in the page buffer of one group, as
-// they are stored. They may be on a page by now.
+// stored. A page may have them too by now.
 type bufferedLines struct {
 	group uint64
 	lines []byte
@@ -48,11 +48,11 @@ type span struct{ first, last ledger.Micros }
 // bufferReader reads one organization's page buffers.
 type bufferReader struct {
 	*Check
-	at      store.BufferKey // of the row that was read last
-	head    []byte          // of the chunk that was read last; nil: none in that shard and group
-	page    span            // the time of that chunk's page so far, in that shard and group
-	divided map[uint64]bool // groups with rows of shards
-	times   map[uint64]span // the times of each group's lines
+	at      store.BufferKey // key of the row that was read last
+	head    []byte          // head of the chunk that was read last in the current shard and group; nil: none
+	page    span            // booked times of that chunk's page so far, in the current shard and group
+	divided map[uint64]bool // the groups that have rows in shards
+	times   map[uint64]span // the booked times of each group's lines
 }
 
 func (d *bufferReader) read(key, row []byte) error {
@@ -76,14 +76,14 @@ func (d *bufferReader) read(key, row []byte) error {
 	}
 	if k.Shard != store.Unsharded {
 		d.divided[k.Group] = true
-	} else if d.divided[k.Group] { // shards come first
+	} else if d.divided[k.Group] { // sharded rows come before unsharded ones
 		d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d is divided into shards, and has a row of all", org, k.Group)
 	}
 	return store.EachChunk(bytes.Clone(row), d.section)
 }
 
-// section checks that a chunk is where a reader looks for it, and that its lines were
-// booked after those before it.
+// section checks that a chunk is where readers look for it, and that its lines were booked
+// after the lines before them.
 func (d *bufferReader) section(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
 	first, last, err := store.Span(head[0], lines)
@@ -108,7 +108,7 @@ func (d *bufferReader) section(head, lines []byte) error {
 	return nil
 }
 
-// extend notes when lines of the group were booked.
+// extend records the booked times of more lines of the group.
 func (d *bufferReader) extend(first, last ledger.Micros) {
 	whole, known := d.times[d.at.Group]
 	if !known {
@@ -117,7 +117,7 @@ func (d *bufferReader) extend(first, last ledger.Micros) {
 	d.times[d.at.Group] = span{min(whole.first, first), max(whole.last, last)}
 }
 
-// compareGroups checks that the lines of a group's buffer were booked after those of all
+// compareGroups checks that the lines in a group's buffer rows were booked after those of all
 // earlier groups.
 func (d *bufferReader) compareGroups() {
 	var before uint64
@@ -129,8 +129,8 @@ func (d *bufferReader) compareGroups() {
 	}
 }
 
-// DropPaged removes from the chunks in memory those that a stored page repeats, or must
-// repeat: lines are appended to a page in whole chunks.
+// DropPaged removes from memory the chunks that a stored page repeats, or must repeat: the
+// writer appends lines to a page in whole chunks.
 func (c *Check) DropPaged(prefix, page []byte) {
 	sections, n := c.gathered[string(prefix)], 0
 	for n < len(sections) && bytes.Contains(page, sections[n].lines) {
@@ -141,9 +141,9 @@ func (c *Check) DropPaged(prefix, page []byte) {
 	}
 }
 
-// CheckLeftInBuffers checks, when all pages have been read, that the chunks left are those
-// that readers are shown. A chunk that readers skip, because its account or list has a
-// later page, must be on a page byte for byte.
+// CheckLeftInBuffers checks, after all pages have been read, that the chunks left in memory are
+// exactly those that readers show. Readers skip a chunk whose account or list has a later page;
+// a page must repeat such a chunk byte for byte.
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
 	var left []byte
@@ -169,7 +169,7 @@ func (c *Check) CheckLeftInBuffers() error {
 	return nil
 }
 
-// ruleOf is the rule that covers the lines of a page: of an account or of a list.
+// ruleOf returns the rule for the lines of a page: one for accounts, one for lists.
 func ruleOf(prefix []byte) int {
 	if _, ok := store.ParsePagePrefix(prefix); ok {
 		return findings.RuleTotals
@@ -177,7 +177,7 @@ func ruleOf(prefix []byte) int {
 	return findings.RuleClaims
 }
 
-// NameOfPages names the account or the list of the pages whose keys begin with the prefix.
+// NameOfPages names the account or the list whose pages have keys with the prefix.
 func NameOfPages(prefix []byte) string {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		return fmt.Sprintf("account %s %v", at.Path, at.Asset)
@@ -186,15 +186,15 @@ func NameOfPages(prefix []byte) string {
 	return fmt.Sprintf("the list of partner %d, %d", partner, env)
 }
 
-// ListOrder is the position up to which the rows of a list have been read.
+// ListOrder is the position up to which a list's rows have been read.
 type ListOrder struct {
 	prefix []byte
 	last   ledger.Micros
 }
 
-// Follows tells whether rows are in the order of booking, and later than those of the same
-// list that were read just before: a reader that goes through a list from its end stops at
-// the first row that is too old.
+// Follows tells whether rows are in the order of booking and were booked after the rows of the
+// same list read just before. Otherwise a reader that goes backward through the list would stop
+// too early, at the first row older than it wants.
 func (s *ListOrder) Follows(prefix []byte, rows []store.Listed) bool {
 	if !bytes.Equal(s.prefix, prefix) {
 		s.prefix, s.last = append(s.prefix[:0], prefix...), 0

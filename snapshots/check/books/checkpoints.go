@@ -12,28 +12,28 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, checkpoints of the trial balance. A checkpoint holds what the events up to its
-// own have made of each account. A missing checkpoint is no fault: the server makes it when
-// there is time.
+// Rule 2, checkpoints of the trial balance. A checkpoint holds each account's totals after the
+// events up to the checkpoint's seq. A missing checkpoint is no fault: the server writes
+// checkpoints when it has time.
 
-// Checkpoints reads one organization's checkpoints beside its events, makes each again from
-// what the events have made of the accounts, and compares both row by row.
+// Checkpoints reads an organization's checkpoints along with its events. It computes each
+// checkpoint again from the books and compares it row by row with the stored one.
 //
-// No totals are kept of accounts that belong to one contract. Theirs are those of the
-// checkpoint before, which was compared, and what events have moved since. Where anything
-// does not agree, a second reading with all accounts finds and names it.
+// The books keep no totals of accounts that belong to one contract. Their totals are taken from
+// the checkpoint before, which was compared already, plus the postings since then. If a
+// comparison fails, a second reading with all accounts in memory finds and names the fault.
 type Checkpoints struct {
 	*Check
 	books    *Books
-	moved    map[string]*ledger.Totals // of accounts that belong to one contract, since the last head, by key
-	doubtful bool                      // something does not agree
+	moved    map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
+	doubtful bool                      // a comparison has failed
 	next     func() (scan.KV, bool)
 	Stop     func()
-	head     store.CheckpointHead // the next one; its seq is 0 at the end
+	head     store.CheckpointHead // the next checkpoint; seq 0: there is none
 	row      []byte               // the next head as it is stored
-	known    map[uint64]int       // the heads that were compared, with their numbers of parts
+	known    map[uint64]int       // the compared heads, with their numbers of parts
 	last     store.CheckpointHead // the last head that was compared
-	order    []orderedAccount     // all accounts, by their keys
+	order    []orderedAccount     // all accounts, ordered by their keys
 }
 
 // orderedAccount is an account with the key by which checkpoints order it.
@@ -43,7 +43,7 @@ type orderedAccount struct {
 	made *account
 }
 
-// CheckpointsOf begins to read the organization's checkpoints. The caller calls Stop.
+// CheckpointsOf starts reading the organization's checkpoints. The caller must call Stop.
 func (c *Check) CheckpointsOf() *Checkpoints { return c.checkpointsBy(c.books) }
 
 func (c *Check) checkpointsBy(b *Books) *Checkpoints {
@@ -91,8 +91,8 @@ func (p *Checkpoints) advance() {
 	}
 }
 
-// Follow compares the checkpoint after an event, if there is one. The books have followed
-// the event.
+// Follow compares the checkpoint at an event's seq, if there is one. The books must have
+// applied the event already.
 func (p *Checkpoints) Follow(e *ledger.Event) {
 	p.noteMoved(e)
 	for p.head.Seq != 0 && p.head.Seq <= e.Seq {
@@ -113,7 +113,7 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 	}
 }
 
-// compare makes a checkpoint again and compares it.
+// compare computes a checkpoint and compares it with the stored one.
 func (p *Checkpoints) compare() {
 	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: p.head.Seq, Booked: p.head.Booked, Previous: p.head.Previous}}
 	place := 0
@@ -136,7 +136,7 @@ func (p *Checkpoints) compare() {
 	}
 }
 
-// ordered are the accounts that there are so far, by key.
+// ordered returns all accounts so far, ordered by key.
 func (p *Checkpoints) ordered() []orderedAccount {
 	if accounts := p.books.accounts; len(p.order) != len(accounts) {
 		p.order = p.order[:0]
@@ -154,7 +154,7 @@ func (p *Checkpoints) part(place int, want []byte) {
 	switch {
 	case err != nil:
 		p.breach("the checkpoint after event %d: %v", p.head.Seq, err)
-	case !found: // readers do not use a head that lacks a part
+	case !found: // readers ignore a head that lacks a part
 	case !bytes.Equal(got, want):
 		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.differs(got, want))
 	}
@@ -183,9 +183,8 @@ func (p *Checkpoints) differs(got, want []byte) string {
 	return where
 }
 
-// End reports the checkpoints that remain when there are no more events: heads behind the
-// last event, and parts that no head names, except those of a checkpoint whose writing was
-// interrupted.
+// End reports, after the last event, heads with a later seq and parts that no head names. The
+// parts of an interrupted write are not reported.
 func (p *Checkpoints) End() {
 	for ; p.head.Seq != 0; p.advance() {
 		p.breach("there is a checkpoint after event %d, which is not there", p.head.Seq)

@@ -11,8 +11,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// noteMoved notes what an event posts to accounts that belong to one contract, while a
-// checkpoint is still to come.
+// noteMoved adds up an event's postings to accounts that belong to one contract, if another
+// checkpoint follows.
 func (p *Checkpoints) noteMoved(e *ledger.Event) {
 	if p.books.own == nil || p.head.Seq == 0 || e.Entry == nil {
 		return
@@ -34,7 +34,7 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 	}
 }
 
-// totals are those of all accounts now, in the order of their keys.
+// totals returns the current totals of all accounts, ordered by key.
 func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		own, stop := iter.Pull2(p.own())
@@ -58,8 +58,8 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// own are the totals of accounts that belong to one contract: those of the last checkpoint
-// and what was moved since.
+// own returns the totals of accounts that belong to one contract: their totals in the last
+// checkpoint plus the postings since then.
 func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		keys := slices.SortedFunc(maps.Keys(p.moved), cmp.Compare)
@@ -89,8 +89,8 @@ func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// before are the totals of such accounts in the last checkpoint. If it can't be read, the
-// comparison is doubtful.
+// before returns the totals of such accounts in the last checkpoint. If the checkpoint can't be
+// read, it sets doubtful.
 func (p *Checkpoints) before() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		if p.books.own == nil {

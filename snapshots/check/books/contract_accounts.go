@@ -12,28 +12,29 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, accounts that belong to one contract. A contract has several such accounts, so
-// that none of them is kept in memory: the hashes of their lines are summed up as the
-// journal gives them and as the pages hold them, and running totals are followed from line
-// to line as pages are read. If the sums differ, all is booked again with all accounts.
+// Rule 2, accounts that belong to one contract. They are not kept in memory, because a store
+// has several for each contract. Instead the check sums the hashes of their lines twice, once
+// from the journal and once from the pages, and checks the running totals from line to line
+// while it reads pages. If the sums differ, it books everything again with all accounts in
+// memory.
 
-// contractAccounts compares the accounts that belong to one contract, without keeping any:
-// the hashes of their lines, without running totals, are summed up as the journal gives
-// them and as pages hold them.
+// contractAccounts compares the accounts that belong to one contract without keeping them in
+// memory. It sums the hashes of their lines, without running totals, from the journal and from
+// the pages.
 type contractAccounts struct {
 	seed     maphash.Seed
-	given    lineSum // by the journal
-	paged    lineSum // by the pages
-	wrong    bool    // a line does not follow the one before it
-	accounts uint64  // with pages
+	given    lineSum // from the journal
+	paged    lineSum // from the pages
+	wrong    bool    // a line's running totals do not follow from the line before
+	accounts uint64  // the number of accounts with pages
 	sums     map[money.Asset]*ledger.Totals
-	shifted  map[uint64]ledger.Date  // hashes of lines that must also be there by effective date
-	known    func(id ledger.ID) bool // whether a contract has events
+	shifted  map[uint64]ledger.Date  // hashes of the lines that the rows by effective date must repeat
+	known    func(id ledger.ID) bool // tells whether a contract has events
 
 	row, again []byte
 }
 
-// lineSum is a number of lines and the sum of their hashes, in any order.
+// lineSum is a number of lines and the sum of their hashes. It does not depend on the order.
 type lineSum struct{ lines, sum uint64 }
 
 func newContractAccounts(h *scan.Histories) *contractAccounts {
@@ -41,9 +42,9 @@ func newContractAccounts(h *scan.Histories) *contractAccounts {
 	return &contractAccounts{known: known, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
 }
 
-// has tells whether an event posts to an account that belongs to a contract: the event's
-// own contract, or one that has events. An entry there that is not simply posted is left to
-// the second booking, with all accounts.
+// has tells whether the account belongs to a contract: the event's own contract or another one
+// that has events. It is false for an entry that is not simply posted: the second booking with
+// all accounts handles such an entry.
 func (b *contractAccounts) has(e *ledger.Event, path ledger.Path) bool {
 	id, own := scan.OwnerContract(path)
 	if !own || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.known(id) {
@@ -56,14 +57,14 @@ func (b *contractAccounts) has(e *ledger.Event, path ledger.Path) bool {
 	return true
 }
 
-// hash is that of a line without its running totals.
+// hash returns the hash of a line without its running totals.
 func (b *contractAccounts) hash(at ledger.Account, l *store.Line) uint64 {
 	bare := *l
 	bare.Totals = ledger.Totals{}
 	b.row = store.EncodeLine(b.row[:0], &bare)
 	var m maphash.Hash
 	m.SetSeed(b.seed)
-	_, _ = m.WriteString(string(at.Path)) // it never fails, here and below
+	_, _ = m.WriteString(string(at.Path)) // maphash never fails, here and below
 	_ = m.WriteByte(0)
 	_, _ = m.WriteString(string(at.Asset.Currency))
 	_ = m.WriteByte(0)
@@ -91,7 +92,7 @@ func (b *contractAccounts) post(at ledger.Account, e *ledger.Event, index int, p
 // agrees tells whether the pages have exactly the lines that the journal gives.
 func (b *contractAccounts) agrees() bool { return b.given == b.paged && !b.wrong }
 
-// contractLines reads the lines of one such account from its pages.
+// contractLines reads one such account's lines from its pages.
 type contractLines struct {
 	at     ledger.Account
 	books  *Books
@@ -100,7 +101,7 @@ type contractLines struct {
 	index  int
 }
 
-// add follows the next lines: their order, their running totals and their hashes.
+// add checks the order and the running totals of the next lines and adds their hashes.
 func (o *contractLines) add(lines []byte) {
 	if len(lines) == 0 {
 		return
@@ -129,8 +130,8 @@ func (o *contractLines) add(lines []byte) {
 	}
 }
 
-// recount books the accounts of contracts as all others and reads their pages again, to
-// name those that are wrong and where.
+// recount books the accounts of contracts like all others and reads their pages again, to name
+// the wrong accounts and lines.
 func (p *pageReader) recount() error {
 	c, o := p.Check, p.organization
 	full := newBooks()
@@ -143,7 +144,7 @@ func (p *pageReader) recount() error {
 	if err != nil {
 		return err
 	}
-	c.Report.Counts.Accounts -= p.books.own.accounts // from here on they are counted among all others
+	c.Report.Counts.Accounts -= p.books.own.accounts // from here on they are counted with all other accounts
 	p.books.shifted, p.books.own = full.shifted, &contractAccounts{known: p.books.own.known}
 	for at, a := range full.accounts {
 		if id, own := scan.OwnerContract(at.Path); own && p.books.own.known(id) {

@@ -13,29 +13,29 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3, closed months. Months are closed once they have ended, once each, and
-// without a gap from the journal's first one on. The hash of a closed month is that of the
-// entries before its closing that take effect by its end, and no later entry takes effect
-// by then.
+// Rules 2 and 3, closed months. Only a month that has ended is closed, once, and months are
+// closed without a gap from the journal's first month on. The hash of a closed month covers the
+// entries that were booked before its closing and take effect by its end. No later entry takes
+// effect by then.
 
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
 	*Check
-	closed  []calendar.Month // as their records say, in order
-	next    int              // index of the first whose closing was not read yet
-	last    calendar.Month   // the last month whose closing was read; 0: none
-	began   calendar.Month   // of the first event
+	closed  []calendar.Month // according to their records, in order
+	next    int              // index in closed of the first month whose closing event was not read yet
+	last    calendar.Month   // the last month whose closing event was read; 0: none
+	began   calendar.Month   // month of the first event
 	effects map[ledger.Account]*effects
 }
 
-// effects are what the entries so far make of an account: by the end of the last month that
-// was closed, and what is added in each closed month to come.
+// effects is what the entries so far have added to an account: by the end of the last closed
+// month, and in each later month that will be closed.
 type effects struct {
 	settled effect
 	to      []effectIn
 }
 
-// effectIn is what one month adds.
+// effectIn is what entries have added in one month.
 type effectIn struct {
 	month int // index in Months.closed
 	effect
@@ -48,7 +48,7 @@ type effect struct{ plus, minus ledger.Totals }
 func (c *Check) MonthsOf() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
-		if of, ok := calendar.FromID(id); ok { // a row with another id is reported with the records
+		if of, ok := calendar.FromID(id); ok { // a row with another id is reported by the check of records
 			m.closed = append(m.closed, of)
 		}
 		return true, nil
@@ -59,7 +59,7 @@ func (c *Check) MonthsOf() *Months {
 	return m
 }
 
-// Follow takes in an event; closed is the hold that its entry closes.
+// Follow applies an event; closed is the hold that the event's entry closes.
 func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 	if len(m.closed) == 0 {
 		return
@@ -75,7 +75,7 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 	}
 }
 
-// book adds an entry to the month in which it takes effect, if that month is ever closed.
+// book adds an entry to the month in which it takes effect, if that month is closed later.
 func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 	if m.last != 0 && entry.Effective <= m.last.Last() {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
@@ -105,7 +105,7 @@ func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 	}
 }
 
-// of is what is added to a posting's account in a month.
+// of returns what entries have added to a posting's account in a month.
 func (m *Months) of(p *ledger.Posting, in int) *effect {
 	at := ledger.Account{Path: p.Account, Asset: p.Asset}
 	a := m.effects[at]
@@ -128,11 +128,11 @@ func (m *Months) ranged(e *ledger.Event, err error) {
 	}
 }
 
-// close compares a closing with the months before it and with the entries.
+// close compares the closing of a month with the months before it and with the entries.
 func (m *Months) close(e *ledger.Event) {
 	of, sum, ok := calendar.ReadEvent(e)
 	if !ok {
-		return // reported as a step that no machine has
+		return // the check of transitions reports it as a step that no machine has
 	}
 	follows := m.began
 	if m.last != 0 {
@@ -159,7 +159,7 @@ func (m *Months) close(e *ledger.Event) {
 	}
 }
 
-// closeMonth adds what a month's entries have made to the closed totals.
+// closeMonth adds a month's effects to the closed totals.
 func (m *Months) closeMonth(month int) {
 	for _, a := range m.effects {
 		for i := range a.to {
@@ -172,8 +172,8 @@ func (m *Months) closeMonth(month int) {
 	}
 }
 
-// add adds what happened in a month. A total that would leave its range stays as it is:
-// that was reported, and the hash will differ.
+// add adds the effect of a month. A total that would leave its range stays unchanged: the
+// overflow was reported already, and the hash will differ.
 func (f *effect) add(more *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
 		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.plus, &more.plus}, {&f.minus, &more.minus}} {
@@ -186,8 +186,8 @@ func (f *effect) add(more *effect) {
 	}
 }
 
-// totals are an account's. A hold that takes effect later than the entry that closes it
-// holds nothing.
+// totals returns an account's totals. A hold that takes effect later than the entry that closes
+// it reserves nothing.
 func (f *effect) totals() ledger.Totals {
 	t := f.plus
 	if t.Release(ledger.Debit, f.minus.DebitsPending) != nil {

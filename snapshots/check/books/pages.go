@@ -17,10 +17,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, pages. Every running total is the sum of its postings. Every ledger line is on a
-// page of its account, or behind the pages in a page buffer; lines whose effective day is
-// not their booked day are also in the rows by effective date. No partner's balance is
-// below what its overdraft allows, but for what refunds and two-phase payments hold.
+// Rule 2, pages. Every running total is the sum of its postings. Every ledger line is on a page
+// of its account, or in a page buffer and later than all pages. If a line's effective day
+// differs from its booked day, the rows by effective date repeat the line. No partner's balance
+// is below its overdraft, except for holds of refunds and two-phase payments.
 
 // Book applies an event's entry and returns the hold that it closes.
 func (c *Check) Book(e *ledger.Event) (closed scan.Hold) {
@@ -34,8 +34,8 @@ func (c *Check) Book(e *ledger.Event) (closed scan.Hold) {
 	return closed
 }
 
-// CheckPages compares every account's stored lines, in order and with their running totals,
-// with those that the events give.
+// CheckPages compares every account's stored lines, including order and running totals, with
+// the lines that the events require.
 func (c *Check) CheckPages() error {
 	o := c.organization
 	p := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
@@ -69,15 +69,15 @@ func (c *Check) CheckPages() error {
 // pageReader reads one organization's pages.
 type pageReader struct {
 	*Check
-	prefix []byte // of the keys of the account being read; nil: none
+	prefix []byte // prefix of the keys of the account being read; nil: none
 	at     ledger.Account
 	stream hash.Hash
-	lines  map[ledger.Account][]byte // lines in page buffers, of accounts that were not read yet
-	own    *contractLines            // set if the account being read belongs to one contract
+	lines  map[ledger.Account][]byte // buffered lines of accounts whose pages were not read yet
+	own    *contractLines            // not nil if the account being read belongs to one contract
 	differ []ledger.Account
 }
 
-// gather notes the lines that an account has in page buffers.
+// gather collects an account's lines in page buffers.
 func (p *pageReader) gather(prefix, lines []byte) error {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		p.lines[at] = lines
@@ -85,9 +85,9 @@ func (p *pageReader) gather(prefix, lines []byte) error {
 	return nil
 }
 
-// checkPageless compares the accounts whose lines are all in page buffers. There should be
-// none: the first lines of an account go to a page at once, because the pages tell which
-// accounts there are.
+// checkPageless compares the accounts that have lines in page buffers only. No such account
+// should exist: the writer stores an account's first lines on a page at once, because pages
+// tell readers which accounts exist.
 func (p *pageReader) checkPageless() {
 	for _, at := range slices.SortedFunc(maps.Keys(p.lines), scan.ByPath) {
 		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the page buffer and no page", p.organization.ID, at.Path, at.Asset)
@@ -96,7 +96,7 @@ func (p *pageReader) checkPageless() {
 	}
 }
 
-// page takes in one stored page.
+// page reads one stored page.
 func (p *pageReader) page(key, row []byte) error {
 	at, ok := store.ParsePageKey(key)
 	if !ok {
@@ -122,7 +122,7 @@ func (p *pageReader) page(key, row []byte) error {
 	return nil
 }
 
-// begin starts with an account.
+// begin starts reading an account.
 func (p *pageReader) begin(at ledger.Account, prefix []byte) {
 	p.at, p.prefix, p.own = at, prefix, nil
 	p.stream.Reset()
@@ -132,7 +132,7 @@ func (p *pageReader) begin(at ledger.Account, prefix []byte) {
 	}
 }
 
-// add takes in lines of the account.
+// add reads more lines of the account.
 func (p *pageReader) add(lines []byte) {
 	if p.own != nil {
 		p.own.add(lines)
@@ -141,7 +141,7 @@ func (p *pageReader) add(lines []byte) {
 	p.stream.Write(lines)
 }
 
-// end compares the account that was read last.
+// end compares the account that was read.
 func (p *pageReader) end() {
 	if p.prefix == nil {
 		return
@@ -162,11 +162,11 @@ func (p *pageReader) end() {
 	}
 }
 
-// maxExplained bounds the accounts whose first wrong line is looked for.
+// maxExplained bounds the accounts for which the first wrong line is searched.
 const maxExplained = findings.MaxDetails
 
-// explain finds the first wrong line of each account that differs: it reads the journal
-// once more beside the accounts' pages.
+// explain finds the first wrong line of each account that differs. It reads the journal again
+// along with the accounts' pages.
 func (c *Check) explain(differ []ledger.Account) error {
 	if len(differ) == 0 {
 		return nil
@@ -208,14 +208,14 @@ func (c *Check) explain(differ []ledger.Account) error {
 	return err
 }
 
-// storedLines are one account's lines as they are read beside the journal.
+// storedLines reads one account's lines along with the journal.
 type storedLines struct {
 	next  func() (store.Line, bool)
 	stop  func()
-	found bool // the wrong line was found
+	found bool // the wrong line has been found
 }
 
-// compare takes the line that comes next and reports how it differs.
+// compare reads the next line and reports how it differs.
 func (s *storedLines) compare(report *findings.Report, org ledger.ID, at ledger.Account, want *store.Line) {
 	got, more := s.next()
 	switch {
@@ -238,15 +238,16 @@ func show(t ledger.Totals) string {
 	return t.DebitsPosted.String() + "/" + t.CreditsPosted.String() + " (" + t.DebitsPending.String() + "/" + t.CreditsPending.String() + " pending)"
 }
 
-// linesOf are an account's stored lines, oldest first.
+// linesOf returns an account's stored lines, oldest first.
 func (c *Check) linesOf(at ledger.Account) iter.Seq[store.Line] {
 	return func(yield func(store.Line) bool) {
-		// What can't be read was reported when the pages were.
+		// An error was reported when the pages were read.
 		_ = c.View.LinesAscending(c.organization.ID, at, func(l *store.Line) (bool, error) { return yield(*l), nil })
 	}
 }
 
-// CheckShifted compares the rows of lines whose effective day is not their booked day.
+// CheckShifted compares the rows by effective date, which repeat lines whose effective day is
+// not their booked day.
 func (c *Check) CheckShifted() error {
 	o := c.organization
 	missing := c.books.shifted
@@ -264,8 +265,8 @@ func (c *Check) CheckShifted() error {
 	return err
 }
 
-// CheckBalances checks that debits are credits in each asset, posted and pending, and that
-// no partner is below its overdraft.
+// CheckBalances checks that debits equal credits in each asset, posted and pending, and that no
+// partner's balance is below its overdraft.
 func (c *Check) CheckBalances() error {
 	o := c.organization
 	sums := make(map[money.Asset]*ledger.Totals)
@@ -313,9 +314,9 @@ func include(sum, totals *ledger.Totals) bool {
 	return inRange
 }
 
-// floor checks a partner's available balance, without what forced holds have taken from it.
-// The overdraft of the time allowed what lowered the balance: an overdraft that was changed
-// later is not evidence.
+// floor checks a partner's available balance, without the amounts that forced holds took from
+// it. An overdraft that was set after the balance was last lowered is no evidence, because an
+// earlier overdraft may have allowed the balance.
 func (c *Check) floor(at ledger.Account, number int64, a *account) {
 	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
 	if err != nil || !available.Negative {

@@ -7,32 +7,32 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, the split of a partner's balance. A credit first pays off what the partner owes;
-// of a debit, what exceeds the available balance becomes owed.
+// Rule 2, the split of a partner's balance. A credit first pays what the partner owes. The part
+// of a debit that exceeds the available balance is added to what the partner owes.
 
-// isForced tells whether an event holds a partner's money even if it is not available. A
-// refund's money is the payer's; what a two-phase payment lacks for its fee becomes owed
-// when it is captured (POSTINGS, "Payments"). A payout that lacks money is refused instead.
+// isForced tells whether an event holds a partner's money even if too little is available. A
+// refund's money belongs to the payer. If a two-phase payment can't cover its fee, the missing
+// part becomes owed at the capture (POSTINGS, "Payments"). A payout without enough money is
+// refused instead.
 func isForced(e *ledger.Event) bool {
 	return e.Source.Kind == ledger.Transaction && (e.Name == string(payment.Refund) || e.Name == string(payment.HoldPayment))
 }
 
-// force adds to, or removes from, the part of an account's pending debits that forced holds
-// hold.
+// force changes the part of an account's pending debits that forced holds reserve.
 func (a *account) force(change func(money.Amount, money.Amount) (money.Amount, error), p *ledger.Posting) {
 	if p.Side != ledger.Debit {
 		return
 	}
-	if forced, err := change(a.forced, p.Amount); err == nil { // otherwise a total is out of range too, which is reported
+	if forced, err := change(a.forced, p.Amount); err == nil { // an error means that a total is out of range too, which is reported there
 		a.forced = forced
 	}
 }
 
-// partnerSplit is how an entry divides what it moves for a partner between the available
-// account and the account of what the partner owes.
+// partnerSplit is how an entry divides a partner's debit between the available account and the
+// account of what the partner owes.
 type partnerSplit struct {
 	asset           money.Asset
-	available, owed money.Signed // what is debited
+	available, owed money.Signed // debits
 	paths           [2]ledger.Path
 	found           bool
 }
@@ -59,9 +59,9 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 	return s
 }
 
-// split says what is wrong with how an entry splits a partner's balance, before the entry
-// is posted; empty: nothing. What a payout takes was held before, all of it, and a
-// settlement takes only what is available.
+// split says what is wrong with how an entry splits a partner's balance; empty: nothing. The
+// entry is not applied yet. A payout takes only money that was held before, and a settlement
+// only money that is available.
 func (b *Books) split(e *ledger.Event) string {
 	settles := e.Source.Kind == ledger.Settlement && scan.SameAsset(e.Entry.Postings)
 	if !settles && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
@@ -85,7 +85,7 @@ func (b *Books) split(e *ledger.Event) string {
 	default:
 		bound = b.totals(s.paths[0], s.asset).Available()
 	}
-	first := money.Amount{} // the part that goes to the first of both accounts
+	first := money.Amount{} // the part that goes to the available account
 	if !bound.Negative {
 		first = bound.Abs.Min(all.Abs)
 	}
@@ -104,7 +104,7 @@ func isCharge(e *ledger.Event) bool {
 	return e.Name == string(payment.Settle) || e.Name == string(payment.Capture)
 }
 
-// totals are an account's before the entry.
+// totals returns an account's totals before the entry.
 func (b *Books) totals(path ledger.Path, asset money.Asset) ledger.Totals {
 	if a := b.accounts[ledger.Account{Path: path, Asset: asset}]; a != nil {
 		return a.totals

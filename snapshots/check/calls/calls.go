@@ -17,16 +17,16 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 7: every provider call has its intent. No charge is sent twice to a terminal, or to
-// a second terminal while the first may have it; no capture, void or refund is sent twice.
-// Money that moved has its call, which captured and refunded what the record says; what is
-// closed is open at no provider. No line of the log shows what may be a card's number. The
-// rule needs a data directory.
+// Rule 7: every provider call has its intent. No charge is sent twice to a terminal, or to a
+// second terminal while the first may have it. No capture, void or refund is sent twice. Money
+// that moved has its provider call, which captured and refunded what the record says. A charge
+// that the store has closed is not open at the provider. No line of the log shows what may be a
+// card number. The rule needs a data directory.
 
 // LogName is the file in the data directory in which the simulator keeps its log.
 const LogName = "simulator.log"
 
-// call is a line of the simulator's log: a call, and the charge as the call left it.
+// call is a line of the simulator's log: a call, and the state in which it left the charge.
 type call struct {
 	Reference ledger.ID    `json:"reference"`
 	Terminal  ledger.ID    `json:"terminal"`
@@ -34,14 +34,14 @@ type call struct {
 	Operation string       `json:"operation"`
 	Request   ledger.ID    `json:"request"` // zero for a call that opens a charge, and for a challenge
 	Outcome   string       `json:"outcome"`
-	Status    string       `json:"status"`   // of the charge; empty: Outcome
+	Status    string       `json:"status"`   // status of the charge; empty: Outcome
 	Amount    money.Amount `json:"amount"`   // for which the charge was opened
-	Captured  money.Amount `json:"captured"` // of what was held; zero: not said
+	Captured  money.Amount `json:"captured"` // captured part of the hold; zero: not reported
 	Refunded  money.Amount `json:"refunded"`
 }
 
-// callNamesInLog are the operations as the log names them. A challenge is not among them:
-// the payer answered it, and no call of ours did.
+// callNamesInLog maps names in the log to operations. A challenge is missing, because the payer
+// answers it and no provider call of the service does.
 var callNamesInLog = map[string]scan.Operation{
 	payment.Payment.String(): scan.CallCharge,
 	payment.Payout.String():  scan.CallCharge,
@@ -51,8 +51,8 @@ var callNamesInLog = map[string]scan.Operation{
 	"refund":                 scan.CallRefund,
 }
 
-// Lines of the log that are not calls with an intent: the payer has answered a challenge,
-// or the rail has published again what the payer has to do. Neither moves money.
+// Lines of the log that are not calls with an intent: the payer answered a challenge, or the
+// rail published again what the payer has to do. Neither moves money.
 const (
 	challenge = "challenge"
 	reissue   = "reissue"
@@ -60,11 +60,11 @@ const (
 
 var callNames = [scan.Operations]string{"charge", "completion", "capture", "void", "refund"}
 
-// heldStatuses are the statuses of a charge that only a further call of ours turns into
+// heldStatuses are the statuses in which a charge needs a further call of the service to move
 // money.
 var heldStatuses = map[string]bool{"held": true, "action": true}
 
-// uncharged are the statuses of a charge that moves no money, now or later.
+// uncharged are the statuses of a charge that never moves money.
 var uncharged = map[string]bool{"refused": true, "failed": true, "unknown_reference": true, "not_sent": true}
 
 // checker compares the calls in the simulator's log with the intents in the journals.
@@ -89,8 +89,8 @@ func Check(s *scan.Scan, data string) error {
 	})
 }
 
-// readCalls notes every call in its transaction's history. The last line may be cut short:
-// the simulator never answered that call.
+// readCalls adds every call to its transaction's history. The last line may be cut short: the
+// simulator never answered that call.
 func (c *checker) readCalls(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +126,7 @@ func (c *checker) readCalls(path string) error {
 	}
 }
 
-// call notes a call; requests are those that were read before.
+// call adds a call; requests are the requests of the calls read before.
 func (c *checker) call(made *call, requests map[ledger.ID]bool) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
 	what, known := callNamesInLog[made.Operation]
@@ -162,8 +162,8 @@ func (c *checker) call(made *call, requests map[ledger.ID]bool) {
 	made.apply(o.Histories, h)
 }
 
-// checkOpening notes a call that opens a charge. A further terminal is tried only after the
-// one before has refused.
+// checkOpening checks and records a call that opens a charge. A further terminal may be tried
+// only after the one before has refused.
 func (c *checker) checkOpening(made *call, h *scan.History, terminal uint32) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
 	switch {
@@ -176,7 +176,7 @@ func (c *checker) checkOpening(made *call, h *scan.History, terminal uint32) {
 	h.CalledTerminal = terminal
 }
 
-// apply notes the state in which the call leaves its charge.
+// apply records the state in which the call leaves its charge.
 func (made *call) apply(histories *scan.Histories, h *scan.History) {
 	status, settled := made.Status, made.Captured
 	if status == "" {
@@ -210,8 +210,8 @@ func (made *call) apply(histories *scan.Histories, h *scan.History) {
 	}
 }
 
-// compareCalls compares an organization's calls with its intents and entries, when the
-// whole log is read.
+// compareCalls compares an organization's calls with its intents and entries, after the whole
+// log has been read.
 func (c *checker) compareCalls(o *scan.Organization) {
 	for source, h := range o.Histories.All() {
 		if source.Kind == ledger.Transaction {

@@ -7,25 +7,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The lengths of card numbers (ISO/IEC 7812) that are looked for.
+// The lengths of the card numbers (ISO/IEC 7812) that showsCard looks for.
 const (
 	minCard = 12
 	maxCard = 19
 )
 
-// counts are the members of a line that hold numbers.
+// counts are the members of a line whose digits are amounts.
 var counts = map[string]bool{"amount": true, "captured": true, "refunded": true, "before": true}
 
-// showsCard tells whether a line of the simulator's log has a card's number in any of its
-// texts: the simulator decides by that number and must not keep it. Most lines have no run
-// of digits of that length.
+// showsCard tells whether any text in a line of the simulator's log has a card number: the
+// simulator decides by that number and must not store it. Most lines have no run of digits of
+// that length, so they are not parsed.
 func showsCard(line []byte) bool {
 	if !hasCard(line) {
 		return false
 	}
 	var members map[string]jsontext.Value
 	if json.Unmarshal(line, &members) != nil {
-		return true // for instance a line that repeats a member
+		return true // the line is not valid JSON; for instance, it repeats a member
 	}
 	for name, value := range members {
 		if hasCard([]byte(name)) || !counts[name] && hasCard(value) {
@@ -35,8 +35,8 @@ func showsCard(line []byte) bool {
 	return false
 }
 
-// hasCard looks for digits that pass the Luhn check and stand by themselves: not
-// within a word, an identifier or a token.
+// hasCard looks for digits that pass the Luhn check and stand alone: not within a word, an
+// identifier or a token.
 func hasCard(text []byte) bool {
 	for at := 0; at < len(text); {
 		if text[at] < '0' || text[at] > '9' {
@@ -62,7 +62,7 @@ func isJoined(text []byte, at int) bool {
 	return bytes.IndexByte([]byte("-_.%"), text[at]) >= 0 || text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z'
 }
 
-// luhn is the check of ISO/IEC 7812-1, annex B.
+// luhn is the check digit formula of ISO/IEC 7812-1, annex B.
 func luhn(digits []byte) bool {
 	sum := 0
 	for i, c := range digits {

@@ -6,7 +6,7 @@ func TestACardsNumberIsFoundWhereItStandsByItself(t *testing.T) {
 	for line, shows := range map[string]bool{
 		`{"reason":"4242424242424242"}`:                                                             true,
 		`{"reason":"card 5555555555554444 was declined"}`:                                           true,
-		`{"reason":"card 5555555555554445 was declined"}`:                                           false, // not by its check digit
+		`{"reason":"card 5555555555554445 was declined"}`:                                           false, // its check digit is wrong
 		`{"4242424242424242":"reason"}`:                                                             true,
 		`{"reason":"x","request":{"number":"4242424242424242"}}`:                                    true,
 		`{"reason":4242424242424242}`:                                                               true,
@@ -16,9 +16,9 @@ func TestACardsNumberIsFoundWhereItStandsByItself(t *testing.T) {
 		`{"reference":"33b8fd1f-2e0f-4363-826e-424242424242"}`:                                      false,
 		`{"return_url":"https://shop.example/a4242424242424242"}`:                                   false,
 		`{"return_url":"https://shop.example/?n=4242424242424242&x"}`:                               true,
-		`{"reason":"42424242424242424242424242"}`:                                                   false, // longer than any
-		`{"reason":"42424242424"}`:                                                                  false, // shorter than any
-		`{"reason":"4242424242424242","reason":"x"}`:                                                true,  // what is twice there is not read
+		`{"reason":"42424242424242424242424242"}`:                                                   false, // longer than any card number
+		`{"reason":"42424242424"}`:                                                                  false, // shorter than any card number
+		`{"reason":"4242424242424242","reason":"x"}`:                                                true,  // a line that repeats a member is not parsed
 	} {
 		if got := showsCard([]byte(line)); got != shows {
 			t.Errorf("%s: %v, want %v", line, got, shows)

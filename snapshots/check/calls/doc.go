@@ -2,9 +2,9 @@
 // received with the intents and entries in the journals.
 //
 // Invariants:
-//  1. The log is read once, in order; a line that is cut short at the end is no call.
-//  2. What is known of a transaction's calls is a few counters and marks in its History.
-//  3. A restore and the checker agree on which calls the store knows (Known).
+//  1. The log is read once, in order; a last line that is cut short is not a call.
+//  2. A transaction's calls are kept as a few counters and marks in its History.
+//  3. A restore and the checker use the same rule for which calls the store knows (Known).
 //
 // Callers: snapshots/check (Check), snapshots/backup (Known, LogName).
 //

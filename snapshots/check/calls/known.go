@@ -7,9 +7,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Known tells which calls in the simulator's log the store has intents for. A restore
-// uses it: the log that it restores may be newer than the store, and calls that the store
-// knows nothing about never happened for it.
+// Known tells for which calls in the simulator's log the store has intents. A restore uses it
+// because the restored log may be newer than the store. The restored simulator must forget the
+// calls that the store does not know.
 type Known struct {
 	scan     *scan.Scan
 	kept     map[callKind]uint8
@@ -22,14 +22,14 @@ type callKind struct {
 	what             scan.Operation
 }
 
-// NewKnown is ready for the first line of a log.
+// NewKnown returns a Known for the first line of a log.
 func NewKnown(s *scan.Scan) *Known {
 	return &Known{scan: s, kept: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)}
 }
 
-// Take tells whether a line of the log stays: the store has as many intents for calls of
-// this kind as lines were taken, and this one. A call that is repeated with the same
-// request stays with the first. A line that can't be read stays too: the checker reports it.
+// Take tells whether a line of the log is kept: the number of the store's intents for this kind
+// of call exceeds the number of lines kept before. A repeated call with the same request is
+// kept if the first one was. A line that can't be read is kept, and the checker reports it.
 func (k *Known) Take(line []byte) bool {
 	var made call
 	if json.Unmarshal(line, &made) != nil {

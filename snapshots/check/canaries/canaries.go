@@ -19,8 +19,9 @@ import (
 // Rule 8: no canary is in any file of the data directory. The rule needs a file of
 // canaries.
 
-// Check looks for card numbers and verification values, which a test has sent, in every
-// file of the data directory. The files canaries and answers are the check's own inputs.
+// Check searches every file of the data directory for the card numbers and verification values
+// that a test has sent. The files canaries and answers are inputs of the check and are not
+// searched.
 func Check(c *scan.Scan, data, canaries, answers string) error {
 	if canaries == "" || data == "" {
 		c.Report.Skip(findings.RuleCanaries)
@@ -55,7 +56,7 @@ func Check(c *scan.Scan, data, canaries, answers string) error {
 	})
 }
 
-// ignoreRemoved drops the error for a file that the store removed meanwhile.
+// ignoreRemoved drops the error for a file that the store has removed meanwhile.
 func ignoreRemoved(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -63,7 +64,7 @@ func ignoreRemoved(err error) error {
 	return err
 }
 
-// ownFiles are the check's own inputs, which may lie in the data directory.
+// ownFiles are the inputs of the check, which may be in the data directory.
 func ownFiles(paths ...string) (own []fs.FileInfo, err error) {
 	for _, path := range paths {
 		if path == "" {
@@ -87,11 +88,12 @@ func isOwn(own []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// stem is the number of a canary's first bytes that are hashed.
+// stem is how many of a canary's first bytes are hashed.
 const stem = 4
 
-// search finds many strings in one pass: a bit for the hash of each string's first bytes
-// says where to look closer. Shorter strings are looked for one by one.
+// search finds many strings in one pass. A bit set has the hash of each string's first bytes;
+// only where the bit is set are the strings compared. Strings shorter than stem are searched
+// one by one.
 type search struct {
 	bits    [1 << 16 / 64]uint64
 	stems   map[uint32][]canary
@@ -101,7 +103,7 @@ type search struct {
 }
 
 type canary struct {
-	line int // in the file of canaries, from 1
+	line int // line in the file of canaries, from 1
 	text []byte
 }
 
@@ -128,10 +130,10 @@ func newSearch(lines []string) *search {
 
 func bitOf(head uint32) uint32 { return head * 2654435761 >> 16 } // Knuth's multiplicative hash
 
-// chunk is how much of a file is read at a time, in bytes.
+// chunk is how many bytes of a file are read at a time.
 const chunk = 1 << 20
 
-// file calls found with every canary in a file: its line among the canaries, and its
+// file calls found with every canary in a file: its line in the file of canaries, and its
 // offset.
 func (s *search) file(ctx context.Context, path string, found func(canary int, offset int64)) error {
 	f, err := os.Open(path)
@@ -148,8 +150,8 @@ func (s *search) read(ctx context.Context, f io.Reader, found func(canary int, o
 	}
 	keep := s.longest - 1 // a canary may lie across two chunks
 	buffer := make([]byte, keep+s.chunk)
-	have := 0      // bytes of buffer that are text
-	at := int64(0) // where buffer[0] stands in the file
+	have := 0      // bytes in buffer that are text
+	at := int64(0) // file offset of buffer[0]
 	for {
 		n, err := io.ReadFull(f, buffer[have:])
 		have += n
@@ -157,7 +159,7 @@ func (s *search) read(ctx context.Context, f io.Reader, found func(canary int, o
 		if err != nil && !last {
 			return err
 		}
-		end := have // positions below it are decided now
+		end := have // end of the positions that are searched now
 		if !last {
 			end = have - keep
 		}

@@ -14,7 +14,7 @@ import (
 func TestTheSearchFindsWhatBytesIndexFinds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		canaries := rapid.SliceOfN(rapid.StringMatching(`[ab]{1,9}`), 1, 6).Draw(t, "canaries")
-		text := rapid.StringMatching(`[ab]{0,60}`).Draw(t, "text") // few letters: there is much to find
+		text := rapid.StringMatching(`[ab]{0,60}`).Draw(t, "text") // few letters, so that there are many matches
 		var want []string
 		for i, canary := range canaries {
 			for at := 0; ; at++ {

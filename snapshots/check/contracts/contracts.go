@@ -10,25 +10,25 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, events of contracts. They are steps of one product's machine in one reading,
-// those of the record, with entries where money moves and nowhere else; in the religious
-// reading no entry comes before a review.
+// Rule 3, events of contracts. They are steps of the machine of the record's product and
+// reading. An event has an entry if and only if it moves money. In the religious reading no
+// entry precedes a review.
 
-// Variant is a product in a reading. Events do not say theirs: each event leaves, of all
-// variants, those that have its step.
+// Variant is a product in a reading. Events do not name their variant: each event excludes the
+// variants whose machines do not have its step.
 type Variant struct {
 	Product *contract.Product
 	Reading *contract.Reading
 }
 
-// variantSet is a set of variants, a bit each.
+// variantSet is a set of variants, one bit for each.
 type variantSet uint32
 
-// fitting is the variants that have a step, and of these those that may, and those that
-// must, have an entry on it.
+// fitting are the variants that have a step; may and must are those of them in which the step
+// may or must have an entry.
 type fitting struct{ has, may, must variantSet }
 
-// stepKey is a step as an event names it.
+// stepKey identifies a step as an event names it.
 type stepKey struct {
 	name     contract.Action
 	from, to contract.Status
@@ -37,7 +37,7 @@ type stepKey struct {
 var (
 	allVariants  []Variant
 	everyVariant variantSet
-	reviewFirst  variantSet // those that move money only after a review
+	reviewFirst  variantSet // the variants that move money only after a review
 	fittings     = make(map[stepKey]fitting)
 )
 
@@ -85,13 +85,13 @@ func addVariant(f Variant) {
 	}
 }
 
-// variantOf is a record's variant. The codec has checked that there is one.
+// variantOf returns a record's variant. The codec has checked that it exists.
 func variantOf(r *contract.Record) variantSet {
 	return 1 << slices.Index(allVariants, Variant{r.Product, r.Reading})
 }
 
-// contractEntries are POSTINGS' tables of contracts, copied by hand: the events that always
-// move money, and those that may. An event that is not in them never does.
+// contractEntries is copied by hand from POSTINGS' tables of contracts: the events that always
+// move money, and those that may. All other events never move money.
 var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
 	contract.Certificate: {
 		contract.Subscribe: scan.MustPost, contract.Activate: scan.MustPost, contract.Profit: scan.MustPost,
@@ -111,7 +111,7 @@ var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
 	},
 	contract.Deposit: {
 		contract.Activate: scan.MustPost, contract.Profit: scan.MayPost, contract.Loss: scan.MayPost, contract.Renew: scan.MayPost,
-		contract.Withdraw: scan.MustPost, contract.Close: scan.MayPost, // a withdrawn one was paid when it was
+		contract.Withdraw: scan.MustPost, contract.Close: scan.MayPost, // a withdrawn deposit was paid when it was withdrawn
 	},
 	contract.InstalmentSale: {
 		contract.OrderAsset: scan.MayPost, contract.PurchaseAsset: scan.MustPost, contract.DeliverAsset: scan.MustPost, contract.Activate: scan.MustPost,
@@ -123,8 +123,8 @@ var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
 	},
 }
 
-// Check compares an organization's contracts, as they are stored, with their
-// events, and with its accounts, lists and counters.
+// Check compares an organization's stored contracts with their events, and with the
+// organization's accounts, lists and counters.
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
@@ -132,15 +132,15 @@ type Check struct {
 
 	lifecycles scan.Slab[Lifecycle]
 	replies    scan.Slab[contractMoment]
-	foreign    map[ledger.ID]scan.Fingerprint // what entries of others have put on accounts that belong to a contract
-	last       contractMoment                 // the contract's event that was read last
-	numbers    map[string]*numberRun          // by the prefix of the sequence
-	counted    map[string]uint64              // by counterKey, those of products
+	foreign    map[ledger.ID]scan.Fingerprint // what entries of other records have put on accounts that belong to a contract
+	last       contractMoment                 // the contract event that was read last
+	numbers    map[string]*numberRun          // by the prefix of the contract number
+	counted    map[string]uint64              // counters of products, by counterKey
 
-	wanted   map[string]uint64 // by counterKey, all; nil: not made yet
-	compared map[string]bool   // counters that there are
+	wanted   map[string]uint64 // all counters, by counterKey; nil: not computed yet
+	compared map[string]bool   // the counters that are stored
 
-	registers map[ledger.ID]*register // of issues with subscriptions
+	registers map[ledger.ID]*register // registers of issues that have subscriptions
 }
 
 // New begins the check of one organization's contracts.
@@ -151,30 +151,30 @@ func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
 	}
 }
 
-// Lifecycle is what a contract's events and its record tell beside its history: there is
-// one for every contract of the store.
+// Lifecycle is what a contract's events and record tell in addition to its History. Memory
+// holds one for every contract of the store.
 type Lifecycle struct {
-	variants      variantSet       // that have all steps so far
-	asset         uint32           // hash of the asset that it has moved; 0: none
-	payload       uint64           // hash of its record
-	Shared        scan.Fingerprint // of its entries on the accounts of control totals
-	own           scan.Fingerprint // of its entries on its own accounts
-	LastAction    contract.Action  // its last event that is neither a continuation nor a batch
-	ListHash      uint64           // of its rows in the lists of people: those that must be there less those that are; 0 in the end
-	recordVariant variantSet       // its record's
+	variants      variantSet       // the variants that have all steps so far
+	asset         uint32           // hash of the asset that the contract has moved; 0: none
+	payload       uint64           // hash of the record
+	Shared        scan.Fingerprint // of the contract's entries on the accounts of control totals
+	own           scan.Fingerprint // of the contract's entries on its own accounts
+	LastAction    contract.Action  // the last event that is neither a continuation nor a batch
+	ListHash      uint64           // of its rows in lists of parties: the required rows minus the stored ones, 0 at the end
+	recordVariant variantSet       // the record's variant
 	reviewed      bool
-	hadEntry      bool // its last event had an entry
-	paidNothing   bool // its last action was a distribution that paid nobody
+	hadEntry      bool // the last event had an entry
+	paidNothing   bool // the last action was a distribution that paid nobody
 }
 
-// contractMoment is a contract as it was at an event.
+// contractMoment is the state of a contract at an event.
 type contractMoment struct {
 	id    ledger.ID
 	seq   uint64
 	state uint8
 }
 
-// LifecycleOf is a contract's lifecycle, begun if it is new.
+// LifecycleOf returns a contract's lifecycle, and creates it if it does not exist.
 func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	if h.ContractIndex < 0 {
 		h.ContractIndex = c.lifecycles.Add(Lifecycle{variants: everyVariant})
@@ -182,9 +182,9 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	return c.lifecycles.At(h.ContractIndex)
 }
 
-// FollowContract adds an event to a contract's lifecycle: there must be a variant whose
-// machine has all of the steps so far, with entries on those that move money and on no
-// others, and after a review where one comes first.
+// FollowContract adds an event to a contract's lifecycle. At least one variant must have all
+// steps so far, with entries exactly on the steps that move money, and after a review if the
+// variant requires one first.
 func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	l := c.LifecycleOf(h)
 	behind := h.Last != 0 && h.Last == e.Seq-1 && l.hadEntry
@@ -212,8 +212,8 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// narrow removes the variants that do not have the event's step. It says why none is left;
-// empty: some are.
+// narrow removes the variants that do not have the event's step. If none is left it returns the
+// reason, otherwise the empty string.
 func (l *Lifecycle) narrow(e *ledger.Event) string {
 	step := fittings[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
 	fit := l.variants & step.has
@@ -240,8 +240,8 @@ func (l *Lifecycle) narrow(e *ledger.Event) string {
 	return ""
 }
 
-// The days that an entry may have: what a term adds to the last one stays within the
-// calendar's four digits.
+// The range of an entry's day. A term added to the last day stays within the calendar's
+// four-digit years.
 var (
 	firstDay = ledger.DateOf(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = ledger.DateOf(time.Date(9000, 12, 31, 0, 0, 0, 0, time.UTC))
@@ -263,15 +263,15 @@ func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 	c.followRegister(l, e)
 }
 
-// FollowReply notes the contract's event before a reply: the reply shows the contract as it
-// was then.
+// FollowReply records the contract's event before a reply: the reply shows the contract as it
+// was after that event.
 func (c *Check) FollowReply(h *scan.History, e *ledger.Event) {
 	if c.last.seq != 0 && c.last.seq == e.Seq-1 {
 		h.ContractIndex = c.replies.Add(c.last)
 	}
 }
 
-// IsScreening tells whether the event is the only one of a screening.
+// IsScreening tells whether the event is the only event of a screening.
 func IsScreening(e *ledger.Event) bool {
 	switch contract.Outcome(e.To) {
 	case contract.Passed, contract.Failed, contract.Doubtful:

@@ -12,27 +12,28 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, control totals. Where a column has the sum of what a contract has put on an
-// account that contracts share, the sum is that of its entries.
+// Rule 3, control totals. Some columns of a contract hold the sum of what the contract has put
+// on an account that contracts share. Each such sum is equal to the sum of the contract's
+// entries.
 
-// ControlTotal is what all entries of a contract have put on an account that contracts
-// share. The contract has no balance of its own there, but a column with the sum.
+// ControlTotal is the sum of a contract's entries on an account that contracts share. The
+// contract has no balance of its own on that account, but it has a column with the sum.
 type ControlTotal struct {
 	Account ledger.Path
 	Side    ledger.Side
 	Column  string
-	Of      string // of the column's rows, which add up; empty: the column is an amount
+	Of      string // column of the column's rows to add up; empty: Column is itself an amount
 }
 
-// All kinds of payments post to cash. These stand for what distributions of income, and
-// payments of rent, have put there.
+// Payments of all kinds post to cash. These pseudo-accounts stand for the part that income
+// distributions and rent payments have posted there.
 const (
 	cashOfProfit  = ledger.Path("A:cash:profit")
 	cashOfPayment = ledger.Path("A:cash:payment")
 )
 
-// ControlTotals are POSTINGS' tables beside the columns that the specification has for the
-// sums, copied by hand.
+// ControlTotals is copied by hand: POSTINGS' tables, and the columns in which the specification
+// has the sums.
 var ControlTotals = map[*contract.Product][]ControlTotal{
 	contract.Certificate: {{cashOfProfit, ledger.Debit, "total_profit_distributed", ""}},
 	contract.Partnership: {
@@ -59,8 +60,8 @@ var controlAccounts = func() map[ledger.Path]bool {
 
 const cashHead = "A:cash:"
 
-// controlAccount is the account of the control total that a line of an entry adds to;
-// empty: none.
+// controlAccount returns the account of the control total to which a line of an entry adds;
+// empty if there is none.
 func (l *Lifecycle) controlAccount(path ledger.Path) ledger.Path {
 	switch cash := strings.HasPrefix(string(path), cashHead); {
 	case cash && l.LastAction == contract.Profit:
@@ -73,7 +74,7 @@ func (l *Lifecycle) controlAccount(path ledger.Path) ledger.Path {
 	return ""
 }
 
-// AddControlTotals adds an entry to what the contract has put on shared accounts.
+// AddControlTotals adds an entry to the sums of the contract on shared accounts.
 func (l *Lifecycle) AddControlTotals(h *scan.Histories, postings []ledger.Posting) {
 	for _, p := range postings {
 		if p.Account = l.controlAccount(p.Account); p.Account != "" {
@@ -82,8 +83,8 @@ func (l *Lifecycle) AddControlTotals(h *scan.Histories, postings []ledger.Postin
 	}
 }
 
-// checkControlTotals compares what entries have put on shared accounts with the contract's
-// columns.
+// checkControlTotals compares the sums of a contract's entries on shared accounts with the
+// contract's columns.
 func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	var lines []scan.Line
 	for _, t := range ControlTotals[p.Product] {
@@ -99,7 +100,7 @@ func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecy
 	}
 }
 
-// sum is the sum that a contract's column says.
+// sum returns the sum in the contract's column.
 func (t *ControlTotal) sum(p *contract.Record) *big.Int {
 	column := columnNamed(p.Product.Columns, t.Column)
 	if t.Of == "" {
@@ -115,7 +116,7 @@ func (t *ControlTotal) sum(p *contract.Record) *big.Int {
 	return sum
 }
 
-// columnNamed is a column that the table has.
+// columnNamed returns a column of the table, which must exist.
 func columnNamed(table *schema.Table, name string) *schema.Column {
 	return table.Columns[slices.IndexFunc(table.Columns, func(c *schema.Column) bool { return c.Name == name })]
 }

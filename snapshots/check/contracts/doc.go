@@ -1,18 +1,19 @@
 // Package contracts checks rules 3 and 4 for contracts: their events against the machines of
 // products, their columns against their accounts, the registers of holders, their numbers and
-// lists, and the screenings and kept replies that belong to them.
+// lists, and the screenings and cached replies that belong to them.
 //
 // Invariants:
-//  1. Of a product its machine, and what it says of a record (Holdings, Due), are believed;
-//     which events have entries, and which columns are sums of which lines, is copied by
-//     hand from POSTINGS.
-//  2. An event does not name its product: each event leaves those variants that it fits.
-//  3. Memory holds a Lifecycle a contract, a bit a number, and the holders of one issue at a
-//     time.
+//  1. The package trusts a product's machine and what the product computes from a record
+//     (Holdings, Due). Which events have entries, and which columns are sums of which lines, is
+//     copied by hand from POSTINGS.
+//  2. An event does not name its product: each event excludes the variants that it does not
+//     fit.
+//  3. Memory holds one Lifecycle for each contract, one bit for each number, and the holders of
+//     one issue at a time.
 //
 // Callers: snapshots/check, snapshots/check/answers (ControlTotals, Lifecycle).
 //
-// Rejected: keeping the balance of each account that a contract has to itself. A contract
-// has several; one fingerprint of all of them is compared, and only if it differs are the
-// contract's events read again.
+// Rejected: keeping the balance of each account that belongs to one contract. A contract has
+// several; one fingerprint of all of them is compared, and the contract's events are read again
+// only if it differs.
 package contracts

@@ -8,8 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// POSTINGS: "None is a decision too". Each event of each product's machine is in the
-// checker's table, or is one of those that never move money.
+// POSTINGS: "None is a decision too". Each event of each product's machine is in the checker's
+// table, or in the list of events that never move money.
 func TestEveryEventOfAContractIsDecided(t *testing.T) {
 	shared := []contract.Action{contract.Create, contract.Submit, contract.Pass, contract.Reject}
 	never := map[*contract.Product][]contract.Action{
@@ -38,7 +38,7 @@ func TestEveryEventOfAContractIsDecided(t *testing.T) {
 	}
 }
 
-// What the checker believes to move money is what the products say of their handlers.
+// The checker's table of events that move money agrees with the products' handlers.
 func TestWhatMovesMoneySaysSo(t *testing.T) {
 	for _, p := range contract.Products {
 		for _, d := range p.Handlers {

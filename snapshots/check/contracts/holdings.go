@@ -12,12 +12,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, contracts and their accounts. The columns say what each account that belongs to
-// the contract holds: nothing once it has ended, but for what POSTINGS leaves open. A
-// contract is woken when its product says, and finished where nothing leads further.
+// Rule 3, contracts and their accounts. A contract's columns say what each of its own accounts
+// holds. An ended contract holds nothing, except what POSTINGS leaves open. A contract is due
+// when its product says, and it is finished when its state has no further transition.
 
-// CheckContract compares a contract's record with its events and with its accounts. It
-// calls shown with the record, for the rule about answers.
+// CheckContract compares a contract's record with its events and accounts. It calls shown with
+// the record, for rule 1.
 func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	p, err := contract.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
@@ -50,22 +50,22 @@ func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	}
 }
 
-// assetHash is a short form of an asset; never 0.
+// assetHash returns a short hash of an asset; never 0.
 func assetHash(h *scan.Histories, asset money.Asset) uint32 {
 	return uint32(maphash.Comparable(h.Seed, asset)) | 1
 }
 
-// withoutPanic runs what a product says of a record. Columns that contradict each other
-// fail an assertion there, which in a server is a fault of the program and here is a
-// finding.
+// withoutPanic calls a product's function on a record. If the columns contradict each other an
+// assertion in the product fails. In a server that is a bug; here it is a finding, so
+// withoutPanic returns false.
 func withoutPanic(fn func()) (well bool) {
 	defer func() { well = recover() == nil }()
 	fn()
 	return true
 }
 
-// ended are the statuses in which a contract holds nothing, and staysOpen the accounts that
-// hold something all the same (POSTINGS, "Lease", "payment", and "Certificate issue",
+// ended are the statuses in which a contract holds nothing. staysOpen are the accounts that
+// hold something nevertheless (POSTINGS, "Lease", "payment", and "Certificate issue",
 // "default").
 var (
 	ended = []contract.Status{
@@ -75,8 +75,8 @@ var (
 	staysOpen = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
 )
 
-// checkHoldings compares what a contract's columns say of its accounts with what entries
-// have left on them.
+// checkHoldings compares the balances that a contract's columns require with those that its
+// entries have left on its accounts.
 func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	_, under := p.Progress()
 	over := slices.Contains(ended, p.Status) && !under
@@ -99,8 +99,8 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 	}
 }
 
-// explainHoldings names the accounts that hold something else than the columns say, by
-// reading the contract's events once more.
+// explainHoldings reads the contract's events again and names the accounts whose balance
+// differs from what the columns require.
 func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []contract.Holding) {
 	kept := make(map[ledger.Account]*ledger.Totals)
 	err := c.View.EventsAscending(r.Organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
@@ -140,10 +140,10 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	}
 }
 
-// checkWaiting compares the contract's due time, and whether it has ended, with what its
+// checkWaiting compares the contract's due time, and whether it is finished, with what its
 // product says.
 func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
-	var due, latest ledger.Micros // what is overdue is due at once, by the clock, and events may be ahead of the clock
+	var due, latest ledger.Micros // an overdue timer is due at once by the clock, but events may have later times than the clock
 	if p.Product.Due != nil {
 		if on, _ := p.Product.Due(p); on != 0 {
 			due = ledger.MicrosOf(on.Time())
@@ -162,8 +162,7 @@ func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// FollowOwnAccounts adds what an event's entry posts to accounts that belong to one
-// contract.
+// FollowOwnAccounts adds an event's postings to accounts that belong to one contract.
 func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 	if e.Entry == nil {
 		return

@@ -16,19 +16,18 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, numbers and lists of contracts. Numbers are 1…n of each prefix, the sequence's
-// counter says n, and the other counters say how many contracts there are. A contract is
-// once in the list of its product, of its environment, and of each person who has a part in
-// it.
+// Rule 4, numbers and lists of contracts. The numbers of each prefix are 1 to n, the sequence's
+// counter is n, and the other counters are numbers of contracts. Each contract is exactly once
+// in the list of its product, of its environment, and of each of its parties.
 
-// numberRun are the numbers of one sequence that contracts have.
+// numberRun is the set of numbers of one sequence that contracts have.
 type numberRun struct {
-	has      []uint64 // a bit each
+	has      []uint64 // one bit for each number
 	distinct uint64
 	largest  uint64
 }
 
-// take notes a number; false: another contract has it.
+// take adds a number; false if another contract has it.
 func (n *numberRun) take(number uint64) bool {
 	word, bit := number/64, uint64(1)<<(number%64)
 	for uint64(len(n.has)) <= word {
@@ -43,7 +42,7 @@ func (n *numberRun) take(number uint64) bool {
 	return true
 }
 
-// countContract notes a contract's number, and counts the contract.
+// countContract records a contract's number and counts the contract.
 func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	o := r.Organization
 	prefix := p.Product.Variants[p.Reading].Prefix
@@ -55,7 +54,7 @@ func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 		c.numbers[prefix] = n
 	}
 	switch number := r.Stamp.Number; {
-	case number == 0 || number > uint64(o.Histories.Len()): // there can't be more contracts than records
+	case number == 0 || number > uint64(o.Histories.Len()): // a number can't exceed the number of records
 		c.numberFault("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
 	case !n.take(number):
 		c.numberFault("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)
@@ -76,13 +75,13 @@ func (c *Check) CheckNumbers() {
 	}
 }
 
-// prefixes are those of contracts' numbers; counters are named by them.
+// prefixes are the prefixes of contract numbers, which are also the names of their counters.
 var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
 
 // counterKey is the key of a counter in memory.
 func counterKey(name, window string) string { return name + "\x00" + window }
 
-// CheckCounter compares a counter of contracts with the contracts; false: the counter is of
+// CheckCounter compares a counter of contracts with the contracts; false if the counter is of
 // another kind.
 func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	kind, prefix, _ := strings.Cut(name, "/")
@@ -100,7 +99,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	return true
 }
 
-// counters are all counters of contracts, as the contracts make them.
+// counters returns all counters that the contracts require.
 func (c *Check) counters() map[string]uint64 {
 	if c.wanted == nil {
 		c.wanted = maps.Clone(c.counted)
@@ -111,7 +110,7 @@ func (c *Check) counters() map[string]uint64 {
 	return c.wanted
 }
 
-// CheckMissingCounters looks for counters of contracts that are not stored.
+// CheckMissingCounters reports required counters of contracts that are not stored.
 func (c *Check) CheckMissingCounters() {
 	for key, want := range c.counters() {
 		if want != 0 && !c.compared[key] {
@@ -121,8 +120,8 @@ func (c *Check) CheckMissingCounters() {
 	}
 }
 
-// noteLists notes the lists that must show a contract: that of its product in its reading,
-// that of its environment, and one of each person who has a part in it.
+// noteLists records the lists that must show a contract: that of its product in its reading,
+// that of its environment, and one for each of its parties.
 func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
 	of := acting.ListOf(p.Product, p.Reading)
@@ -133,15 +132,15 @@ func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 		people = append(people, h.Investor)
 	}
 	for _, who := range people {
-		if who != (ledger.ID{}) { // the zero id has no list
+		if who != (ledger.ID{}) { // the zero id names no party
 			l.ListHash += listRowHash(histories, acting.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
 		}
 	}
 }
 
-// listRowHash is the hash of a row that shows a contract in a list. Hashes are added where
-// the row must be and subtracted where it is, so that nothing is left of a contract that is
-// once in each of its lists.
+// listRowHash returns the hash of a row that shows a contract in a list. The check adds the
+// hash for each required row and subtracts it for each stored one, so the sum for a contract
+// that is once in each of its lists is 0.
 func listRowHash(h *scan.Histories, list int64, id ledger.ID) uint64 {
 	return maphash.Comparable(h.Seed, struct {
 		list int64
@@ -149,7 +148,7 @@ func listRowHash(h *scan.Histories, list int64, id ledger.ID) uint64 {
 	}{list, id})
 }
 
-// CheckListedParties checks rows of a list of the contracts in which one person has a part.
+// CheckListedParties checks rows of a party's list of contracts.
 func (c *Check) CheckListedParties(list int64, rows []store.Listed) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}

@@ -13,23 +13,23 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, registers of holders. The rows of an issue's register follow from the entries of
-// its subscriptions. An action for all holders has the batches that so many holders take,
-// and the record says how many of them there are so far. Each holder was paid what the
-// distributions and the redemption make of the position.
+// Rule 3, registers of holders. The rows of an issue's register follow from the entries of its
+// subscriptions. An action for all holders runs in batches, as many as the number of holders
+// requires, and the record has the number of batches so far. Each holder was paid what the
+// distributions and the redemption give for the holder's position.
 
-// register is what the events of an issue tell of its holders. The rows of the register
-// follow from them: every subscription is an event whose entry has the investor's account
-// and the price of the certificates.
+// register is what an issue's events tell about its holders. The register's rows follow from
+// it: every subscription is an event whose entry names the investor's account and the price of
+// the certificates.
 type register struct {
 	subscriptions int64
-	sum           uint64                    // of the hashes of subscriptions, numbered in order
-	paid          scan.Fingerprint          // of all lines on the current accounts of holders
+	sum           uint64                    // sum of the hashes of the subscriptions, which are numbered in order
+	paid          scan.Fingerprint          // of all lines on the holders' current accounts
 	batches       int64                     // since the last action
-	on            ledger.Date               // the day on which that action takes effect
-	earlier       map[holderAction]struct{} // the actions before it
-	rows          uint64                    // rows that the register must have by its record
-	read          uint64                    // rows that were read
+	on            ledger.Date               // the day on which the last action takes effect
+	earlier       map[holderAction]struct{} // the actions before the last one
+	rows          uint64                    // number of rows that the register must have according to its record
+	read          uint64                    // number of rows that were read
 }
 
 // holderAction is an action for all holders, with the number of batches that followed it.
@@ -52,11 +52,11 @@ func holdersBatch(of contract.Action) int64 {
 	return 126
 }
 
-// fewHolders is the number of holders up to which an action needs no batches, copied by
+// fewHolders is the largest number of holders for which an action needs no batches, copied by
 // hand.
 const fewHolders = 1_500
 
-// batchesOf is the number of batches that an action takes.
+// batchesOf returns the number of batches that an action takes.
 func batchesOf(of contract.Action, holders int64) int64 {
 	if holders <= fewHolders {
 		return 0
@@ -65,10 +65,10 @@ func batchesOf(of contract.Action, holders int64) int64 {
 	return (holders + each - 1) / each
 }
 
-// registerOf is a contract's register; nil: it has no subscription.
+// registerOf returns a contract's register; nil if it has no subscription.
 func (c *Check) registerOf(id ledger.ID) *register { return c.registers[id] }
 
-// The beginnings of the paths of holders' accounts.
+// The prefixes of the paths of holders' accounts.
 const (
 	subscriptionStem = "L:subscription:"
 	currentStem      = "L:customer:"
@@ -76,7 +76,7 @@ const (
 )
 
 // beginAction adds an event that is neither a batch nor a continuation to a contract's
-// register, and notes how many batches the action before had.
+// register, and records how many batches the action before had.
 func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	r := c.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
@@ -95,7 +95,8 @@ func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	}
 }
 
-// followBatch adds a batch to the register. It says what is wrong with it; empty: nothing.
+// followBatch adds a batch to the register. It returns what is wrong with the batch; empty:
+// nothing.
 func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	r := c.registerOf(e.Source.ID)
 	if r == nil || !forHolders[l.LastAction] || l.paidNothing || e.Entry == nil || e.From != e.To {
@@ -141,8 +142,9 @@ func paysNothing(e *ledger.Event) bool {
 	return true
 }
 
-// subscriptionHash is the hash of a subscription with its number. An entry whose day falls
-// into a month that was being closed is dated the day after: both days have one hash.
+// subscriptionHash returns the hash of a subscription and its number. If an entry's day falls
+// in a month that was being closed, the entry is dated one day later; both days give the same
+// hash.
 func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, on ledger.Date) uint64 {
 	if (on + 1).Time().Day() == 1 {
 		on++
@@ -154,8 +156,8 @@ func subscriptionHash(h *scan.Histories, number int64, account string, price *bi
 	}{number, account, price.String(), on})
 }
 
-// checkRegister compares the rows of a contract's register with its events and its record,
-// and puts the holders into the record for the checks that need them.
+// checkRegister compares a contract's register rows with its events and its record, and puts
+// the holders into the record for the checks that need them.
 func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	subscriptions, holders, has := p.Registered()
 	if !has {
@@ -222,7 +224,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *re
 	}
 }
 
-// checkInvestors checks that each holder is found by the investor's id.
+// checkInvestors checks that the investor's id leads to each holder.
 func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	for _, h := range p.Register.Holders {
 		found, there, err := acting.Position(c.View, r.Organization.ID, p.ID, h.Investor)
@@ -260,15 +262,15 @@ func (c *Check) checkBatches(r *scan.Record, p *contract.Record, known *register
 	}
 }
 
-// checkPaid compares what each holder was paid with the holder's part of the distributions
-// and the redemption, to the minor unit.
+// checkPaid compares the amount that each holder was paid with the holder's part of the
+// distributions and the redemption, to the minor unit.
 func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	l := c.LifecycleOf(r.History)
 	face, penalty, sold := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
 	if l.LastAction == contract.RedeemEarly {
 		penalty = amountOf(p, "early_redemption_penalty")
 	}
-	each, last := new(big.Int), new(big.Int) // per certificate: of all distributions, and of the last one
+	each, last := new(big.Int), new(big.Int) // amounts per certificate: of all distributions, and of the last one
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
 	rows, _ := distributions.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
@@ -302,7 +304,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	}
 }
 
-// plainAmount is the amount in a column; zero where it has none.
+// plainAmount returns the amount in a column; zero if the column has none.
 func plainAmount(value any) *big.Int {
 	if sum, ok := value.(interface{ String() string }); ok {
 		if n, well := new(big.Int).SetString(sum.String(), 10); well {
@@ -312,13 +314,13 @@ func plainAmount(value any) *big.Int {
 	return new(big.Int)
 }
 
-// amountOf is a record's column that is an amount.
+// amountOf returns a record's column that is an amount.
 func amountOf(p *contract.Record, name string) *big.Int {
 	return plainAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
-// TakeRow counts a row of a register among the key-value rows of actors; false: the row is
-// of another kind. What it says was compared with its contract's record.
+// TakeRow counts a row of a register among the key-value rows of actors; false if the row is of
+// another kind. Its content was compared with the contract's record.
 func (c *Check) TakeRow(key []byte) bool {
 	if !isRegister(key) {
 		return false

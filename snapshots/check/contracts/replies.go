@@ -13,13 +13,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3 and 4, kept replies and screenings. A reply that is kept shows the contract as it
-// was directly after the event before the reply's own. A screening's decision is what the
-// rules of its version give for its input, and a contract rests on a screening that is
-// there.
+// Rules 3 and 4, cached replies and screenings. A cached reply shows the contract as it was
+// directly after the event before the reply's own. A screening's decision is what the rules of
+// its version give for its input. If a contract names a screening, the screening exists.
 
-// CheckStaffKey checks a claim on an idempotency key of an organization's staff: it names a
-// closed month of the organization, a contract whose reply is kept, or a screening; false:
+// CheckStaffKey checks a claim on an idempotency key of an organization's staff: it must name a
+// closed month of the organization, a contract with a cached reply, or a screening; false if
 // the key is of another kind.
 func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	o := c.organization
@@ -34,7 +33,7 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	}
 	h := o.Histories.Find(made)
 	if (made.Kind == ledger.Period || made.Kind == ledger.Screening) && h != nil && h.Marks&scan.HasRow != 0 {
-		return true // neither ever changes, so that the record is the answer
+		return true // the record never changes and serves as the cached reply
 	}
 	if made.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
@@ -49,7 +48,7 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	return true
 }
 
-// CheckContractReply checks that a kept reply shows a contract as it was directly after the
+// CheckContractReply checks that a cached reply shows a contract as it was directly after the
 // event before the reply's own. Contracts are read before replies.
 func (c *Check) CheckContractReply(r *scan.Record) {
 	o := r.Organization
@@ -87,7 +86,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	}
 }
 
-// CheckScreening runs a screening again, by the rules of its version.
+// CheckScreening runs a screening again with the rules of its version.
 func (c *Check) CheckScreening(r *scan.Record) {
 	s, err := acting.ReadScreening(r.Source.ID, r.Payload)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6, attempts. A kept delivery is in the state that its attempts lead to, and is tried
-// again no later than the gap after its last attempt.
+// Rule 6, attempts. A stored delivery is in the state that follows from its attempts, and its
+// next attempt is due no later than the gap after the last one.
 
-// What the specification says of attempts ("Delivery", 3), copied by hand.
+// Limits of attempts from the specification ("Delivery", 3), copied by hand.
 const (
 	maxAttempts     = 6
-	maxKeptAttempts = 48 // the latest ones that are kept of a delivery that is asked for repeatedly
+	maxKeptAttempts = 48 // the latest attempts that a delivery keeps if it is requested again and again
 )
 
 // gaps are the pauses between attempts.
@@ -25,17 +25,17 @@ var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 
 // machine.
 const maxAttemptTime = 24 * time.Hour
 
-// acknowledges tells whether an answer acknowledges a notification. The channels to
-// operators have no one such answer.
+// acknowledges tells whether an answer acknowledges a notification. The channels to operators
+// accept more than one answer.
 func acknowledges(channel posting.Channel, status int) bool {
 	return !toMerchant(channel) || status >= 200 && status <= 299
 }
 
-// toMerchant tells whether the channel leads to a merchant.
+// toMerchant tells whether the channel notifies a merchant.
 func toMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
-// checkState checks that a delivery is in the state that its attempts lead to, and notes
-// the row that it needs.
+// checkState checks that a delivery is in the state that follows from its attempts, and records
+// the row that it must have.
 func (d *deliveryReader) checkState(k *notifier.Kept) {
 	if what := stateFault(k); what != "" {
 		d.fault(k.ID, what)
@@ -48,8 +48,8 @@ func (d *deliveryReader) checkState(k *notifier.Kept) {
 	}
 }
 
-// stateFault says how a delivery's state differs from what its attempts lead to; empty: it
-// does not.
+// stateFault says how a delivery's state differs from the one that follows from its attempts;
+// empty if it does not.
 func stateFault(k *notifier.Kept) string {
 	if k.Round < 0 || k.Round > len(k.Attempts) || len(k.Attempts) > maxKeptAttempts {
 		return "has more attempts before it was asked for again than in all, or too many"
@@ -84,9 +84,9 @@ func stateFault(k *notifier.Kept) string {
 	return ""
 }
 
-// timeFault says that the next attempt is not within the gap after the last one. It may
-// come earlier, if somebody asked for it, and the failure may be later than the recorded
-// start of the attempt.
+// timeFault tells that the next attempt is not within the gap after the last one. The attempt
+// may be earlier if somebody requested it. The gap begins at the failure, which may be later
+// than the recorded start of the attempt.
 func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	switch {
 	case next > before+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
@@ -97,7 +97,7 @@ func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	return ""
 }
 
-// explain looks for each row, to find those that are missing and those that are too many.
+// explain looks up each row, to find missing rows and superfluous ones.
 func (d *deliveryReader) explain() error {
 	org := d.organization.ID
 	posted := make(map[notifier.ID]bool)
@@ -128,7 +128,7 @@ func (d *deliveryReader) explain() error {
 	return d.Ctx.Err()
 }
 
-// explainPosted looks for the message of a key.
+// explainPosted looks up the message of a key.
 func (d *deliveryReader) explainPosted(posted map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case posted[id]:
@@ -139,7 +139,7 @@ func (d *deliveryReader) explainPosted(posted map[notifier.ID]bool, id notifier.
 	posted[id] = true
 }
 
-// explainWaiting looks for the delivery that a row of waiting or given-up deliveries names.
+// explainWaiting looks up the delivery that a row of waiting or given-up deliveries names.
 func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	if row.Err != nil {
 		return row.Err

@@ -19,10 +19,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6, delivery state. A notice goes to its own partner's destination. It is marked as
-// acknowledged, or kept as its attempts leave it, or not tried yet, which no notice before
-// the cursor is. A delivery that waits has one row that wakes it, one that was given up has
-// one row that finds it, and nothing else has such a row.
+// Rule 6, delivery state. The destination of a notice belongs to the notice's partner. The
+// notice is marked as acknowledged, or a stored delivery has the state that follows from its
+// attempts, or nothing was tried yet; the last is wrong for a notice before the cursor. A
+// waiting delivery has exactly one row by due time, a given-up delivery has exactly one row
+// that finds it, and no other delivery has such a row.
 
 // Check compares an organization's notifications and their delivery with its events.
 type Check struct {
@@ -36,15 +37,15 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d}
 }
 
-// OtherRows takes the rows that lie among those of deliveries and belong to another rule.
+// OtherRows reads the rows of other rules that are stored among the rows of deliveries.
 type OtherRows interface {
 	TakeRow(key []byte) (taken bool)
-	EndRows() // called when all rows were read
+	EndRows() // called after all rows were read
 }
 
-// CheckRows checks the delivery state of each notice. Notices, marks and deliveries with
-// rows of their own are in one order and are read side by side. The rows of waiting and
-// given-up deliveries are in the order of destinations: only their sums are compared.
+// CheckRows checks the delivery state of each notice. Notices, marks and stored deliveries have
+// the same order, so CheckRows reads them side by side. The rows of waiting and given-up
+// deliveries are ordered by destination: only sums of their hashes are compared.
 func (c *Check) CheckRows(others OtherRows) error {
 	d := &deliveryReader{
 		Check: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
@@ -68,16 +69,16 @@ type deliveryReader struct {
 	*Check
 	others         OtherRows
 	oldest, cursor ledger.Micros
-	atCursor       bool // the page of the cursor was read
+	atCursor       bool // the page of the cursor has been read
 
 	nextMarks, nextKept func() (scan.KV, bool)
-	marks               scan.KV       // the row of marks that is read next; no key: there is none
-	markedPage          ledger.Micros // the page of these marks
+	marks               scan.KV       // the next row of marks; without a key if there is none
+	markedPage          ledger.Micros // the page to which these marks belong
 	kept                *notifier.Kept
 	marked              map[notifier.ID]notifier.Mark // the marks of the page being read
 
 	seed              maphash.Seed
-	waiting, posted   scan.Multiset // rows that deliveries need
+	waiting, posted   scan.Multiset // rows that deliveries require
 	waits, postedRows scan.Multiset // rows that are stored
 }
 
@@ -90,11 +91,11 @@ func (d *deliveryReader) fault(id notifier.ID, what string) {
 	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, what)
 }
 
-// summariesKey is a row of the platform's organization: the last day that was summed up for
-// operators.
+// summariesKey is the key of a row in the platform's organization: the last day for which
+// operators got a summary.
 var summariesKey = []byte("summaries")
 
-// row takes one key-value row. Marks and deliveries are read beside the notices.
+// row reads one key-value row. Marks and deliveries are read along with the notices.
 func (d *deliveryReader) row(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == words.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
@@ -140,7 +141,7 @@ func (d *deliveryReader) page(key, row []byte) error {
 	}
 	d.atCursor = d.atCursor || first == d.cursor
 	d.gatherMarks(first)
-	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // errors too
+	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // its errors are reported beside the journal too
 	for _, id := range sortedMarks(d.marked) {
 		d.fault(id, "was acknowledged and is no notice of its page")
 	}
@@ -176,8 +177,8 @@ func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
 	d.destination(id, n)
 }
 
-// askedAgain tells whether a kept delivery was acknowledged at its first attempt and asked
-// for again.
+// askedAgain tells whether a stored delivery was acknowledged at its first attempt and then
+// requested again.
 func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 	if kept.Round == 0 || len(kept.Attempts) == 0 {
 		return false
@@ -185,12 +186,12 @@ func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 	return len(kept.Attempts) == maxKeptAttempts || kept.Attempts[0] == mark.Attempt
 }
 
-// destination checks that a notice goes to one of its partner's terminals, or to the
-// partner.
+// destination checks that the destination of a notice is a terminal of the notice's partner, or
+// the partner.
 func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 	h := d.organization.Histories.Find(n.Source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
-		return // its missing event or record is reported elsewhere
+		return // the missing event or record is reported elsewhere
 	}
 	number, env, known := d.destinationOf(n.To)
 	if !known {
@@ -202,8 +203,8 @@ func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 	}
 }
 
-// destinationOf is the partner of a destination, and the environments that it is notified
-// of.
+// destinationOf returns the partner to which a destination belongs, and the environments of
+// which the destination is notified.
 func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money.Env, known bool) {
 	if t := d.directory.Terminal(d.organization.ID, to); t != nil {
 		env, _ := money.ParseEnv(t.Env)
@@ -213,8 +214,8 @@ func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherMarks reads the marks of a page. Marks of a page that is not there are left over
-// from retention, or wrong.
+// gatherMarks reads the marks of a page. Marks of a page that does not exist are wrong, unless
+// retention has left them.
 func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 	clear(d.marked)
 	for d.marks.Key != nil && d.markedPage <= page {
@@ -285,8 +286,8 @@ func (d *deliveryReader) unread(err error) {
 	}
 }
 
-// passKept takes the deliveries with rows of their own that come before a notice: messages
-// to operators, and those whose page retention removed.
+// passKept reads the stored deliveries that precede a notice: messages to operators, and
+// deliveries whose page retention has removed.
 func (d *deliveryReader) passKept(before notifier.ID) {
 	for d.kept != nil && compareIDs(d.kept.ID, before) < 0 {
 		d.withoutNotice(d.kept)
@@ -327,7 +328,7 @@ func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 	}
 }
 
-// idOf is a message's name as the row of its key has it.
+// idOf returns a message's id in the form in which the row of its key has it.
 func idOf(k *notifier.Kept) []byte { return notifier.KeyOfKept(k.ID)[1:] }
 
 // ofNotice compares a kept delivery with its notice.
@@ -342,7 +343,7 @@ func (d *deliveryReader) ofNotice(k *notifier.Kept, page ledger.Micros, n *store
 	}
 }
 
-// end takes what is left behind the last page, and compares the sums.
+// end reads the rows after the last page and compares the sums.
 func (d *deliveryReader) end() error {
 	d.others.EndRows()
 	d.gatherMarks(1<<63 - 1)

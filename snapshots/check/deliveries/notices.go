@@ -17,26 +17,27 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6, notices beside events. Each transition that a merchant is notified of has its
-// notice where an address was set: as many as the transaction or the subscription counts,
-// and none is counted as unaddressed where an address had been set for a minute. Each
-// notice is of an event, says what happened, and an event has the hash of its notices. No
-// two are of one event by one channel. What is older than the retention may be gone.
+// Rule 6, notices and events. If an address was set, each transition of which a merchant is
+// notified has its notice. The counters of a transaction or subscription equal the number of
+// its notices. None may be counted as unaddressed if an address had been set for a minute. Each
+// notice belongs to an event, says what happened in it, and no other notice of the event uses
+// the same channel. The event has the hash of its notices. Retention may have removed old
+// notices.
 
-// Notices reads one organization's notices beside its events: both are in the order of
+// Notices reads one organization's notices along with its events: both are in the order of
 // booking.
 type Notices struct {
 	*Check
 	next   func() (scan.KV, bool)
 	Stop   func()
-	page   []store.Notice // bodies alias a row, valid until the next page is read
+	page   []store.Notice // the bodies alias a row and are valid until the next page is read
 	at     int            // index of the next notice
 	last   notifier.ID    // the notice that was read last
-	oldest ledger.Micros  // retention may have removed what was booked before
+	oldest ledger.Micros  // retention may have removed notices that were booked earlier
 	hashed []byte         // the hashed form of the current event's notices
 }
 
-// NoticesOf begins to read the organization's notices. The caller calls Stop.
+// NoticesOf starts reading the organization's notices. The caller must call Stop.
 func (c *Check) NoticesOf() *Notices {
 	n := &Notices{Check: c, oldest: c.removedBefore()}
 	n.next, n.Stop = iter.Pull(c.KVs(c.organization.ID, notifier.NoticesRows))
@@ -44,8 +45,8 @@ func (c *Check) NoticesOf() *Notices {
 	return n
 }
 
-// instant is the instant in one of the single rows of deliveries; 0: there is none, or
-// CheckRows reports it.
+// instant returns the time in a single row of deliveries; 0 if there is no row, or if CheckRows
+// reports the row.
 func (c *Check) instant(kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
 	row, found, err := c.View.KV(c.organization.ID, key)
@@ -56,15 +57,15 @@ func (c *Check) instant(kind notifier.RowKind) ledger.Micros {
 	return at
 }
 
-// removedBefore is the instant before which retention may have removed deliveries; 0: it
-// removed none, or CheckRetention reports the record.
+// removedBefore returns the time before which retention may have removed deliveries; 0 if it
+// removed none, or if CheckRetention reports the record.
 func (c *Check) removedBefore() ledger.Micros {
 	at, _ := notifier.Removed(c.View, c.organization.ID)
 	return at
 }
 
-// CheckRetention checks the record of the instant up to which deliveries were removed: it
-// was not in the future.
+// CheckRetention checks the record of the time up to which retention removed deliveries: it was
+// not in the future.
 func (c *Check) CheckRetention(r *scan.Record) {
 	at, err := notifier.ReadRetention(r.Payload)
 	switch {
@@ -116,7 +117,7 @@ func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros
 	})
 }
 
-// Follow takes the notices up to an event: those of the event, and none before it.
+// Follow reads the notices up to an event: they must belong to that event.
 func (n *Notices) Follow(e *ledger.Event) {
 	merchant, stream := false, false
 	for len(n.page) > 0 && n.page[n.at].Booked <= e.Booked {
@@ -140,7 +141,7 @@ func (n *Notices) Follow(e *ledger.Event) {
 	}
 }
 
-// End reports the notices behind the last event.
+// End reports notices after the last event.
 func (n *Notices) End() {
 	for len(n.page) > 0 {
 		n.orphan(&n.page[n.at])
@@ -153,7 +154,7 @@ func (n *Notices) orphan(notice *store.Notice) {
 	n.Report.Breach(findings.RuleNotified, "organization %v: a notice of %s tells of no event", n.organization.ID, scan.Named(notice.Source))
 }
 
-// pass goes on to the next notice, which must be of a later event or of another channel.
+// pass moves to the next notice, which must belong to a later event or another channel.
 func (n *Notices) pass() {
 	notice := &n.page[n.at]
 	id := notifier.ID{Booked: notice.Booked, Channel: posting.Channel(notice.Channel)}
@@ -166,7 +167,7 @@ func (n *Notices) pass() {
 	}
 }
 
-// count notes that a merchant must be notified of the event.
+// count adds an event of which a merchant must be notified.
 func (n *Notices) count(e *ledger.Event, notified bool) {
 	n.Report.Count(findings.RuleNotified, 1)
 	h := n.organization.Histories.FindOrAdd(e.Source)
@@ -203,7 +204,7 @@ func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
 	}
 }
 
-// transactionNoticeFault says how the notice differs from the event; empty: it does not.
+// transactionNoticeFault says how the notice differs from the event; empty if it does not.
 func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	switch posting.Channel(notice.Channel) {
 	case posting.Webhook:
@@ -229,7 +230,7 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string
 	return ""
 }
 
-// subscriptionNoticeFault says how the notice differs from the event; empty: it does not.
+// subscriptionNoticeFault says how the notice differs from the event; empty if it does not.
 func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	event, standing, err := recurring.DecodeNotice(notice.Body)
 	_, told := subscription.Event(e.Name).Told()
@@ -244,8 +245,8 @@ func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong strin
 	return ""
 }
 
-// CheckTransaction compares the counters of notices on a transaction's record with the
-// notices. A record that is not at its last event counts others.
+// CheckTransaction compares the counters of notices in a transaction's record with the notices.
+// It skips a record that is not at its last event: that is reported elsewhere.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	wrong := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
@@ -273,8 +274,8 @@ func (n *Notices) notifiesOf(e *ledger.Event) bool {
 	return told
 }
 
-// CheckSubscription compares the counters of notices on a subscription's record with the
-// notices, and with the address that was set.
+// CheckSubscription compares the counters of notices in a subscription's record with the
+// notices and with the address that was set.
 func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	wrong := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
@@ -292,8 +293,8 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	}
 }
 
-// compareStored compares the notices of an event with the hash that the event has of them.
-// Retention may have removed some or all of an old event's notices.
+// compareStored compares an event's notices with the hash in the event. Retention may have
+// removed some or all notices of an old event.
 func (n *Notices) compareStored(e *ledger.Event) {
 	got := ledger.Hash{}
 	if len(n.hashed) > 0 {

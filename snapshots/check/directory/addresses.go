@@ -11,10 +11,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// What rule 6 needs of the directory: whether an address for notifications was surely set
-// when a transaction began.
+// This file tells rule 6 whether a notification address was certainly set when a transaction
+// began.
 
-// MerchantTerminal is a terminal that only says where notifications go.
+// MerchantTerminal is a terminal that only configures notifications.
 type MerchantTerminal struct {
 	Setting
 	id       ledger.ID
@@ -24,7 +24,7 @@ type MerchantTerminal struct {
 	notified bool // an address is set
 }
 
-// noteAddress notes where a terminal's notifications go.
+// noteAddress records the address of a terminal's notifications.
 func (c *Check) noteAddress(r *scan.Record, row *Row, t *Terminal) {
 	n, err := words.ParseNotification(row.MerchantParams)
 	if err != nil {
@@ -42,14 +42,14 @@ func (c *Check) noteAddress(r *scan.Record, row *Row, t *Terminal) {
 	})
 }
 
-// UnchangedSince tells whether the record was last written well before the transaction
+// UnchangedSince tells whether the last write of the record was well before the transaction
 // began.
 func (s *Setting) UnchangedSince(transaction *scan.Record) bool {
 	return s.Updated+scan.InFlight < transaction.Stamp.Started
 }
 
-// ByDefault tells whether a transaction's merchant was surely notified of the default
-// statuses: its terminal chooses no others, and chose none before.
+// ByDefault tells whether a transaction's merchant was certainly notified of the default
+// statuses: its terminal selects no others, and selected none earlier.
 func (d *Facts) ByDefault(r *scan.Record, p *payment.Record) bool {
 	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, wasRefused) {
 		return false
@@ -58,9 +58,9 @@ func (d *Facts) ByDefault(r *scan.Record, p *payment.Record) bool {
 	return t != nil && !t.chooses && t.UnchangedSince(r)
 }
 
-// Reaches tells whether an address was surely set for each notification of a transaction,
-// since before it began. A terminal without an address uses its partner's; a transaction
-// without a terminal uses the partner's first notification-only terminal, if there is one.
+// Reaches tells whether an address was certainly set, from before a transaction began, for each
+// of its notifications. A terminal without an address uses its partner's. A transaction without
+// a terminal uses the partner's first notification-only terminal, if there is one.
 func (d *Facts) Reaches(r *scan.Record, p *payment.Record) bool {
 	org := r.Organization.ID
 	if owner := d.Partner(org, p.Partner); owner != nil && owner.notified && owner.UnchangedSince(r) {
@@ -70,14 +70,13 @@ func (d *Facts) Reaches(r *scan.Record, p *payment.Record) bool {
 		return d.merchantReaches(r, p)
 	}
 	if slices.ContainsFunc(p.Attempts, wasRefused) {
-		return false // another terminal's address may have been the right one
+		return false // the address of another terminal may have applied
 	}
 	t := d.Terminal(org, p.Terminal)
 	return t != nil && t.notified && t.UnchangedSince(r)
 }
 
-// wasRefused tells whether a terminal refused the transaction, so that it went on to
-// another.
+// wasRefused tells whether a terminal refused the transaction, so that another one was tried.
 func wasRefused(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
@@ -100,7 +99,7 @@ func (d *Facts) merchantReaches(r *scan.Record, p *payment.Record) bool {
 	return first != nil && first.notified
 }
 
-// before tells whether the terminal comes first: by priority, then by id.
+// before tells whether the terminal precedes another one: by priority, then by id.
 func (t *MerchantTerminal) before(other *MerchantTerminal) bool {
 	return cmp.Or(cmp.Compare(t.priority, other.priority), bytes.Compare(t.id[:], other.id[:])) < 0
 }

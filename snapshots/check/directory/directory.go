@@ -16,11 +16,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, records of the directory. Each record is in the state that its events lead to. It
-// names the keys that it must have claimed, which rule 4 compares with the claims.
+// Rule 3, records of the directory. Each record is in the state to which its events led. The
+// rule collects the keys that records must have claimed; rule 4 compares them with the claims.
 
-// Row is the stored form of the directory's records: a version byte and a msgpack map,
-// whose names never change their meaning. What a kind does not have stays zero.
+// Row is the stored form of the directory's records: a version byte and a msgpack map, whose
+// names never change their meaning. Fields that a kind does not have are zero.
 type Row struct {
 	Status         string     `msgpack:"status"`
 	Active         bool       `msgpack:"active"`
@@ -79,8 +79,8 @@ func (m *MoneyRow) Read() (money.Asset, money.Amount, error) {
 type Check struct {
 	*scan.Scan
 	*Facts
-	limitNames          []limitNames // what limits name
-	users               []userNames  // what users and sessions name
+	limitNames          []limitNames // the limits with the records that they name
+	users               []userNames  // the users and sessions with the records that they name
 	providerSettlements []providerSettlement
 }
 
@@ -94,12 +94,12 @@ type Facts struct {
 	partners  map[PartnerKey]*Partner
 	terminals map[scan.Place]*Terminal
 	merchants map[PartnerKey][]MerchantTerminal // by partner
-	Owners    map[scan.Place]int64              // partner's record → number
+	Owners    map[scan.Place]int64              // place of the partner's record → number
 	Limits    map[PartnerKey][]*Limit           // by partner
 	Rates     map[scan.Place]*Rate
-	Numbers   map[int64]ledger.ID  // number → partner's record
-	Claimed   map[string]ledger.ID // number → who claimed it
-	Made      map[Made]bool        // the records that an acknowledged creation may name
+	Numbers   map[int64]ledger.ID  // number → id of the partner's record
+	Claimed   map[string]ledger.ID // number → id of the partner that claimed it
+	Made      map[Made]bool        // the records that the answer to a creation may name
 }
 
 // PartnerKey is a partner's number in an organization.
@@ -108,21 +108,21 @@ type PartnerKey struct {
 	Number int64
 }
 
-// Partner is what other rules need of a partner.
+// Partner holds the facts about a partner that other rules use.
 type Partner struct {
 	Setting
 	Overdraft map[money.Asset]money.Amount
 	notified  bool // an address is set
 }
 
-// Terminal is what other rules need of a terminal.
+// Terminal holds the facts about a terminal that other rules use.
 type Terminal struct {
 	Setting
 	Partner  int64
 	Env      string
 	Settings words.Settings
 	notified bool // the terminal has an address of its own
-	chooses  bool // it chooses the statuses that it notifies of
+	chooses  bool // it selects the statuses of which it notifies
 }
 
 // Rate is a stored exchange rate.
@@ -131,7 +131,7 @@ type Rate struct {
 	Value string
 }
 
-// Setting is when a record of the directory was last written.
+// Setting holds when a record of the directory was last written.
 type Setting struct {
 	Changed bool // written again after its creation
 	Updated ledger.Micros
@@ -145,10 +145,10 @@ func (s *Setting) ChangedSince(transaction *scan.Record) bool {
 	return s.Changed && transaction.Stamp.Started < s.Updated+scan.InFlight
 }
 
-// Made names a record of the directory as an answer does.
+// Made identifies a record of the directory as an answer does.
 type Made struct {
 	Kind ledger.Kind
-	Org  ledger.ID // an organization's own id for its record
+	Org  ledger.ID // for an organization's record: the organization's own id
 	Name string    // id, or a partner's number
 }
 
@@ -160,18 +160,18 @@ func newFacts() *Facts {
 	}
 }
 
-// Partner is a partner by its number; nil: there is none.
+// Partner returns a partner by its number; nil if it does not exist.
 func (d *Facts) Partner(org ledger.ID, number int64) *Partner {
 	return d.partners[PartnerKey{org, number}]
 }
 
-// Terminal is a terminal by its id; nil: there is none.
+// Terminal returns a terminal by its id; nil if it does not exist.
 func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 	return d.terminals[scan.Place{Org: org, ID: id}]
 }
 
-// CheckRow compares a record of the directory with its history and notes the keys that it
-// must have claimed. It returns the name by which answers know the record.
+// CheckRow compares a record of the directory with its history and records the keys that it
+// must have claimed. It returns the name by which answers identify the record.
 func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 	name = r.Source.ID.String()
 	onOff := string(words.StateInactive)
@@ -225,7 +225,7 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 	return name
 }
 
-// expectClaim notes the key that a record must have claimed in its organization.
+// expectClaim records a key that a record must have claimed in its organization.
 func (c *Check) expectClaim(r *scan.Record, kind ledger.ClaimKind, key string) {
 	r.History.ClaimKind, r.History.ClaimHash = kind, r.Organization.Histories.Hash(byte(kind), key)
 }
@@ -259,8 +259,8 @@ func (c *Check) checkTerminal(r *scan.Record, row *Row) {
 	c.noteAddress(r, row, t)
 }
 
-// checkRate compares a rate with its last event, and its currency pair with its id: a pair
-// has one rate.
+// checkRate compares a rate with its last event, and its id with its currency pair, because a
+// pair has one rate.
 func (c *Check) checkRate(r *scan.Record, row *Row) {
 	if !r.Organization.Histories.IsIn(r.History, ledger.Rate, row.Rate) {
 		c.Fault(r, "has another value than its events lead to")

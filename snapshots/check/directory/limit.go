@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Limit is a limit that bounds transactions.
+// Limit is a limit on transactions.
 type Limit struct {
 	Setting
 	ID       ledger.ID
@@ -19,7 +19,7 @@ type Limit struct {
 	Scope    words.Scope
 	partner  int64
 	terminal []byte
-	kindOf   string // payment or payout; empty: both
+	kindOf   string // payment or payout; empty: it covers both
 	asset    money.Asset
 }
 
@@ -29,8 +29,8 @@ func (l *Limit) Bounds(p *payment.Record) bool {
 		(len(l.terminal) == 0 || bytes.Equal(l.terminal, p.Terminal[:]))
 }
 
-// InForceFor tells whether the limit was surely applied to a transaction: it was in force
-// before, and the record holds the subject that it counts for.
+// InForceFor tells whether the limit was certainly applied to a transaction: it was in force
+// earlier, and the record has the subject for which the limit counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
 	known := l.Scope == words.ScopePartner || l.Scope == words.ScopeCard && p.CardPrint != "" || l.Scope == words.ScopeIP && p.PayerIP.IsValid()
 	return l.active && l.Kind.Volume() && known && p.Attempted >= l.Updated+scan.InFlight

@@ -12,11 +12,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, limits and the block list. A limit bounds something, for a partner and a terminal
-// that are there; a blocked card is stored as its fingerprint.
+// Rule 3, limits and the block list. A limit has a bound, and the partner and the terminal that
+// it names exist. A blocked card is stored as its fingerprint.
 
-// limitRow is the stored form of a limit and of an entry of the block list. What a kind
-// does not have stays zero.
+// limitRow is the stored form of a limit and of an entry of the block list. Fields that a kind
+// does not have are zero.
 type limitRow struct {
 	Kind      string `msgpack:"kind"`
 	Type      string `msgpack:"type"`
@@ -30,8 +30,7 @@ type limitRow struct {
 	Masked    string `msgpack:"masked"`
 }
 
-// limitNames is a limit with the partner and the terminal that it names, which may be read
-// later.
+// limitNames is a limit and the partner and terminal that it names, which may be read after it.
 type limitNames struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -43,7 +42,8 @@ type limitNames struct {
 // second is one second in microseconds.
 const second = 1_000_000
 
-// checkLimit checks that a limit bounds something, and notes what it names.
+// checkLimit checks that a limit has a bound, and records the partner and terminal that it
+// names.
 func (c *Check) checkLimit(r *scan.Record, row *Row) {
 	var b limitRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&b) != nil {
@@ -76,8 +76,8 @@ func (c *Check) checkLimit(r *scan.Record, row *Row) {
 	})
 }
 
-// CheckLimits checks that every limit names a partner of its organization, and a terminal
-// of that partner in the limit's environment where it names one.
+// CheckLimits checks that every limit names a partner of its organization. If it names a
+// terminal, the terminal belongs to that partner and to the limit's environment.
 func (c *Check) CheckLimits() error {
 	for i := range c.limitNames {
 		b := &c.limitNames[i]
@@ -99,8 +99,8 @@ func (c *Check) CheckLimits() error {
 	return nil
 }
 
-// checkBlock compares an entry of the block list with its id, which makes it the only one
-// of its value.
+// checkBlock compares an entry of the block list with its id, which is derived from its value,
+// so that a value has only one entry.
 func (c *Check) checkBlock(r *scan.Record) {
 	var b limitRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&b) != nil {

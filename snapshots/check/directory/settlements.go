@@ -10,20 +10,20 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, settlements. A settlement is with its partner's bank, or with a terminal of its
-// partner; its entries book what it says.
+// Rule 3, settlements. A settlement is with its partner's bank or with a terminal of its
+// partner. Its entries book its amounts.
 
-// providerSettlement is a settlement with a terminal's provider, compared with the terminal once
-// that is read.
+// providerSettlement is a settlement with a terminal's provider. It is compared with the
+// terminal after the terminal has been read.
 type providerSettlement struct {
 	org, id, terminal ledger.ID
 	partner           int64
 	env               money.Env
 }
 
-// checkSettlement compares a settlement with its entries, by POSTINGS' rows "partner
-// settlement" and "provider settlement": one event an environment, with lines of each
-// asset. A settlement of one asset is in a list of its partner.
+// checkSettlement compares a settlement with its entries (POSTINGS, rows "partner settlement"
+// and "provider settlement"): one event for each environment, with lines for each asset. A
+// settlement in one asset is in a list of its partner.
 func (c *Check) checkSettlement(r *scan.Record, row *Row) {
 	withProvider := len(row.Terminal) != 0
 	if withProvider && (len(row.Terminal) != len(ledger.ID{}) || len(row.Lines) != 1 || row.Out) || !withProvider && len(row.Fee) != 0 {
@@ -64,7 +64,7 @@ func (c *Check) checkSettlement(r *scan.Record, row *Row) {
 	}
 }
 
-// withBank are the lines between the institution's bank account and a partner's.
+// withBank returns the lines between the institution's bank account and a partner's account.
 func withBank(row *Row, asset money.Asset, amount money.Amount) []scan.Line {
 	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(row.Partner), asset, scan.BigAmount(amount))}
 	if row.Out {
@@ -73,7 +73,8 @@ func withBank(row *Row, asset money.Asset, amount money.Amount) []scan.Line {
 	return in
 }
 
-// fromProvider are the lines of what a provider pays, less the fee that it keeps.
+// fromProvider returns the lines of a provider's payment, from which the provider has deducted
+// its fee.
 func (c *Check) fromProvider(r *scan.Record, row *Row, asset money.Asset, gross money.Amount) []scan.Line {
 	var fee money.Amount
 	if len(row.Fee) != 0 {

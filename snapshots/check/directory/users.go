@@ -11,10 +11,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, users, sessions and tokens. Users and sessions act as a partner or a user that is
-// there, and no retired administration token is in force.
+// Rule 3, users, sessions and tokens. The partner or user as which a user or a session acts
+// exists, and no retired administration token is in force.
 
-// userRow is the stored form of a user and of a session. What a kind does not have stays
+// userRow is the stored form of a user and of a session. Fields that a kind does not have are
 // zero.
 type userRow struct {
 	Roles   []string `msgpack:"roles"`
@@ -23,8 +23,8 @@ type userRow struct {
 	Epoch   uint32   `msgpack:"epoch"`
 }
 
-// userNames is a user or a session with the partner and the user that it names, which may
-// be read later.
+// userNames is a user or a session and the partner and user that it names, which may be read
+// after it.
 type userNames struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -32,7 +32,8 @@ type userNames struct {
 	user         []byte
 }
 
-// checkUser checks the roles of a user or a session, and notes whom it names.
+// checkUser checks the roles of a user or a session, and records the partner and user that it
+// names.
 func (c *Check) checkUser(r *scan.Record) {
 	var p userRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&p) != nil {
@@ -53,8 +54,8 @@ func (c *Check) checkUser(r *scan.Record) {
 	c.users = append(c.users, userNames{r.Organization, r.Source, p.Partner, p.User})
 }
 
-// CheckUsers checks that the user of a session, and the partner that a user or a session
-// acts as, are there.
+// CheckUsers checks that the user of each session exists, and the partner as which a user or a
+// session acts.
 func (c *Check) CheckUsers() error {
 	for i := range c.users {
 		p := &c.users[i]
@@ -78,8 +79,8 @@ type platformRow struct {
 	Retired     [][]byte `msgpack:"retired"`
 }
 
-// checkTokens checks that no administration token is there twice, or in force although it
-// was retired.
+// checkTokens checks that no administration token is stored twice, and that no retired one is
+// in force.
 func (c *Check) checkTokens(r *scan.Record) {
 	var p platformRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&p) != nil {

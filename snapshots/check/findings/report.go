@@ -17,7 +17,7 @@ const (
 	Skipped
 )
 
-// String is the outcome as it is printed.
+// String returns the outcome as it is printed.
 func (o Outcome) String() string {
 	switch o {
 	case OK:
@@ -30,8 +30,8 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// The numbers of the rules (RELIABILITY, "The checker"). RuleReopened is skipped here: a
-// crash test compares two digests.
+// The numbers of the rules (RELIABILITY, "The checker"). This package reports RuleReopened as
+// skipped: a crash test compares two digests.
 const (
 	RuleAnswers  = 1
 	RuleTotals   = 2
@@ -49,37 +49,37 @@ const (
 // MaxDetails bounds the lines printed beneath a broken rule.
 const MaxDetails = 20
 
-// Rule is what was found about one rule.
+// Rule is the result of one rule.
 type Rule struct {
 	Number   int
 	Outcome  Outcome
-	Count    uint64 // things looked at
+	Count    uint64 // how many things the rule has checked
 	Breaches uint64
 	Details  []string // of the first breaches
-	Note     string   // what was not compared; empty: everything was
+	Note     string   // what the rule did not compare; empty: it compared everything
 }
 
-// Counts say how much there was to check.
+// Counts tell how much the check has covered.
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
 
-	KeptAccounts   uint64 // of Accounts, those that were held in memory: not those that belong to one contract
+	KeptAccounts   uint64 // accounts that were kept in memory: all but those that belong to one contract
 	SkippedAnswers uint64 // lines of the answers file that rule 1 does not compare
 	Reread         uint64 // organizations whose checkpoints were read a second time, with the totals of all accounts
 }
 
-// Report is what a check found.
+// Report is the result of a check.
 type Report struct {
 	Rules  [rules]Rule
 	Counts Counts
 
-	// Digest is a hash over what the store means: heads of journals, records,
-	// pages, page buffers, claims, counters, lists, sealed rows and KVs. Opening
-	// twice gives the same one.
+	// Digest is a hash over the content of the store: heads of journals, records, pages, page
+	// buffers, claims, counters, lists, sealed rows and KVs. Two openings of a store give the
+	// same digest.
 	Digest [32]byte
 }
 
-// New is a report in which every rule is ok.
+// New returns a report in which every rule is ok.
 func New() *Report {
 	r := new(Report)
 	for i := range r.Rules {
@@ -98,14 +98,14 @@ func (r *Report) Broken() bool {
 	return false
 }
 
-// WriteTo prints one line a rule; beneath it what was not compared, and the first breaches
-// of a broken rule.
+// WriteTo prints one line for each rule, followed by what the rule did not compare and the
+// first breaches.
 func (r *Report) WriteTo(out io.Writer) (int64, error) {
 	counted := &counting{to: out}
 	w := bufio.NewWriter(counted)
 	for i := range r.Rules {
 		rule := &r.Rules[i]
-		_, _ = fmt.Fprintf(w, "rule %d %v %d\n", rule.Number, rule.Outcome, rule.Count) // Flush has the error
+		_, _ = fmt.Fprintf(w, "rule %d %v %d\n", rule.Number, rule.Outcome, rule.Count) // Flush returns the error
 		if rule.Note != "" {
 			_, _ = fmt.Fprintf(w, "  %s\n", rule.Note)
 		}
@@ -135,10 +135,10 @@ func (c *counting) Write(b []byte) (int, error) {
 // Skip marks a rule as not checked.
 func (r *Report) Skip(rule int) { r.Rules[rule-1].Outcome = Skipped }
 
-// Count adds to the number of things that a rule has looked at.
+// Count adds to the number of things that a rule has checked.
 func (r *Report) Count(rule int, n uint64) { r.Rules[rule-1].Count += n }
 
-// Breach marks a rule as broken and keeps the detail, in one line, if there is room.
+// Breach marks a rule as broken and keeps the detail as one line if there is room.
 func (r *Report) Breach(rule int, format string, args ...any) {
 	broken := &r.Rules[rule-1]
 	broken.Outcome = Broken
@@ -151,7 +151,7 @@ func (r *Report) Breach(rule int, format string, args ...any) {
 // maxDetail bounds a detail's length in bytes.
 const maxDetail = 400
 
-// oneLine is a text without control characters, bounded.
+// oneLine returns a text without control characters, of bounded length.
 func oneLine(s string) string {
 	line := make([]byte, 0, min(len(s), maxDetail))
 	for i := range len(s) {
@@ -167,6 +167,6 @@ func oneLine(s string) string {
 	return string(line)
 }
 
-// ErrInput marks a file of answers or canaries that can't be read, an organization that is
-// not there, and the keyring of another store.
+// ErrInput is the error for a file of answers or canaries that can't be read, for an
+// organization that does not exist, and for the keyring of another store.
 var ErrInput = errors.New("input")

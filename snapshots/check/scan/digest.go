@@ -10,9 +10,10 @@ import (
 )
 
 // Digest hashes rows in the order in which they are read, with their lengths, so that two
-// different stores have different digests. Left out are blocks, because the tree's root
-// covers them; due rows, which a server removes when their time has passed; groups, which
-// only say how the store came about; and checkpoints, which are made when there is time.
+// different stores have different digests. It leaves out blocks, because the tree's root covers
+// them; due rows, because a server removes them when their time has passed; groups, because
+// they only tell how the store was written; and checkpoints, because the server writes them
+// when it has time.
 type Digest struct {
 	hash   hash.Hash
 	buffer []byte
@@ -37,7 +38,7 @@ func (d *Digest) row(key, row []byte) {
 	d.hash.Write(d.buffer)
 }
 
-// Sum is the digest of all rows so far.
+// Sum returns the digest of all rows so far.
 func (d *Digest) Sum() (sum [32]byte) {
 	d.hash.Sum(sum[:0])
 	return sum

@@ -1,17 +1,17 @@
-// Package scan is one reading of a whole store, and what the rules of the checker share: the
-// view and the report, the history of each record by its events, fingerprints of entries, and
-// the words in which details name things.
+// Package scan is one reading of a whole store, with what the checker's rules share: the view
+// and the report, each record's history according to its events, fingerprints of entries, and
+// the names of things in details.
 //
 // Invariants:
 //  1. Nothing is written to the store.
-//  2. A History takes a few hundred bytes and there is one a record; nothing is kept a
-//     line or an event. Long texts and entries are kept as hashes by a seed of this check.
-//  3. Every row that is read, but for checkpoints, goes into the digest.
-//  4. A row that can't be read breaks the rule that it belongs to; the scan goes on.
+//  2. Memory holds one History of a few hundred bytes for each record, and nothing for a line
+//     or an event. Long texts and entries are kept as hashes with a seed of this check.
+//  3. Every row that is read goes into the digest, except checkpoints.
+//  4. A row that can't be read breaks the rule to which it belongs, and the scan continues.
 //
-// Callers: the packages of the rules, beside it, and snapshots/check.
+// Callers: the packages of the rules, and snapshots/check.
 //
-// Rejected: keeping each record's entries until its row is read. A fingerprint, the sum of
-// the postings by random weights (fingerprint.go), takes eight bytes, adds up as entries do,
-// and tells as much.
+// Rejected: keeping each record's entries until its row is read. A fingerprint, which is the
+// sum of the postings weighted by random numbers (fingerprint.go), takes eight bytes, is
+// additive as entries are, and is as good for a comparison.
 package scan

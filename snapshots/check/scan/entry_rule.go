@@ -2,23 +2,24 @@ package scan
 
 import "mizan/ledger"
 
-// EntryRule says which entry an event carries (POSTINGS: "None is a decision too").
+// EntryRule is the kind of entry that an event must carry (POSTINGS: "None is a decision too").
 type EntryRule uint8
 
 // The rules.
 const (
 	NoEntry     EntryRule = iota
-	MayHold               // a payout's hold, as its record must say; none for a payment
+	MayHold               // a hold for a payout, as the record requires; none for a payment
 	MustHold              // a hold
-	MustCapture           // the capture of what is held
-	MustVoid              // the void of what is held
-	MustSettle            // the capture of what is held; where nothing is, a posted entry
-	MustRelease           // the void of what is held; where nothing is, none
+	MustCapture           // the capture of the hold
+	MustVoid              // the void of the hold
+	MustSettle            // the capture of the hold; without a hold, a posted entry
+	MustRelease           // the void of the hold; without a hold, none
 	MustPost              // a posted entry
-	MayPost               // a posted entry, where there is anything to move
+	MayPost               // a posted entry, if there is anything to move
 )
 
-// Phase is that of the entry, by whether the record holds anything; 0: there is none.
+// Phase returns the phase of the entry, which depends on whether the record has a hold; 0:
+// there is no entry.
 func (c EntryRule) Phase(held bool) ledger.Phase {
 	switch c {
 	case MayHold, MustHold:

@@ -9,20 +9,20 @@ import (
 	"mizan/ledger/money"
 )
 
-// Fingerprint is a short form of what postings do to accounts: the sum, over all postings,
-// of what is debited less what is credited, times a random number of the account, in a
-// prime field. It does not depend on the order of the postings, nor on how a partner's
-// balance is split between what is available and what is owed. Fingerprints add up as
-// entries do; entries that cancel out add up to 0.
+// Fingerprint is a short form of the effect of postings on accounts: the sum over all postings,
+// in a prime field, of the debited minus the credited amount, times a random number for the
+// account. It does not depend on the order of the postings or on the split of a partner's
+// balance into available and owed. Fingerprints are additive as entries are; entries that
+// cancel out have the sum 0.
 type Fingerprint uint64
 
-// prime is a Mersenne prime: two different sets of postings have the same fingerprint with
-// a probability of one in it.
+// prime is a Mersenne prime. The probability that two different sets of postings have the same
+// fingerprint is 1/prime.
 const prime = 1<<61 - 1
 
 var bigPrime = big.NewInt(prime)
 
-// Plus is the fingerprint of both sets of postings together.
+// Plus returns the fingerprint of both sets of postings together.
 func (m Fingerprint) Plus(o Fingerprint) Fingerprint {
 	if m += o; m >= prime {
 		m -= prime
@@ -43,7 +43,7 @@ func (m Fingerprint) times(o Fingerprint) Fingerprint {
 	return Fingerprint(rest)
 }
 
-// Fingerprint is that of an entry's postings.
+// Fingerprint returns the fingerprint of an entry's postings.
 func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 	for i := range postings {
 		p := &postings[i]
@@ -56,7 +56,7 @@ func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 	return sum
 }
 
-// ExpectedFingerprint is that of the lines of a template.
+// ExpectedFingerprint returns the fingerprint of a template's lines.
 func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	var rest big.Int
 	for i := range lines {
@@ -67,11 +67,11 @@ func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	return sum
 }
 
-// weight is an account's random number. The two accounts of a partner's balance share one.
+// weight returns an account's random number. The two accounts of a partner's balance share one.
 func (h *Histories) weight(path ledger.Path, asset money.Asset) Fingerprint {
 	var m maphash.Hash
 	m.SetSeed(h.Seed)
-	_, _ = m.WriteString(PartnerLine(path)) // it never fails, here and below
+	_, _ = m.WriteString(PartnerLine(path)) // maphash never fails, here and below
 	_ = m.WriteByte(0)
 	_, _ = m.WriteString(string(asset.Currency))
 	_ = m.WriteByte(0)
@@ -87,16 +87,16 @@ func residue(a money.Amount) Fingerprint {
 	return Fingerprint(new(big.Int).Mod(BigAmount(a), bigPrime).Uint64())
 }
 
-// BigAmount is an amount as a number without a bound.
+// BigAmount returns an amount as an unbounded number.
 func BigAmount(a money.Amount) *big.Int {
 	if u, small := a.Uint64(); small {
 		return new(big.Int).SetUint64(u)
 	}
-	n, _ := new(big.Int).SetString(a.String(), 10) // String writes digits
+	n, _ := new(big.Int).SetString(a.String(), 10) // String returns digits only
 	return n
 }
 
-// BigSigned is a signed amount as a number without a bound.
+// BigSigned returns a signed amount as an unbounded number.
 func BigSigned(s money.Signed) *big.Int {
 	n := BigAmount(s.Abs)
 	if s.Negative {

@@ -11,37 +11,37 @@ import (
 	"mizan/ledger/money"
 )
 
-// History is what a record's events tell, in little room: there is one for every record of
-// the store. A hash of 0 says that there is none.
+// History is what a record's events tell, in a compact form, because memory holds one for every
+// record of the store. A hash of 0 means that there is no value.
 type History struct {
 	Last, Held, Settled uint64 // seqs, as in posting.Stamp
 	Started, Updated    ledger.Micros
-	Finished            ledger.Micros // when a transaction last reached a final status
-	passed              uint64        // a bit for each state that it was in
-	EntryHash           uint64        // fingerprint of the entry that settled it, or hash of the value of a rate or a closed month
-	HoldFingerprint     Fingerprint   // of the last hold of a transaction's charge
-	NetFingerprint      Fingerprint   // of all that the record has posted
-	ClaimHash           uint64        // of the key that it must have claimed
+	Finished            ledger.Micros // time at which a transaction last reached a final status
+	passed              uint64        // one bit for each state that the record was in
+	EntryHash           uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
+	HoldFingerprint     Fingerprint   // of the last hold for the transaction's charge
+	NetFingerprint      Fingerprint   // of all the record's entries
+	ClaimHash           uint64        // of the key that the record must have claimed
 	Version             uint32
 	ProviderMoney       int32  // index in Histories.Moved; -1: it moved no money
-	Refunds             int32  // index of the last one in Histories.Refunds; -1: none
-	ListHash            uint32 // of the list that shows it
-	TerminalHash        uint32 // of the terminal of its charge
+	Refunds             int32  // index of the last refund in Histories.Refunds; -1: none
+	ListHash            uint32 // of the list that must show the record
+	TerminalHash        uint32 // of the terminal that has the charge
 	CalledTerminal      uint32 // of the terminal that was last called
 	ContractIndex       int32  // index of a contract's lifecycle, or of the moment that a reply shows; -1: neither
 	state               uint8
-	ClaimKind           ledger.ClaimKind  // of ClaimHash; 0: none
-	Asking              Asking            // of the provider, beside the charge
+	ClaimKind           ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
+	Asking              Asking            // the request to the provider besides the charge
 	Holds               uint8             // charges that held money when they were sent
 	Intents             [Operations]uint8 // intents to call a provider
 	Calls               [Operations]uint8 // calls made
 	Marks               Marks
 	Notifications       NotificationCounts
 	RecordHash          uint64 // short hash of the record after its last event
-	SealedHash          uint64 // short hash of what is sealed beside it; 0: nothing
+	SealedHash          uint64 // short hash of the sealed row beside the record; 0: none
 }
 
-// Marks are the other things that were seen of a record.
+// Marks are further facts about a record, one bit each.
 type Marks uint16
 
 // The marks.
@@ -52,21 +52,21 @@ const (
 	ListedAtLastEvent                   // the list row of its last event was read
 	AtSimulator                         // it is routed to the simulator
 	ChargeBooked                        // its charge is booked, or it is a return
-	BookedLate                          // money arrived when it was closed
+	BookedLate                          // money arrived after the transaction was closed
 	ChargeReturned                      // a return reverses its charge
-	KeepsCard                           // its record says that its card is kept
+	KeepsCard                           // the record says that a sealed card belongs to it
 	CardSealed                          // a card is sealed beside it
-	ProviderMayHold                     // after its last call the provider may have the money, or hold it
-	ProviderHolds                       // after its last call the provider has the money
-	ProviderAgrees                      // its last call says the amounts that its entries say
+	ProviderMayHold                     // after the last call the provider may have the money, or hold it
+	ProviderHolds                       // after the last call the provider has the money
+	ProviderAgrees                      // the last call reports the amounts that the entries have
 )
 
 // ProviderMoney is what a transaction moved on its provider's account.
 type ProviderMoney struct{ Captured, Refunded money.Amount }
 
-// Refund is one attempt to return money, as its entry says.
+// Refund is one attempt to return money, according to its entry.
 type Refund struct {
-	Before               int32 // index of the one before; -1: the first
+	Before               int32 // index of the refund before; -1: this is the first
 	State                RefundState
 	Fingerprint          Fingerprint
 	Provider, Fees, Dest money.Amount // Dest: in the other asset, if the money was converted
@@ -82,7 +82,7 @@ const (
 	RefundRefused
 )
 
-// Histories are those of an organization's records.
+// Histories holds the histories of an organization's records.
 type Histories struct {
 	index  map[ledger.Source]int32
 	slab   Slab[History]
@@ -91,9 +91,9 @@ type Histories struct {
 	Seed   maphash.Seed
 
 	Refunds  Slab[Refund]
-	Rerouted map[ledger.Source][]Fingerprint // what was held at the terminals before the last one
-	Returns  map[ledger.ID]ledger.ID         // reversed transaction → its return, as its record says
-	ReturnOf map[ledger.ID]ledger.ID         // the same as the returns' records say
+	Rerouted map[ledger.Source][]Fingerprint // the holds at the terminals before the last one
+	Returns  map[ledger.ID]ledger.ID         // reversed transaction → its return, according to its record
+	ReturnOf map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the return's record
 
 	Subscriptions Subscriptions
 }
@@ -105,7 +105,7 @@ func newHistories() *Histories {
 	}
 }
 
-// Find is a record's history; nil: the record has no events.
+// Find returns a record's history; nil if the record has no events.
 func (h *Histories) Find(s ledger.Source) *History {
 	at, ok := h.index[s]
 	if !ok {
@@ -114,7 +114,7 @@ func (h *Histories) Find(s ledger.Source) *History {
 	return h.slab.At(at)
 }
 
-// All are the records with their histories, in no order.
+// All iterates over the records and their histories, in no order.
 func (h *Histories) All() iter.Seq2[ledger.Source, *History] {
 	return func(yield func(ledger.Source, *History) bool) {
 		for source, at := range h.index {
@@ -125,10 +125,10 @@ func (h *Histories) All() iter.Seq2[ledger.Source, *History] {
 	}
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (h *Histories) Len() int { return len(h.index) }
 
-// FindOrAdd is a record's history, begun if there is none.
+// FindOrAdd returns a record's history, and creates it if it does not exist.
 func (h *Histories) FindOrAdd(s ledger.Source) *History {
 	if found := h.Find(s); found != nil {
 		return found
@@ -138,7 +138,7 @@ func (h *Histories) FindOrAdd(s ledger.Source) *History {
 	return h.slab.At(at)
 }
 
-// Money is what the record moved on its provider's account.
+// Money returns the amounts that the record moved on its provider's account.
 func (h *Histories) Money(of *History) *ProviderMoney {
 	if of.ProviderMoney < 0 {
 		of.ProviderMoney = h.Moved.Add(ProviderMoney{})
@@ -146,7 +146,7 @@ func (h *Histories) Money(of *History) *ProviderMoney {
 	return h.Moved.At(of.ProviderMoney)
 }
 
-// RefundsOf are a transaction's refunds, in order.
+// RefundsOf returns a transaction's refunds, in order.
 func (h *Histories) RefundsOf(of *History) (list []*Refund) {
 	for at := of.Refunds; at >= 0; at = h.Refunds.At(at).Before {
 		list = append(list, h.Refunds.At(at))
@@ -155,16 +155,16 @@ func (h *Histories) RefundsOf(of *History) (list []*Refund) {
 	return list
 }
 
-// Hash is a short form of a text, by this check's seed.
+// Hash returns a short hash of a text, with this check's seed.
 func (h *Histories) Hash(kind byte, text string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(h.Seed)
-	_ = m.WriteByte(kind) // it never fails
+	_ = m.WriteByte(kind) // maphash never fails
 	_, _ = m.WriteString(text)
 	return m.Sum64()
 }
 
-// StatesOf are the states of a kind of record.
+// StatesOf returns the numbered states of a kind of record.
 func (h *Histories) StatesOf(kind ledger.Kind) *States {
 	s := h.states[kind]
 	if s == nil {
@@ -174,9 +174,9 @@ func (h *Histories) StatesOf(kind ledger.Kind) *States {
 	return s
 }
 
-// IsIn tells whether the record's events have led to the state; an empty one: it has none
-// yet. A rate's states are its values, without a bound, and a closed month's state holds a
-// hash: of these only the hash of the last one is kept.
+// IsIn tells whether the record's events have led to the state; the empty state means that
+// there are no events. A rate's states are its values, which are unbounded, and a closed
+// month's state holds a hash: for both kinds only the hash of the last value is kept.
 func (h *Histories) IsIn(of *History, kind ledger.Kind, state string) bool {
 	if kind == ledger.Rate || kind == ledger.Period {
 		return of.EntryHash == h.ValueHash(state)
@@ -184,7 +184,7 @@ func (h *Histories) IsIn(of *History, kind ledger.Kind, state string) bool {
 	return h.StatesOf(kind).Name(of) == state
 }
 
-// Enter notes that an event has led the record to the state.
+// Enter records that an event has led the record to the state.
 func (h *Histories) Enter(of *History, kind ledger.Kind, state string) {
 	if kind == ledger.Rate || kind == ledger.Period {
 		of.EntryHash = h.ValueHash(state)
@@ -195,7 +195,7 @@ func (h *Histories) Enter(of *History, kind ledger.Kind, state string) {
 	of.passed |= 1 << of.state
 }
 
-// ValueHash is the hash of a rate's or a closed month's value; 0: it has none.
+// ValueHash returns the hash of a rate's or a closed month's value; 0 if it has none.
 func (h *Histories) ValueHash(value string) uint64 {
 	if value == "" {
 		return 0
@@ -210,10 +210,10 @@ type States struct {
 	Names []string
 }
 
-// maxStates bounds the states of a kind that are told apart. A machine has far fewer.
+// maxStates bounds the distinct states of a kind. A machine has far fewer.
 const maxStates = 64
 
-// Code is the number of a state.
+// Code returns the number of a state.
 func (s *States) Code(name string) uint8 {
 	code, ok := s.Codes[name]
 	if !ok {
@@ -233,10 +233,10 @@ func (s *States) Was(h *History, name string) bool {
 	return known && h.passed&(1<<code) != 0
 }
 
-// Name is the state that the record is in.
+// Name returns the current state of the record.
 func (s *States) Name(h *History) string { return s.Names[h.state] }
 
-// Slab is a slice that grows without being copied.
+// Slab is a list that grows without being copied.
 type Slab[T any] struct {
 	blocks [][]T
 	n      int32
@@ -255,19 +255,19 @@ func (s *Slab[T]) Add(v T) int32 {
 	return s.n - 1
 }
 
-// At is the value at an index.
+// At returns a pointer to the value at an index.
 func (s *Slab[T]) At(i int32) *T { return &s.blocks[i/slabBlock][i%slabBlock] }
 
-// MaxCounted is where the counters of calls and intents stop.
+// MaxCounted is the largest value of the counters of calls and intents.
 const MaxCounted = math.MaxUint8
 
-// Increment counts one more, up to MaxCounted.
+// Increment adds one, up to MaxCounted.
 func Increment(n uint8) uint8 { return min(n, MaxCounted-1) + 1 }
 
-// ListOf is the hash of the list that shows a partner's transactions.
+// ListOf returns the hash of the list that shows a partner's transactions.
 func (h *Histories) ListOf(partner int64, env money.Env) uint32 {
 	return uint32(h.Hash(byte(env), strconv.FormatInt(partner, 10)))
 }
 
-// TerminalOf is the hash of a terminal's id.
+// TerminalOf returns the hash of a terminal's id.
 func (h *Histories) TerminalOf(id ledger.ID) uint32 { return uint32(maphash.Bytes(h.Seed, id[:])) }

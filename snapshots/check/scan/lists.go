@@ -2,12 +2,12 @@ package scan
 
 import "mizan/ledger"
 
-// ListOfSubscriptions marks the lists of subscriptions, in the byte of a list's key that
-// has the environment.
+// ListOfSubscriptions marks the lists of subscriptions. The mark is in the byte of a list's key
+// that has the environment.
 const ListOfSubscriptions = 0x20
 
 // Marks of the lists of contracts, in the same byte: the list of a product in a reading, and
-// the list of the contracts in which one person has a part.
+// the list of one party's contracts.
 const (
 	listOfProduct = 0x10
 	ListOfPerson  = 0x08
@@ -21,7 +21,7 @@ const (
 	listWithAny      = ListWithBank | ListWithProvider
 )
 
-// KindListed is the kind of the records that a list shows, by that byte.
+// KindListed returns the kind of record that a list shows, from that byte.
 func KindListed(env byte) ledger.Kind {
 	switch {
 	case env&listWithAny != 0:

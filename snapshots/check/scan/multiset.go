@@ -2,7 +2,8 @@ package scan
 
 import "hash/maphash"
 
-// Multiset is a short form of keys in any order: their number and the sum of their hashes.
+// Multiset is a short form of a set of keys: their number and the sum of their hashes. It does
+// not depend on their order.
 type Multiset struct{ n, sum uint64 }
 
 // Add adds a key.

@@ -14,11 +14,11 @@ const (
 	Operations
 )
 
-// Asking is what a transaction is asking of its provider beside the charge itself. The zero
-// value is nothing.
+// Asking is a transaction's open request to its provider, besides the charge itself. The zero
+// value means none.
 type Asking uint8
 
-// What a transaction can be asking.
+// The requests of a transaction.
 const (
 	AskingNothing Asking = iota
 	AskingCapture

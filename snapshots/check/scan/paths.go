@@ -17,8 +17,8 @@ const (
 	OwedHead, OwedTail           = "A:partner:", ":receivable"
 )
 
-// PartnerLine is one name for both accounts between which a partner's balance is split;
-// other paths name themselves.
+// PartnerLine returns one common name for the two accounts between which a partner's balance is
+// split. Other paths are returned as they are.
 func PartnerLine(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedHead, OwedTail); ok {
@@ -30,7 +30,7 @@ func PartnerLine(path ledger.Path) string {
 	return s
 }
 
-// AvailableTo is the partner whose available balance the account is.
+// AvailableTo returns the partner whose available balance the account is.
 func AvailableTo(path ledger.Path) (number int64, ok bool) {
 	digits, ok := Between(string(path), AvailableHead, AvailableTail)
 	if !ok {
@@ -40,7 +40,7 @@ func AvailableTo(path ledger.Path) (number int64, ok bool) {
 	return number, err == nil
 }
 
-// Between is the text between a head and a tail.
+// Between returns the text between a head and a tail.
 func Between(s, head, tail string) (string, bool) {
 	if len(s) < len(head)+len(tail) || !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
 		return "", false
@@ -49,14 +49,14 @@ func Between(s, head, tail string) (string, bool) {
 }
 
 // counterpartyAccounts are the names of accounts that belong to the other party of a contract:
-// they remain when it has ended.
+// their balances may remain after the contract has ended.
 var counterpartyAccounts = []string{"customer", "partner_receivable"}
 
-// OwnerContract is the contract that the account belongs to, by its path.
+// OwnerContract returns the contract to which the account belongs, according to its path.
 func OwnerContract(path ledger.Path) (id ledger.ID, ok bool) {
 	_, rest, _ := strings.Cut(string(path), ":")
 	name, rest, _ := strings.Cut(rest, ":")
-	const length = 36 // of a contract's id as text
+	const length = 36 // length of a contract's id as text
 	if len(rest) < length || len(rest) > length && rest[length] != ':' || slices.Contains(counterpartyAccounts, name) {
 		return id, false
 	}

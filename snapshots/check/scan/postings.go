@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Net is a posting's amount, negative for a credit.
+// Net returns a posting's amount, negative for a credit.
 func Net(p *ledger.Posting) money.Signed {
 	return money.Signed{Negative: p.Side == ledger.Credit, Abs: p.Amount}
 }
@@ -22,10 +22,10 @@ func SameAsset(postings []ledger.Posting) bool {
 	return true
 }
 
-// ProviderHead begins the paths of accounts of what providers owe.
+// ProviderHead is the prefix of the paths of accounts of what providers owe.
 const ProviderHead = "A:provider:"
 
-// OnProvider is what an entry moves on a provider's account, and to which side.
+// OnProvider returns the amount and the side of an entry on a provider's account.
 func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	sum := SumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), ProviderHead) })
 	if sum.Negative {
@@ -34,7 +34,7 @@ func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	return sum.Abs, ledger.Debit
 }
 
-// SumOf is what the selected postings debit, negative for a credit.
+// SumOf returns the debits minus the credits of the selected postings.
 func SumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.Signed) {
 	for i := range postings {
 		if of(&postings[i]) {
@@ -51,7 +51,7 @@ type Hold struct {
 	Forced   bool
 }
 
-// Unbalanced says what is wrong with an entry's postings; empty: nothing.
+// Unbalanced says what is wrong with an entry's postings; empty if nothing is.
 func Unbalanced(postings []ledger.Posting) string {
 	if len(postings) < 2 {
 		return "has fewer than two postings"

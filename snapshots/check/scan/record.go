@@ -6,7 +6,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Record is a stored record beside its history.
+// Record is a stored record with its history.
 type Record struct {
 	Organization *Organization
 	Source       ledger.Source
@@ -15,19 +15,19 @@ type Record struct {
 	Payload      []byte
 }
 
-// Fault reports a record that breaks the rule about states.
+// Fault reports a record that breaks rule 3.
 func (c *Scan) Fault(r *Record, format string, args ...any) {
 	c.Report.Breach(findings.RuleStates, "organization %v: %s "+format, append([]any{r.Organization.ID, Named(r.Source)}, args...)...)
 }
 
-// CheckState compares the state in the payload with the one that events lead to.
+// CheckState compares the state in the payload with the one to which the events led.
 func (c *Scan) CheckState(r *Record, state string) {
 	if last := r.Organization.Histories.StatesOf(r.Source.Kind).Name(r.History); state != last {
 		c.Fault(r, "says %q, and its events lead to %q", state, last)
 	}
 }
 
-// EventFault reports an event that breaks the rule about states.
+// EventFault reports an event that breaks rule 3.
 func (c *Scan) EventFault(org ledger.ID, e *ledger.Event, what string) {
 	c.Report.Breach(findings.RuleStates, "organization %v: event %d of %s: %s", org, e.Seq, Named(e.Source), what)
 }

@@ -7,21 +7,21 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// Subscriptions are an organization's subscriptions and renewals, gathered until all
-// records are read.
+// Subscriptions holds an organization's subscriptions and renewals until all records have been
+// read.
 type Subscriptions struct {
 	Histories     map[ledger.ID]*SubscriptionHistory // by the subscription's id
-	Renewals      []Renewal                          // as their transactions say
-	ByTransaction map[ledger.ID]Renewal              // the same by the transaction's id
+	Renewals      []Renewal                          // according to their transactions
+	ByTransaction map[ledger.ID]Renewal              // Renewals by the transaction's id
 }
 
-// SubscriptionHistory is what a subscription's events tell, and its record.
+// SubscriptionHistory is a subscription's record, with the counts of its events.
 type SubscriptionHistory struct {
-	Begun, Paid, Unpaid uint64 // renewals, by events
+	Begun, Paid, Unpaid uint64 // renewals, according to events
 	Record              *subscription.Record
 }
 
-// Renewal is a renewal as its transaction says.
+// Renewal is a renewal according to its transaction.
 type Renewal struct {
 	ID     ledger.ID
 	Says   payment.Renewal
@@ -32,7 +32,7 @@ type Renewal struct {
 	Owner  int64
 }
 
-// Of is a subscription's history, begun if there is none.
+// Of returns a subscription's history, and creates it if it does not exist.
 func (s *Subscriptions) Of(id ledger.ID) *SubscriptionHistory {
 	if s.Histories == nil {
 		s.Histories = make(map[ledger.ID]*SubscriptionHistory)

@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Scan is one check under way: what it reads, its report, and the organizations that it has
-// met.
+// Scan is the state of one check: its view of the store, its report, and the organizations
+// found so far.
 type Scan struct {
 	Ctx     context.Context
 	View    *posting.View
@@ -27,10 +27,10 @@ type Scan struct {
 
 	Organizations map[ledger.ID]*Organization
 	LastGroup     uint64 // the last durable group
-	seen          uint64 // calls of Interrupted
+	seen          uint64 // number of calls of Interrupted
 }
 
-// New begins a check of the view.
+// New starts a check of the view.
 func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup uint64) *Scan {
 	return &Scan{
 		Ctx: ctx, View: v, Report: findings.New(), Digest: newDigest(), Keyring: keyring,
@@ -38,14 +38,14 @@ func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup 
 	}
 }
 
-// Organization is what stays in memory of one organization until the end of the check,
-// because answers and provider calls name its records.
+// Organization is the part of an organization's data that stays in memory until the end of the
+// check, because answers and provider calls name the organization's records.
 type Organization struct {
 	ID        ledger.ID
 	Histories *Histories
 }
 
-// OrganizationOf is an organization, begun if it is new.
+// OrganizationOf returns an organization, and adds it if it is new.
 func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	o := c.Organizations[id]
 	if o == nil {
@@ -55,8 +55,8 @@ func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	return o
 }
 
-// ReadSection runs a reading that belongs to a rule. Rows that can't be read break the
-// rule, and the check goes on; an error is that of the context.
+// ReadSection reads a section for a rule. If rows can't be read, the rule is broken and the
+// check continues. The only error is the context's.
 func (c *Scan) ReadSection(rule int, scan func() error) error {
 	if err := c.Ctx.Err(); err != nil {
 		return err
@@ -68,10 +68,10 @@ func (c *Scan) ReadSection(rule int, scan func() error) error {
 	return c.Ctx.Err()
 }
 
-// everyNth is how many rows are read between two looks at the context.
+// everyNth is the number of rows between two checks of the context.
 const everyNth = 4096
 
-// Interrupted is the context's error, looked at every few thousand calls.
+// Interrupted returns the context's error. It looks only once in a few thousand calls.
 func (c *Scan) Interrupted() error {
 	if c.seen++; c.seen%everyNth == 0 {
 		return c.Ctx.Err()
@@ -79,8 +79,8 @@ func (c *Scan) Interrupted() error {
 	return nil
 }
 
-// Rows adds a section to the digest and calls fn with each row. Checkpoints are left out:
-// they are read beside the journal.
+// Rows adds a section to the digest and calls fn with each row. Checkpoints are not added: they
+// are read along with the journal.
 func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte) error) error {
 	c.Digest.section(s)
 	return c.View.Rows(o.ID, s, func(key, row []byte) (bool, error) {
@@ -95,7 +95,7 @@ func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte)
 	})
 }
 
-// StoredIn is the history of a record whose row was read; nil: there is no such row.
+// StoredIn returns the history of a record whose row has been read; nil if there is none.
 func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	o := c.Organizations[org]
 	if o == nil {
@@ -113,7 +113,7 @@ type KV struct {
 	Err      error
 }
 
-// KVs are an organization's key-value rows of one kind, and at the end the error, if any.
+// KVs returns an organization's key-value rows of one kind, and the error, if any, at the end.
 func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	return func(yield func(KV) bool) {
 		err := c.View.KVsAscending(org, []byte{byte(kind)}, nil, func(key, row []byte) (bool, error) {
@@ -125,11 +125,11 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// InFlight is longer than any decision takes to get into the journal: what was decided
-// before a setting was changed may be booked after the change.
+// InFlight is longer than any decision needs to reach the journal: a decision made before a
+// setting was changed may be booked after the change.
 const InFlight = ledger.Micros(time.Minute / time.Microsecond)
 
-// SortedIDs are the ids of a set, in order.
+// SortedIDs returns the ids of a set, in order.
 func SortedIDs(set map[ledger.ID]bool) []ledger.ID {
 	return slices.SortedFunc(maps.Keys(set), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
 }

@@ -9,9 +9,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, entries of transactions and settlements. Entries are on the events that move
-// money, close what the record holds, and move no more than was held or captured. Money
-// that arrives after a transaction is closed is in suspense until it is given back.
+// Rule 3, entries of transactions and settlements. The events that move money have entries. The
+// entries close the record's holds, and move no more than was held or captured. Money that
+// arrives after a transaction is closed stays in suspense until it is given back.
 
 // FollowEntry adds an event's entry to the record's history.
 func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
@@ -40,8 +40,8 @@ func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) 
 	}
 }
 
-// followMoney notes what a transaction's entry moves, by its event, and checks held ≥
-// captured ≥ returned on the provider's account.
+// followMoney records what a transaction's entry moves, which depends on the event, and checks
+// held ≥ captured ≥ returned on the provider's account.
 func (c *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint, closed scan.Hold) {
 	histories := c.organization.Histories
 	amount, _ := scan.OnProvider(e.Entry.Postings)
@@ -74,7 +74,7 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint
 	}
 }
 
-// noteSettled notes the entry that settled a transaction.
+// noteSettled records the entry that settled a transaction.
 func (c *Check) noteSettled(h *scan.History, amount money.Amount, m scan.Fingerprint) {
 	if h.Marks&scan.BookedLate == 0 {
 		h.Marks |= scan.ChargeBooked
@@ -83,7 +83,7 @@ func (c *Check) noteSettled(h *scan.History, amount money.Amount, m scan.Fingerp
 	c.organization.Histories.Money(h).Captured = amount
 }
 
-// followRefund notes a refund's intent, or its outcome.
+// followRefund records a refund's intent or its outcome.
 func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprint) {
 	histories := c.organization.Histories
 	money := histories.Money(h)
@@ -99,7 +99,7 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 		return
 	}
 	if h.Refunds < 0 {
-		return // FollowIntent has reported that there was no intent
+		return // FollowIntent has reported that the intent is missing
 	}
 	r := histories.Refunds.At(h.Refunds)
 	if m != r.Fingerprint {
@@ -113,8 +113,8 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 	c.addTo(&money.Refunded, r.Provider, e)
 }
 
-// followReturn checks that a return, which is a transaction of its own, mirrors what is
-// left of the charge whose entry it reverses.
+// followReturn checks that a return, which is a transaction of its own, mirrors the rest of the
+// charge whose entry it reverses.
 func (c *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
 	reversed, _, found, err := c.View.Event(c.organization.ID, e.Entry.Reverses)
 	var original *scan.History
@@ -135,7 +135,7 @@ func (c *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
 	}
 }
 
-// addTo adds to a sum and reports one that leaves its range.
+// addTo adds to a sum and reports an overflow.
 func (c *Check) addTo(sum *money.Amount, by money.Amount, e *ledger.Event) {
 	total, err := sum.Add(by)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, intents. A transaction asks its provider for one thing at a time: each outcome
-// has its intent before it.
+// Rule 3, intents. A transaction has one open request to its provider at a time, and each
+// outcome has its intent before it.
 
 // intent is an event that is durable before its call is made.
 type intent struct {
 	call scan.Operation
-	asks scan.Asking // what is asked until an outcome ends it
+	asks scan.Asking // the request that is open until an outcome ends it
 }
 
 // intents are the events that precede a call.
@@ -28,9 +28,9 @@ var intents = map[payment.Event]intent{
 	payment.GiveBack:  {scan.CallRefund, scan.AskingGiveBack},
 }
 
-// outcomes are the events that end an intent, with the intents that each may end. A void
-// that was asked for leads to failed, and so does a hold that is too old; a transaction
-// whose payer did not act is rejected (DECISIONS, "Payments").
+// outcomes are the events that end an intent, each with the intents that it may end. A
+// requested void, and a hold that is too old, end in failed; a transaction whose payer did not
+// act is rejected (DECISIONS, "Payments").
 var outcomes = map[payment.Event][]scan.Asking{
 	payment.Capture:              {scan.AskingCapture},
 	payment.CommitRefused:        {scan.AskingCapture},
@@ -44,20 +44,20 @@ var outcomes = map[payment.Event][]scan.Asking{
 	payment.GiveBackFailed:       {scan.AskingGiveBack},
 }
 
-// continuations are the events that leave an intent under way, with the intents that each
-// may follow; nil: all.
+// continuations are the events that leave an intent open, each with the intents that it may
+// follow; nil: all.
 var continuations = map[payment.Event][]scan.Asking{
 	payment.Await:         nil,
 	payment.RefundPending: {scan.AskingRefund},
 }
 
-// FollowIntent checks that a transaction asks its provider for one thing at a time, each by
-// an intent of its own, and that no outcome comes without an intent.
+// FollowIntent checks that a transaction has one open request to its provider at a time, each
+// with its own intent, and that no outcome comes without an intent.
 func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	ends, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
-		isOutcome = false // the payer did not come, so that the provider was asked for nothing
+		isOutcome = false // the payer did not come, so the provider was asked for nothing
 	}
 	waits, isWait := continuations[name]
 	switch {
@@ -83,7 +83,7 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// asksFor is what a record says that it is asking.
+// asksFor returns the requests that may be open according to a record.
 func asksFor(p *payment.Record) []scan.Asking {
 	switch {
 	case p.Op == nil || p.Op.Kind == payment.OpComplete:

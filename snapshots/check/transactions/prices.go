@@ -8,17 +8,17 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file computes a second time what an amount costs and what is booked for it, on
-// numbers without a bound and from the pages alone (DECISIONS, "Payments"; POSTINGS,
-// "Payments"): the checker does not ask the code that it checks.
+// This file computes the price of an amount and the entries of a transaction again, with
+// unbounded numbers and from the specification alone (DECISIONS, "Payments"; POSTINGS,
+// "Payments"). It must not use the code that it checks.
 
-// Price is what a terminal's terms make of an amount. Dest is in the minor units of the
+// Price is the result of a terminal's terms for an amount. Dest is in the minor units of the
 // destination and never below zero.
 type Price struct{ Fee, WithFee, Merchant, Dest *big.Int }
 
-// PriceOf is the price of an amount on the terms of a record: the fee is floor(amount ×
-// bps / 10000) + fixed, on top of the amount or taken off it. A transaction that was never
-// routed has no terms.
+// PriceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
+// 10000) + fixed, added to the amount or deducted from it. A transaction that was never routed
+// has no terms.
 func PriceOf(p *payment.Record, amount *big.Int) Price {
 	made := Price{Fee: new(big.Int), WithFee: amount, Merchant: amount, Dest: amount}
 	if p.Terminal == (ledger.ID{}) {
@@ -35,7 +35,7 @@ func PriceOf(p *payment.Record, amount *big.Int) Price {
 	return made
 }
 
-// convert is what a part of the amount is worth at its destination, floored.
+// convert returns the value of a part of the amount at its destination, rounded down.
 func convert(p *payment.Record, part *big.Int) *big.Int {
 	if part.Sign() < 0 {
 		return new(big.Int)
@@ -44,7 +44,7 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	if !isConverted {
 		return part
 	}
-	from, _ := p.Asset.Scale() // without scales nothing could be converted: then the price differs
+	from, _ := p.Asset.Scale() // without scales the service could not convert, so the price differs anyway
 	to, _ := p.Settles.Scale()
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(to, from)-min(to, from))), nil)
 	arrives := new(big.Rat).Mul(rate, new(big.Rat).SetInt(part))
@@ -56,8 +56,8 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	return new(big.Int).Div(arrives.Num(), arrives.Denom())
 }
 
-// feeBack is the part of the fee that has been returned once so much of a charge has been
-// refunded: floor(fee × refunded so far / amount), where the terminal returns fees at all.
+// feeBack returns the part of the fee that has been returned after a part of a charge has been
+// refunded: floor(fee × refunded so far / amount); 0 if the terminal returns no fees.
 func feeBack(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	if !p.Fees.Refundable || settled.Sign() == 0 {
 		return new(big.Int)
@@ -66,13 +66,13 @@ func feeBack(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	return back.Div(back, settled)
 }
 
-// crosses tells whether a transaction's money crosses the exchange position. A payment of
-// which nothing is left after its fee has only its source leg.
+// crosses tells whether a transaction's money crosses the exchange position. If the fee takes
+// all of a payment, the payment has only its source leg.
 func crosses(p *payment.Record, merchant *big.Int) bool {
 	return !p.Rate.IsZero() && (p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) || merchant.Sign() > 0)
 }
 
-// chargeEntry is what a charge of that price books, and what its hold holds.
+// chargeEntry returns the lines that a charge of that price books and that its hold reserves.
 func chargeEntry(p *payment.Record, c Price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
@@ -86,7 +86,7 @@ func chargeEntry(p *payment.Record, c Price) []scan.Line {
 	return paymentEntry(p, c, crosses(p, c.Merchant))
 }
 
-// paymentEntry is what a payment of that price books.
+// paymentEntry returns the lines that a payment of that price books.
 func paymentEntry(p *payment.Record, c Price, crosses bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
 	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, c.WithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
@@ -97,8 +97,9 @@ func paymentEntry(p *payment.Record, c Price, crosses bool) []scan.Line {
 		scan.Debit(ledger.FXPosition, p.Settles, c.Dest), scan.Credit(partner, p.Settles, c.Dest))
 }
 
-// refundEntry is what a refund books: amount of the transaction's amount, fee of its fee,
-// and dest at the destination. A fee on top is the payer's.
+// refundEntry returns the lines of a refund: amount is the returned part of the transaction's
+// amount, fee the part of its fee, and dest the part at the destination. A fee on top belongs
+// to the payer.
 func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []scan.Line {
 	back := Price{Fee: fee, WithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
 	if p.Fees.OnTop {
@@ -107,8 +108,8 @@ func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []
 	return scan.Mirror(paymentEntry(p, back, crosses))
 }
 
-// lateEntry is what is booked when money moves for a closed transaction: what the provider
-// moved, against the suspense account.
+// lateEntry returns the lines of money that moves for a closed transaction: the amount that the
+// provider moved, against the suspense account.
 func lateEntry(p *payment.Record, c Price) []scan.Line {
 	provider, suspense := ledger.ProviderReceivable(p.Terminal), ledger.Suspense(p.Partner)
 	if p.Type == payment.Payout {

@@ -7,11 +7,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, refunds on the record. A transaction names the refunds that its events asked for,
-// in their order and with their outcomes; failed ones may have been dropped to make room.
+// Rule 3, refunds in the record. A transaction lists the refunds that its events requested, in
+// order and with their outcomes. Failed refunds may be missing, because a record drops them to
+// make room.
 
-// checkRefundRecords compares the refunds on the record with those that its events asked
-// for.
+// checkRefundRecords compares the refunds in the record with those that its events requested.
 func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []refundPart) {
 	if p.SettledLate {
 		c.checkGivenBack(r, p)
@@ -39,13 +39,13 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []r
 	c.checkRefundsStand(r, p)
 }
 
-// refundPart is a refund as its entry says it.
+// refundPart is a refund according to its entry.
 type refundPart struct {
 	amount, fee *big.Int
 	state       scan.RefundState
 }
 
-// sameStatus tells whether a refund has the status that its events lead to.
+// sameStatus tells whether a refund has the status to which its events lead.
 func sameStatus(s payment.RefundStatus, events scan.RefundState) bool {
 	switch events {
 	case scan.RefundDone:

@@ -16,9 +16,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3 and 4, subscriptions. The renewals of a subscription are one transaction a
-// number, of its amount and at its terminal; as many have settled as it says are paid.
-// Every renewal has the claim on its name.
+// Rules 3 and 4, subscriptions. Each numbered renewal of a subscription is one transaction with
+// the subscription's amount and terminal. The number of settled renewals equals the
+// subscription's number of paid renewals. Every renewal has the claim on its name.
 
 // FollowSubscription counts a subscription's renewals: one at a time, each begun before its
 // outcome.
@@ -37,8 +37,8 @@ func (c *Check) FollowSubscription(e *ledger.Event) {
 	}
 }
 
-// CheckSubscription compares a subscription's payload with its events; nil: it can't be
-// read.
+// CheckSubscription compares a subscription's payload with its events; nil if the payload can't
+// be read.
 func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	p, err := recurring.Decode(r.Source.ID, r.Payload)
 	if err != nil {
@@ -67,8 +67,8 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	return p
 }
 
-// noteRenewal notes the renewal that a transaction says it is, and the claim on the
-// renewal's name that it must have.
+// noteRenewal records that a transaction is a renewal, and the claim on the renewal's name that
+// it must have.
 func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	if p.Renewal == nil {
 		return
@@ -94,8 +94,8 @@ func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckRenewals compares subscriptions with the transactions of their renewals. A renewal
-// that is under way may not have its transaction yet.
+// CheckRenewals compares subscriptions with the transactions of their renewals. A renewal that
+// is under way may not have its transaction yet.
 func (c *Check) CheckRenewals() {
 	o := c.organization
 	s := &o.Histories.Subscriptions
@@ -148,8 +148,8 @@ func (c *Check) CheckRenewals() {
 	}
 }
 
-// CheckRenewalKey checks a claim on a renewal's name, which names a transaction of the same
-// organization; false: the key is of another kind.
+// CheckRenewalKey checks a claim on a renewal's name, which must name a transaction of the same
+// organization; false if the key is of another kind.
 func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	o := c.organization
 	rest, ok := strings.CutPrefix(key, "subscription/")
@@ -174,8 +174,8 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	return true
 }
 
-// CheckSubscriptionKey checks that a partner's key for a subscription is that partner's and
-// holds the answer, which shows that subscription.
+// CheckSubscriptionKey checks that a partner's key for a subscription names a subscription of
+// that partner, and that the claim holds the answer, which shows the subscription.
 func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
 	o := c.organization
 	h := o.Histories.Find(made)

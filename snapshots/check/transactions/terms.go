@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, terms. The record says what its terms, its terminal's settings and the rate make
-// of its amount. Refunds return their part of the fee and convert as they add up.
+// Rule 3, terms. The amounts in the record follow from its terms, its terminal's settings and
+// the rate. Refunds return their part of the fee, and their conversions add up.
 
 // checkTerms recomputes a transaction's amounts from its terms, and compares the terms with
 // its terminal's settings.
@@ -69,8 +69,8 @@ func feesOf(t *words.Settings) payment.Fees {
 	return payment.Fees{Bps: t.FeeBps, Fixed: t.FeeFixed, OnTop: t.FeeOnTop, Refundable: t.FeeRefundable}
 }
 
-// settingsFor are a terminal's settings, if a transaction must have been decided by them;
-// nil: they may have changed since.
+// settingsFor returns a terminal's settings if a transaction was certainly decided by them; nil
+// if they may have changed since.
 func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *words.Settings {
 	t := c.directory.Terminal(r.Organization.ID, id)
 	if t == nil || t.ChangedSince(r) {
@@ -79,8 +79,8 @@ func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *words.Settings {
 	return &t.Settings
 }
 
-// checkRoute checks that a transaction was sent to as many terminals as it names, and what
-// was held at those before the last.
+// checkRoute checks that a transaction was sent to as many terminals as it names, and the holds
+// at the terminals before the last one.
 func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	h := r.History
 	sent := RefusedAttempts(p)
@@ -112,8 +112,7 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// RefusedAttempts are the attempts at terminals that a transaction was sent to before its
-// last one.
+// RefusedAttempts returns the attempts at the terminals before the last one.
 func RefusedAttempts(p *payment.Record) []payment.Attempt {
 	var sent []payment.Attempt
 	for i := range p.Attempts {
@@ -124,16 +123,16 @@ func RefusedAttempts(p *payment.Record) []payment.Attempt {
 	return sent
 }
 
-// atTerminal is a transaction as it was at a terminal that refused it.
+// atTerminal returns a transaction as it was at a terminal that refused it.
 func atTerminal(p *payment.Record, terminal ledger.ID, t *words.Settings) *payment.Record {
 	was := *p
 	was.Terminal, was.Fees, was.Rate, was.Settles = terminal, feesOf(t), money.Rate{}, money.Asset{}
 	return &was
 }
 
-// checkRefunds compares every refund with the record: what it returned, the part of the fee
-// that went back with it, and its worth at the destination. Parts of the fee and
-// conversions are floored over the sum of all refunds so far.
+// checkRefunds compares every refund with the record: the amount that it returned, the part of
+// the fee that it returned, and the amount at the destination. Parts of the fee and conversions
+// are rounded down over the sum of all refunds so far.
 func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	h, histories := r.History, r.Organization.Histories
 	settled := settledAmount(p)
@@ -178,19 +177,20 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// refundSum is what has been returned of a charge so far.
+// refundSum is the part of a charge that has been returned so far.
 type refundSum struct{ amount, fee, dest *big.Int }
 
 func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
 
-// nextRefund is what has been returned with one more refund, and that refund's part.
+// nextRefund is the sum that has been returned including one more refund, and that refund's
+// part.
 type nextRefund struct {
 	refundSum
 	part  refundSum
 	wrong string
 }
 
-// add adds a refund, by what its entry says of the provider and the fee.
+// add adds a refund, with the provider amount and the fee of its entry.
 func (t *refundSum) add(p *payment.Record, costs *Price, settled *big.Int, f *scan.Refund) (w nextRefund) {
 	w.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
 	if p.Fees.OnTop {

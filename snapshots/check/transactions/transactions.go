@@ -13,10 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, transactions. The record is in the state that its events lead to, books the
-// amounts that it says, and has what its status needs and no more: nothing is pending,
-// awaited or kept for a closed transaction, and a due row wakes one that is open. A return
-// is the mirror of what is left of its charge, and both name each other.
+// Rule 3, transactions. The record is in the state to which its events led, and its entries
+// book its amounts. It has exactly what its status needs: a closed transaction has nothing
+// pending, awaited or sealed, and an open one has a due row. A return mirrors the rest of its
+// charge, and both name each other.
 
 // Check compares an organization's transactions and subscriptions, as they are
 // stored, with their events.
@@ -24,7 +24,7 @@ type Check struct {
 	*scan.Scan
 	organization *scan.Organization
 	directory    *directory.Facts // the settings and limits by which transactions were decided
-	volumes      map[string]*sums // limit/window/subject → what transactions make of it
+	volumes      map[string]*sums // limit/window/subject → the sums of the transactions
 	counted      map[string]bool  // counters of volumes that are stored
 }
 
@@ -33,7 +33,8 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), counted: make(map[string]bool)}
 }
 
-// CheckTransaction compares a transaction's payload with its events; nil: it can't be read.
+// CheckTransaction compares a transaction's payload with its events; nil if the payload can't
+// be read.
 func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	p, err := paymentcodec.Decode(r.Payload)
 	if err != nil {
@@ -70,7 +71,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	return p
 }
 
-// checkEntries compares the entries of a transaction's charge with what its record says.
+// checkEntries compares the entries of a transaction's charge with its record.
 func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	h, histories := r.History, r.Organization.Histories
 	if p.ReversalOf != (ledger.ID{}) {
@@ -98,13 +99,13 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// PriceOnRecord is the price that a record says.
+// PriceOnRecord returns the price in a record.
 func PriceOnRecord(p *payment.Record) Price {
 	return Price{Fee: scan.BigAmount(p.Fee), WithFee: scan.BigAmount(p.WithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
 }
 
-// checkReturnEntry compares a return's entry with its record: a payment's entry the other
-// way round. followReturn checks that it is the rest of its charge.
+// checkReturnEntry compares a return's entry with its record: it is a payment's entry with
+// debits and credits swapped. followReturn checks that it is the rest of its charge.
 func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 	says := PriceOnRecord(p)
 	amount := new(big.Int).Sub(says.WithFee, says.Fee)
@@ -115,7 +116,7 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is no return of its amount")
 	}
 	if !p.Rate.IsZero() && p.Merchant.Negative {
-		return // no field has the amount that comes back at the destination
+		return // no field has the amount that returns at the destination
 	}
 	histories := r.Organization.Histories
 	entry := scan.Fingerprint(r.History.EntryHash)
@@ -125,7 +126,7 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// settledAmount is the part of the amount that a charge settled.
+// settledAmount returns the part of the amount that a charge settled.
 func settledAmount(p *payment.Record) *big.Int {
 	if p.Captured.IsZero() {
 		return scan.BigAmount(p.Amount)
@@ -133,7 +134,7 @@ func settledAmount(p *payment.Record) *big.Int {
 	return scan.BigAmount(p.Captured)
 }
 
-// checkReturn notes the transaction that a return names and the return that a reversed
+// checkReturn records the transaction that a return names and the return that a reversed
 // transaction names, for CheckReturns.
 func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	histories := r.Organization.Histories
@@ -188,12 +189,12 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// unsettled tells whether a charge is still to be decided.
+// unsettled tells whether a charge is not decided yet.
 func unsettled(p *payment.Record) bool {
 	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.Moving() || p.Status.Held()
 }
 
-// holdsMoney tells whether money must be pending for a transaction.
+// holdsMoney tells whether the transaction must have a pending entry.
 func holdsMoney(p *payment.Record) bool {
 	switch {
 	case p.Op != nil && p.Op.Kind == payment.OpRefund && !p.Op.Late, p.Status == payment.PaymentHeld:

@@ -13,15 +13,14 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3, volumes. A transaction that is under way or settled counts towards each
-// volume limit that bounds it, and towards no other. The counters of a limit are the sums
-// of what its transactions have under way and settled.
+// Rules 2 and 3, volumes. A transaction that is under way or settled counts towards each volume
+// limit that covers it, and towards no other. A limit's two counters are the sums of its
+// transactions that are under way or settled, and of those that are settled.
 
-// sums are the two counters of a volume as transactions make them.
+// sums are the two counters of a volume, computed from transactions.
 type sums struct{ counted, settled big.Int }
 
-// countsFor tells whether a transaction counts towards volumes, and whether that part has
-// settled.
+// countsFor tells whether a transaction counts towards volumes, and whether it has settled.
 func countsFor(p *payment.Record) (counts, settled bool) {
 	switch p.Status {
 	case payment.Charged, payment.Refunding, payment.Refunded, payment.Reversed:
@@ -30,8 +29,8 @@ func countsFor(p *payment.Record) (counts, settled bool) {
 	return unsettled(p) && p.Status != payment.Created, false
 }
 
-// checkVolumes checks the volumes that a transaction counts towards, and adds the
-// transaction to them: each limit that is in force for it once, and no other.
+// checkVolumes checks the volumes of a transaction, and adds the transaction to their sums. The
+// record must have each limit that was in force for it once, and no other.
 func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	counts, settled := countsFor(p)
 	if !counts && len(p.Volumes) > 0 {
@@ -61,8 +60,8 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// checkVolume checks one volume that a transaction counts towards. The limits of a partner
-// that the directory does not have are not known.
+// checkVolume checks one volume of a transaction. If the directory does not have the partner,
+// its limits are unknown.
 func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume) {
 	var of *directory.Limit
 	for _, l := range c.directory.Limits[directory.PartnerKey{Org: r.Organization.ID, Number: p.Partner}] {
@@ -88,8 +87,8 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 	}
 }
 
-// subjectOf tells whether the subject may be the transaction's in the scope. A card's is on
-// the record; the others are hashes of what a partner sent.
+// subjectOf tells whether the subject may be the transaction's in the scope. A card's subject
+// is in the record; the others are hashes of values that a partner sent.
 func subjectOf(scope words.Scope, p *payment.Record, subject string) bool {
 	switch scope {
 	case words.ScopePartner:
@@ -104,7 +103,7 @@ func subjectOf(scope words.Scope, p *payment.Record, subject string) bool {
 	return len(subject) == 32 && strings.Trim(subject, "0123456789abcdef") == ""
 }
 
-// volume finds the sums of a volume, begun if it is new.
+// volume returns the sums of a volume, and creates them if they do not exist.
 func (c *Check) volume(name string) *sums {
 	s := c.volumes[name]
 	if s == nil {
@@ -114,7 +113,7 @@ func (c *Check) volume(name string) *sums {
 	return s
 }
 
-// CheckCounter compares a stored counter of a volume with what transactions make of it.
+// CheckCounter compares a stored counter of a volume with the sum of its transactions.
 func (c *Check) CheckCounter(name, window string, row []byte) {
 	kind, volume, _ := strings.Cut(name, "/")
 	if window != "" || kind != "volume" && kind != "settled" {
@@ -138,7 +137,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 	}
 }
 
-// CheckMissingCounters looks for counters of volumes that are not stored.
+// CheckMissingCounters reports counters of volumes that are not stored.
 func (c *Check) CheckMissingCounters() {
 	for volume, s := range c.volumes {
 		for name, want := range map[string]*big.Int{"volume/" + volume: &s.counted, "settled/" + volume: &s.settled} {

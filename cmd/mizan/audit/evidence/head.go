@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// MaxHead bounds a signed head in bytes; real ones have less than 300.
+// MaxHead bounds a signed head in bytes; real heads have less than 300.
 const MaxHead = 4 << 10
 
 // maxTree bounds the events of a head. Above it tlog's search for a power of two
@@ -21,7 +21,7 @@ const maxTree = 1 << 62
 // Head is a signed head of an organization's journal whose signature was checked.
 type Head struct {
 	Organization uuid.UUID
-	Tree         tlog.Tree // N events, and the root over them
+	Tree         tlog.Tree // the number of events, and the root over them
 	Signed       []byte    // the note as the server signed it
 }
 
@@ -71,13 +71,13 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	return h, nil
 }
 
-// textOf is the text of this head that a server signs.
+// textOf returns the text of this head that a server signs.
 func textOf(h *Head) string {
 	return fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(h.Tree), h.Organization)
 }
 
-// whole is the canonical form of a note with one signature: base64 has several forms of
-// the same bytes.
+// whole returns the canonical form of a note with one signature, because base64 has several
+// forms of the same bytes.
 func whole(n *note.Note) string {
 	s := &n.Sigs[0]
 	signature, err := base64.StdEncoding.DecodeString(s.Base64)
@@ -87,7 +87,7 @@ func whole(n *note.Note) string {
 	return fmt.Sprintf("%s\n— %s %s\n", n.Text, s.Name, base64.StdEncoding.EncodeToString(signature))
 }
 
-// Refusal is the reason why evidence is not believed, in a sentence for people.
+// Refusal is the reason why evidence is refused, in a sentence for people.
 type Refusal struct{ Why string }
 
 // Error implements error.

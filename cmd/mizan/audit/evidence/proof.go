@@ -68,14 +68,14 @@ func (p *Proof) Holds(record []byte) error {
 	return nil
 }
 
-// Encode is the proof's file.
+// Encode returns the content of the proof's file.
 func (p *Proof) Encode() []byte {
 	f := proofFile{
 		Form: proofForm, Organization: p.Head.Organization.String(), Seq: p.Event.Seq,
 		Event: readableOf(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
 	}
 	if f.Path == nil {
-		f.Path = []tlog.Hash{} // the only event of a journal needs none
+		f.Path = []tlog.Hash{} // null is refused; the only event of a journal has an empty path
 	}
 	return written(f)
 }
@@ -104,12 +104,12 @@ func Check(content []byte, key note.Verifier) (*Proof, error) {
 	return p, nil
 }
 
-// written is a value as indented JSON; the same value gives the same bytes.
+// written returns a value as indented JSON; the same value gives the same bytes.
 func written(value any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	assert.NoError(e.Encode(value)) // structs of texts and numbers
+	assert.NoError(e.Encode(value)) // the structs contain only texts and numbers
 	return out.Bytes()
 }

@@ -73,7 +73,7 @@ func readableOf(e *ledger.Event) *readable {
 	return r
 }
 
-// digits is a hash in hexadecimal, as sha256sum prints it; empty: there is no hash.
+// digits returns a hash in hexadecimal, as sha256sum prints it; empty for the zero hash.
 func digits(h ledger.Hash) string {
 	if h == (ledger.Hash{}) {
 		return ""
@@ -151,8 +151,8 @@ func describeEntry(b *strings.Builder, e *readableEntry) {
 	}
 }
 
-// plain is text without control characters, which could move a terminal's cursor: the
-// signer of the text is not trusted with that.
+// plain returns text without control characters, which could move a terminal's cursor: the
+// key's owner signs the text but is not trusted with the terminal.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

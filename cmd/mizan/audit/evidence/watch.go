@@ -24,7 +24,7 @@ type watchFile struct {
 	Head string `json:"head"`
 }
 
-// Encode is the watch's state.
+// Encode returns the watch's state.
 func (w *Watch) Encode() []byte {
 	return written(watchFile{Form: watchForm, Key: w.Key, Head: string(w.Head.Signed)})
 }
@@ -57,9 +57,9 @@ func ParseWatch(content []byte) (*Watch, error) {
 // journal of to events.
 type Extension func(from, to int64) (tlog.TreeProof, error)
 
-// Advance moves the watch to a head that the server shows now, after proving that
-// it extends the one that was seen last. If it does not the error is a *Refusal,
-// and the watch stays; any other error is prove's.
+// Advance moves the watch to the server's current head, after proving that it extends the last
+// one. If it does not, the error is a *Refusal and the watch stays. Any other error comes from
+// prove.
 func (w *Watch) Advance(signed []byte, prove Extension) error {
 	key, err := ParseKey(w.Key)
 	if err != nil {
@@ -79,7 +79,7 @@ func (w *Watch) Advance(signed []byte, prove Extension) error {
 		if next.Tree.Hash != last.Tree.Hash {
 			return refuse("there are two journals of %d events: one with the root %v, one with %v", last.Tree.N, last.Tree.Hash, next.Tree.Hash)
 		}
-	case last.Tree.N > 0: // an empty journal is the beginning of any other
+	case last.Tree.N > 0: // every journal extends an empty one
 		proof, err := prove(last.Tree.N, next.Tree.N)
 		if err != nil {
 			return err

@@ -9,9 +9,9 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Commands are `mizan admin …` for kong, with the flags that all of them share.
-// Running one needs a *Streams among kong's bindings; the error is a *Fault, or
-// the stream's own where the output could not be written.
+// Commands are `mizan admin …` for kong, with their common flags. A command needs a *Streams
+// among kong's bindings. Its error is a *Fault, or the stream's own if the output could not be
+// written.
 type Commands struct {
 	client.AdminFlags
 	JSON           bool    `name:"json" help:"Print the server's JSON, one object a line, instead of a table."`

@@ -77,7 +77,7 @@ type testDelivery struct {
 	Terminal client.ID `arg:"" help:"The terminal."`
 }
 
-// Run is called by kong. Nothing is stored of it, so it has no key: where the
+// Run is called by kong. The server stores nothing for the request, so it has no key: if the
 // connection breaks, a second test may be sent.
 func (c *testDelivery) Run(e *client.Command) error {
 	a, err := e.Send(client.Request{Method: http.MethodPost, Path: terminalPath + "/" + string(c.Terminal) + "/test-delivery"})

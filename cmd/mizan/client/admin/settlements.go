@@ -76,8 +76,8 @@ type settlementFields struct {
 	Reference *string `name:"reference" placeholder:"TEXT" json:"reference,omitzero" help:"The bank's or provider's own reference; each is booked once."`
 }
 
-// Validate is called by kong. The server would pass over a field of the other
-// kind of settlement in silence.
+// Validate is called by kong. Without it the server would silently ignore a field of the other
+// kind of settlement.
 func (c *createSettlement) Validate() error {
 	switch {
 	case c.Partner != nil && (c.Gross != nil || c.Fee != nil):

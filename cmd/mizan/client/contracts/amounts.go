@@ -6,9 +6,9 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// amountNames are the members of contracts, and of the rows inside them, that are amounts
-// in minor units. An answer does not show which: in one reading amounts are strings like
-// texts, in the other integers like counts.
+// amountNames are the members of contracts, and of rows in them, that are amounts in minor
+// units. The answer itself does not tell: in one reading amounts are strings like texts, in the
+// other integers like counts.
 var amountNames = set(
 	// terms of the contract
 	"underlying_asset_value total_value certificate_value early_redemption_penalty capital_amount asset_cost monthly_rental",
@@ -34,14 +34,14 @@ func set(lists ...string) map[string]bool {
 	return all
 }
 
-// IsAmount tells whether a contract's member of the name is an amount in minor units.
+// IsAmount tells whether a contract's member with the name is an amount in minor units.
 func IsAmount(name string) bool { return amountNames[name] }
 
-// threeDigits are the currencies of contracts whose major unit has a thousand minor
-// ones (ISO 4217); all others have a hundred.
+// threeDigits are the currencies of contracts whose major unit has a thousand minor units (ISO
+// 4217); all others have a hundred.
 var threeDigits = set("BHD KWD OMR JOD")
 
-// Decimals is the number of digits of a currency's amounts after the point.
+// Decimals returns the number of decimals of a currency's amounts.
 func Decimals(currency string) int {
 	if threeDigits[currency] {
 		return 3
@@ -49,7 +49,7 @@ func Decimals(currency string) int {
 	return 2
 }
 
-// major writes minor units as major ones, with commas between thousands; text that is no
+// major converts minor units to major ones, with commas between thousands; text that is not a
 // whole number stays as it is.
 func major(minor, currency string) string {
 	digits := strings.TrimPrefix(minor, "-")

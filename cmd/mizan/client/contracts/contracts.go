@@ -14,17 +14,17 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// Commands are `mizan contracts …` for kong: what the people of an
-// organization read of its contracts. They come with a session's token, not with the
-// administration's. Running one needs a *Streams among kong's bindings; the error is a
-// *Fault, or the stream's own where the output could not be written.
+// Commands are `mizan contracts …` for kong: commands with which an organization's staff read
+// its contracts. They use a session's token, not the administration's. A command needs a
+// *Streams among kong's bindings. Its error is a *Fault, or the stream's own if the output
+// could not be written.
 type Commands struct {
 	client.ContractFlags
 
 	Show showContract `cmd:"" help:"Show a contract as a statement: its record, its schedule and its entries."`
 }
 
-// ContractCommand is a command of contracts under way; kong hands it to Run.
+// ContractCommand is a running command about contracts; kong passes it to Run.
 type ContractCommand struct{ client.Command }
 
 // ProvideCommand makes the argument of a command's Run for kong.
@@ -44,7 +44,7 @@ type showContract struct {
 	ID client.ID `arg:"" help:"The contract, of either reading."`
 }
 
-// addresses are the collections in which a contract may be; its id does not say which.
+// addresses are the collections in which a contract may be; its id does not tell.
 var addresses = []string{
 	"/pfp/certificate-issues/", "/pfp/managed-investments/", "/pfp/leases/", "/pfp/partnerships/", "/pfp/investment-deposits/",
 	"/pfp/instalment-sales/", "/pfp/safekeeping-deposits/",
@@ -70,7 +70,7 @@ func (c *showContract) Run(e *ContractCommand) error {
 	return err
 }
 
-// find looks for the contract in each collection. If one is not enabled for the
+// find looks for the contract in each collection. If a collection is not enabled for the
 // organization, or not visible to the session, it tries the others.
 func (e *ContractCommand) find(id string) (place string, contract client.Object, err error) {
 	var refusal error
@@ -102,7 +102,7 @@ func (e *ContractCommand) find(id string) (place string, contract client.Object,
 	return "", client.Object{}, e.Misused("no such contract")
 }
 
-// dataOf is the thing in an answer {data: …}.
+// dataOf returns the object in an answer {data: …}.
 func dataOf(body []byte) (client.Object, error) {
 	whole, err := client.ParseObject(body)
 	if err != nil {
@@ -112,10 +112,10 @@ func dataOf(body []byte) (client.Object, error) {
 	return client.ParseObject(data)
 }
 
-// entryPage is how many entries are asked for at once.
+// entryPage is how many entries are requested at a time.
 const entryPage = "500"
 
-// entries are all entries of a contract, the oldest first.
+// entries returns all entries of a contract, oldest first.
 func (e *ContractCommand) entries(path string) (all []entry, err error) {
 	query := url.Values{"limit": {entryPage}}
 	for range client.MaxPages {

@@ -46,7 +46,7 @@ func (s *textTable) write(out *bytes.Buffer, indent string) {
 	}
 }
 
-// shownInHead are the members that stand in the statement's head.
+// shownInHead are the members in the statement's head.
 var shownInHead = set("id product_type organization_id contract_number status env currency")
 
 // writeStatement prints a contract for people: its head, its record, reports and schedule
@@ -97,7 +97,7 @@ func textOf(r *client.Object, name string) string {
 	return client.Text(value)
 }
 
-// text is a value without its quotes: an amount's digits.
+// text returns a value without its quotes: an amount's digits.
 func text(value jsontext.Value) string {
 	if value.Kind() == '"' {
 		unquoted, err := jsontext.AppendUnquote(nil, value)
@@ -108,8 +108,8 @@ func text(value jsontext.Value) string {
 	return value.String()
 }
 
-// appendMember adds a member to the record's table; it returns lists of rows, which become
-// tables of their own.
+// appendMember adds a member to the record's table. It returns lists of rows, which become
+// separate tables.
 func appendMember(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	switch kind := m.Value.Kind(); {
 	case kind == '[':
@@ -141,11 +141,11 @@ func appendMember(s *textTable, m client.Member, currency string) (tables []clie
 	return tables, nil
 }
 
-// report lists the keys of metadata that the service writes for a product, each with the
-// members of its value; none: the value is a text.
+// report maps the metadata keys that the service writes for a product to the members of their
+// values; a key without members has a text value.
 type report map[string]map[string]bool
 
-// reports maps the products, by their names in addresses, to their reports.
+// reports maps the products, by their names in paths, to their reports.
 var reports = func() map[string]report {
 	issue := report{"default_reason": nil}
 	investment := report{
@@ -160,8 +160,8 @@ var reports = func() map[string]report {
 	}
 }()
 
-// appendMetadata adds the service's own keys of metadata like other members, and keys that
-// clients sent as plain JSON, because only the client knows their meaning.
+// appendMetadata adds the service's own metadata keys like other members, and keys that clients
+// sent as plain JSON, because only the client knows their meaning.
 func (own report) appendMetadata(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	inner, err := client.ParseObject(m.Value)
 	if err != nil {
@@ -182,8 +182,8 @@ func (own report) appendMetadata(s *textTable, m client.Member, currency string)
 	return tables, nil
 }
 
-// holds tells by name and form whether a member of metadata is the service's own: before
-// the service writes it, a client's member may have the same name.
+// holds tells by name and form whether a member of metadata is the service's own. The name is
+// not enough: a client may send a member with the same name before the service writes it.
 func (own report) holds(part client.Member) bool {
 	known, named := own[part.Name]
 	if !named || known == nil {
@@ -213,11 +213,11 @@ func (own report) holds(part client.Member) bool {
 	return err == nil
 }
 
-// asSent are the members, beside metadata, that hold any JSON that a client sent.
+// asSent are the members, besides metadata, that contain any JSON that a client sent.
 var asSent = set("ownership_documents asset_specifications")
 
-// holdsAmounts tells whether members of the name inside another one may be amounts of
-// the contract.
+// holdsAmounts tells whether members inside the member with the name may be amounts of the
+// contract.
 func holdsAmounts(of string) bool {
 	first, _, _ := strings.Cut(of, ".")
 	return !asSent[first]
@@ -233,8 +233,8 @@ func isAmount(m client.Member) bool {
 	return IsAmount(last) && holdsAmounts(of) && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// writeRecord prints amounts, texts and dates in one column of values: amounts are
-// aligned by their points, and their minor units stand beside them.
+// writeRecord prints amounts, texts and dates in one column of values. Amounts are aligned by
+// their decimal points, and their minor units are beside them.
 func writeRecord(out *bytes.Buffer, s *textTable) {
 	values := &textTable{}
 	width := 0
@@ -252,9 +252,9 @@ func writeRecord(out *bytes.Buffer, s *textTable) {
 	values.write(out, "  ")
 }
 
-// writeRows prints a list as a table. Each amount has a column in major units and one in
-// minor units. A row may omit empty members, so the columns are those of all rows
-// together; an element that is no object stands in the first column.
+// writeRows prints a list as a table. Each amount has a column in major units and one in minor
+// units. A row may omit empty members, so the table has the columns of all rows; an element
+// that is not an object is in the first column.
 func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	rows, err := rowsOf(list.Value)
 	if err != nil {
@@ -303,7 +303,7 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	return nil
 }
 
-// rowsOf are the elements of a list; an element that is no object has no members.
+// rowsOf returns the elements of a list; an element that is not an object has no members.
 func rowsOf(list jsontext.Value) (rows []client.Object, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := d.ReadToken(); err != nil {
@@ -325,7 +325,7 @@ func rowsOf(list jsontext.Value) (rows []client.Object, err error) {
 	return rows, nil
 }
 
-// writeEntries prints the contract's entries, a line for each posting.
+// writeEntries prints the contract's entries, one line for each posting.
 func writeEntries(out *bytes.Buffer, entries []entry) {
 	out.WriteString("\nENTRIES\n")
 	if len(entries) == 0 {
