@@ -31,7 +31,7 @@ type Addresses interface {
 	// for a transaction without one (the zero id), the partner's notification-only terminal of the
 	// environment. It returns false, so that no merchant is notified, unless that terminal or the
 	// partner has an address.
-	Told(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, set bool)
+	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, set bool)
 	// Address returns a destination's current address; false if it has none.
 	Address(org, to ledger.ID) (Address, bool)
 }

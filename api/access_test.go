@@ -64,9 +64,9 @@ func TestAllUnauthorizedAnswersAreTheSame(t *testing.T) {
 		"key as bearer":                h.bearer(key, h.seed.First.Org),
 	}
 	reference := h.anyone().get(transactions+"/"+uuid.NewString()).want(401, unauthorized)
-	h.admin().post(transactions, payment(`"amount":"1"`)).want(401, unauthorized) // it is no partner, and only reads what is one's
+	h.admin().post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized) // it is no partner, and only reads what is one's
 	for name, c := range cases {
-		for _, a := range []*answer{c.get(transactions + "/" + uuid.NewString()), c.post(transactions, payment(`"amount":"1"`))} {
+		for _, a := range []*answer{c.get(transactions + "/" + uuid.NewString()), c.post(transactions, paymentBody(`"amount":"1"`))} {
 			if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
 				t.Errorf("%s: %d %s %v", name, a.status, a.body, a.header)
 			}
@@ -105,11 +105,11 @@ func TestDeactivatedPartnerIsForbidden(t *testing.T) {
 	h := newFixture(t)
 	h.admin().patch("/api/v1/partners/1", `{"active":false}`).want(200, "")
 	const body = `{"error":"forbidden","message":"the partner is deactivated"}`
-	h.partner().post(transactions, payment(`"amount":"1"`)).want(403, body)
+	h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(403, body)
 	h.partner().get("/api/v1/ledger/accounts").want(403, body)
-	h.second().post(transactions, payment(`"amount":"1"`)).want(201, "")
+	h.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	h.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
-	h.partner().post(transactions, payment(`"amount":"1"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 }
 
 func TestSourceAddressesAreChecked(t *testing.T) {
@@ -198,7 +198,7 @@ func TestCommandsAreBracketed(t *testing.T) {
 		answer *answer
 		times  int64
 	}{
-		{h.partner().post(transactions, payment(`"amount":"1"`)).want(500, ""), 1}, // a panic leaves too
+		{h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(500, ""), 1}, // a panic leaves too
 		{h.admin().post("/api/v1/partners", `{}`).want(422, ""), 2},
 		{h.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, ""), 3},
 		{h.anyone().post(transactions, "{}").want(401, unauthorized), 3},

@@ -11,7 +11,7 @@ import (
 func TestADeletedPartnerIsSwitchedOffAndStays(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	paid := h.partner().post(transactions, payment(`"amount":"100"`)).want(201, "")
+	paid := h.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "")
 	gone := h.admin().do("DELETE", "/api/v1/partners/1", "").want(200, "")
 	if gone.at("data.id") != "1" || gone.at("data.active") != "false" || gone.at("data.login") != "demo" {
 		t.Errorf("%s", gone.body)
@@ -39,14 +39,14 @@ func TestADeletedTerminalIsRoutedToNoMore(t *testing.T) {
 	made := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
 		"provider_params":{"priority":-5,"description":"by T"}}`).want(201, "")
 	path := "/api/v1/terminal/" + made.at("data.id")
-	if paid := h.partner().post(transactions, payment(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "by T" {
+	if paid := h.partner().post(transactions, paymentBody(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "by T" {
 		t.Errorf("%s", paid.body)
 	}
 	gone := h.admin().do("DELETE", path, "").want(200, "")
 	if gone.at("data.is_active") != "false" || gone.at("data.name") != "T" {
 		t.Errorf("%s", gone.body)
 	}
-	if paid := h.partner().post(transactions, payment(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "mine" {
+	if paid := h.partner().post(transactions, paymentBody(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "mine" {
 		t.Errorf("%s", paid.body)
 	}
 	h.admin().do("DELETE", path, "").want(200, gone.body)

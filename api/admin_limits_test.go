@@ -260,9 +260,9 @@ func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
 		made := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
 		path[scope] = limits + "/" + made.at("data.id") + "/usage"
 	}
-	paid := h.partner().post(transactions, payment(`"amount":"100"`)).want(201, "").at("id")
+	paid := h.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	cardless := h.partner().post(transactions, `{"params":{"type":"payment","amount":"100","env":"test","returnUrl":"https://a.example","failUrl":"https://a.example","money_storage":{"type":"klarna"}}}`).want(201, "").at("id")
-	foreign := h.second().post(transactions, payment(`"amount":"100"`)).want(201, "").at("id")
+	foreign := h.second().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	fingerprint := h.keyring.Fingerprint([]byte("4242424242424242"))
 	for _, c := range []struct{ scope, query, subject string }{
 		{"partner", "", ""},

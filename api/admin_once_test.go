@@ -122,7 +122,7 @@ func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
 		t.Errorf("%s", other.body)
 	}
 	// A partner's key of the same text is another key.
-	if paid := h.partner().keyed("k").post(transactions, payment(`"amount":"100"`)).want(201, ""); paid.isReplay() {
+	if paid := h.partner().keyed("k").post(transactions, paymentBody(`"amount":"100"`)).want(201, ""); paid.isReplay() {
 		t.Error("a replay")
 	}
 }
@@ -232,7 +232,7 @@ func TestAKeysValueIsKeptSealed(t *testing.T) {
 	const body = `{"name":"till","partner_id":1}`
 	first := h.admin().keyed("k").post("/api/v1/api_keys", body).want(201, "")
 	again := h.admin().keyed("k").post("/api/v1/api_keys", body).want(201, first.body)
-	h.partner().with("x-api-key", again.at("key")).post(transactions, payment(`"amount":"1"`)).want(201, "")
+	h.partner().with("x-api-key", again.at("key")).post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	h.halt()
 	h.stop()
 	value, shown := []byte(first.at("key")), []byte(first.at("prefix"))

@@ -189,7 +189,7 @@ func TestARevokedKeyShowsWhenItWasUsed(t *testing.T) {
 func TestTheRoutingOfATransactionTakesNoParameters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	paid := h.partner().post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+	paid := h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	h.admin().get(transactions+"/"+paid+"/routing?foo=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"foo"}]}`)
 	h.admin().get(transactions+"/"+paid+"/routing").want(200, "")
 }
@@ -204,7 +204,7 @@ func TestATerminalOfOtherNetworksIsNotForACurrencyWithoutOne(t *testing.T) {
 	}
 	h.terminalAt(`,"provider_params":{"networks":["solana","ton"]}`)
 	create := func(currency string) *answer {
-		return h.partner().post(transactions, payment(`"amount":"1","currency":"`+currency+`"`)).want(201, "")
+		return h.partner().post(transactions, paymentBody(`"amount":"1","currency":"`+currency+`"`)).want(201, "")
 	}
 	if a := create("ETH"); a.at("status") != "rejected" || a.at("error_description") != "no terminal available" {
 		t.Errorf("ETH, which is on ethereum: %s", a.body)

@@ -182,7 +182,7 @@ func TestSettlementsAddUp(t *testing.T) {
 		amount := 1 + random.IntN(500)
 		switch random.IntN(4) {
 		case 0: // a payment; its fee may be more than its amount
-			merchant.post(transactions, payment(fmt.Sprintf(`"currency":"USD","amount":"%d"`, amount))).want(201, "")
+			merchant.post(transactions, paymentBody(fmt.Sprintf(`"currency":"USD","amount":"%d"`, amount))).want(201, "")
 			provider += amount
 			available, owed = take(available, owed, amount-300)
 		case 1:

@@ -129,7 +129,7 @@ func TestTerminalsAreAdministered(t *testing.T) {
 	}
 	h.admin().get("/api/v1/terminal/"+id).want(200, made.body)
 	// It is routed to, with its fee and its text.
-	paid := h.partner().post(transactions, payment(`"amount":"1000","currency":"USD","description":"mine"`)).want(201, "")
+	paid := h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD","description":"mine"`)).want(201, "")
 	if paid.at("merchant_amount") != "975" || paid.at("description") != "Shop text" {
 		t.Errorf("%s", paid.body)
 	}
@@ -167,7 +167,7 @@ func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 		t.Errorf("%s", made.body)
 	}
 	till := h.partner().with("x-api-key", key)
-	till.post(transactions, payment(`"amount":"1"`)).want(201, "")
+	till.post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	list := h.admin().get("/api/v1/api_keys?partner_id=1").want(200, "")
 	if list.at("data.0.id") != id || list.at("data.0.key") != "(absent)" || strings.Contains(list.body, key) || list.at("data.0.last_used_at") == "null" || list.at("data.0.revoked_at") != "null" {
 		t.Errorf("%s", list.body)
@@ -176,7 +176,7 @@ func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 	if gone.at("data.id") != id || gone.at("data.revoked_at") == "null" {
 		t.Errorf("%s", gone.body)
 	}
-	till.post(transactions, payment(`"amount":"1"`)).want(401, unauthorized)
+	till.post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized)
 	h.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, gone.body)
 	h.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, "")
 	h.admin().post("/api/v1/api_keys", `{"name":"old","partner_id":1,"expires_at":"2020-01-01T00:00:00Z"}`).want(422, "")
@@ -223,7 +223,7 @@ func TestClockIsMoved(t *testing.T) {
 func TestDelayedCardIsChargedWhenTheClockMoves(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	made := h.partner().post(transactions, strings.Replace(payment(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000077", 1)).want(201, "")
+	made := h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000077", 1)).want(201, "")
 	if made.at("status") != "charging" || made.at("finished") != "null" {
 		t.Fatalf("%s", made.body)
 	}
@@ -243,7 +243,7 @@ func TestHealthSaysWhatTheSpecificationNames(t *testing.T) {
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().post(transactions, strings.Replace(payment(`"amount":"1"`), `"123"`, `"CANARY"`, 1)).want(422, "")
+	h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), `"123"`, `"CANARY"`, 1)).want(422, "")
 	h.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"CANARY","email":"CANARY"}`).want(422, "")
 	h.bearer("mzs_CANARY", h.seed.First.Org).get("/api/v1/partners").want(401, "")
 	h.partner().with("x-api-key", "CANARY").get(transactions+"/CANARY").want(401, "")

@@ -40,7 +40,7 @@ func TestBalancesAreWhatCanBePaidOutAndWhatComes(t *testing.T) {
 		`{"data":[{"currency":"KZT","network":"","env":"prod","scale":2,"available":"100000000","pending":"0"},`+
 			`{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
 	h.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"KZT","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
-	h.partner().post(transactions, payment(`"amount":"7","currency":"KZT"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
 	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999907","pending":"0"}]}`)
 	// What is held on either side, and a balance below zero.
@@ -115,7 +115,7 @@ func TestAPartnersBalancesAreItsOwn(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.neighbour().get(balancesPath).want(200, `{"data":[]}`)
-	h.partner().post(transactions, payment(`"amount":"7","currency":"KZT"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
 	h.second().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
 }

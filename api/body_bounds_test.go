@@ -69,7 +69,7 @@ func TestBodiesOfTheRefusedAreNotRead(t *testing.T) {
 func TestBodyThatBreaksOffDoesNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	body := payment(`"amount":"5","txid":"broken off"`)
+	body := paymentBody(`"amount":"5","txid":"broken off"`)
 	for _, how := range []string{
 		fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body)+1, body),
 		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body),
@@ -99,7 +99,7 @@ func TestBodyThatBreaksOffDoesNothing(t *testing.T) {
 func TestLargeBodiesOfKnownCallers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	body := payment(`"amount":"5"`)
+	body := paymentBody(`"amount":"5"`)
 	body += strings.Repeat(" ", 1<<20-len(body))
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n",
 		transactions, string(h.seed.First.APIKey), h.seed.First.Org)

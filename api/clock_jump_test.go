@@ -33,7 +33,7 @@ func TestTheClockEndsAYearBeforeItsDatesDo(t *testing.T) {
 	}
 	h.admin().do("PUT", path, last).want(200, last)
 	h.admin().do("PUT", path, `{"advance_seconds":1}`).want(422, "")
-	made := h.partner().post(transactions, payment(`"amount":"7","currency":"USD"`)).want(201, "")
+	made := h.partner().post(transactions, paymentBody(`"amount":"7","currency":"USD"`)).want(201, "")
 	h.partner().get(transactions+"/"+made.at("id")).want(200, "")
 	h.admin().get(path).want(200, last)
 }

@@ -98,6 +98,6 @@ func TestKeysOfContractsAreTheOrganizationsPeoples(t *testing.T) {
 	if other.at("data.id") == first.at("data.id") {
 		t.Error("another organization was given the first one's contract")
 	}
-	q.partner().with("idempotency-key", "k").post(transactions, payment(`"amount":"1"`)).want(201, "")
+	q.partner().with("idempotency-key", "k").post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	q.as(byAdmin).with("idempotency-key", "k").post("/api/v1/limits", `{"partner_id":1,"kind":"velocity","max_count":9,"window":"minute","env":"test"}`).want(201, "")
 }

@@ -161,7 +161,7 @@ func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	h.contracts = contractactor.New(runtime)
 	h.periods = periodactor.New(runtime)
 	h.notifier, err = notifier.New(notifier.Options{
-		Runtime: runtime, Addresses: h.directory, Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.payments}, AllowPrivate: true,
+		Runtime: runtime, Addresses: h.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.payments}, AllowPrivate: true,
 	})
 	must(t, err)
 	runtime.Start(paymentactor.Resumes)
@@ -389,7 +389,7 @@ const goodCard = `"money_storage":{"type":"bank_card","cardnumber":"424242424242
 const urls = `"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"`
 
 // payment is a create's body for a card payment, with more fields before it.
-func payment(fields string) string {
+func paymentBody(fields string) string {
 	return `{"params":{` + fields + `,"type":"payment","env":"test",` + urls + `,` + goodCard + `}}`
 }
 

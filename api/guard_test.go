@@ -133,7 +133,7 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	key, org := string(h.seed.First.APIKey), h.seed.First.Org.String()
-	body := payment(`"amount":"5","currency":"USD"`)
+	body := paymentBody(`"amount":"5","currency":"USD"`)
 	chunked := func(headers, trailers string) string {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n%s\r\n",
 			transactions, headers, len(body), body, trailers)
@@ -180,7 +180,7 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 func TestProperRequestsFollowEachOther(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	body := payment(`"amount":"5","currency":"USD"`)
+	body := paymentBody(`"amount":"5","currency":"USD"`)
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json; charset=UTF-8\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n", transactions, string(h.seed.First.APIKey), h.seed.First.Org)
 	answers, closed := h.raw(
 		head+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)+
@@ -261,7 +261,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	pad := func(n int) string {
-		body := payment(`"amount":"5"`)
+		body := paymentBody(`"amount":"5"`)
 		return body + strings.Repeat(" ", n-len(body))
 	}
 	h.partner().post(transactions, pad(1<<20)).want(201, "")
@@ -272,7 +272,7 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestOnlyPlainJSONIsTaken(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	body := payment(`"amount":"5"`)
+	body := paymentBody(`"amount":"5"`)
 	for contentType, status := range map[string]int{
 		"application/json": 201, "Application/JSON; Charset=\"utf-8\"": 201, "application/json;charset=utf-8": 201,
 		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "multipart/form-data; boundary=x": 415,
@@ -295,7 +295,7 @@ func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
 		cfg.Payments = gated{cfg.Payments, arrived, release}
 	})
 	done := make(chan *answer, 1)
-	go func() { done <- h.partner().post(transactions, payment(`"amount":"5"`)) }()
+	go func() { done <- h.partner().post(transactions, paymentBody(`"amount":"5"`)) }()
 	<-arrived
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.server.Shutdown(context.Background()) }()
@@ -401,7 +401,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 	})
 	through := production.partner().with("x-forwarded-proto", "https")
 	through.get("/api/v1/health").want(200, "").hasHeader(hsts, year)
-	through.post(transactions, payment(`"amount":"1"`)).want(500, "").hasHeader(hsts, year)
+	through.post(transactions, paymentBody(`"amount":"1"`)).want(500, "").hasHeader(hsts, year)
 	production.anyone().get("/api/v1/health").want(403, "").hasHeader(hsts, "")
 	must(t, l.Close())
 	must(t, <-ended)

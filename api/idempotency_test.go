@@ -18,7 +18,7 @@ const keyConflict = `{"error":"conflict","message":"the idempotency key was used
 func TestKeyMakesACreateIdempotent(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	body := payment(`"amount":"100","currency":"USD"`)
+	body := paymentBody(`"amount":"100","currency":"USD"`)
 	first := h.partner().keyed("k-1").post(transactions, body).want(201, "")
 	again := h.partner().keyed("k-1").post(transactions, body).want(201, first.body)
 	if first.isReplay() || !again.isReplay() || again.header.Get("location") != transactions+"/"+first.at("id") || again.header.Get("x-idempotent-mismatch") != "" {
@@ -46,9 +46,9 @@ func TestKeyOfAHostedCreate(t *testing.T) {
 func TestKeyBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	made := h.partner().keyed("k").post(transactions, payment(`"amount":"100","currency":"USD"`)).want(201, "")
+	made := h.partner().keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
 	for _, body := range []string{
-		payment(`"amount":"101","currency":"USD"`), payment(`"amount":"100", "currency":"USD"`), payment(`"amount":"100","currency":"USD","txid":"t"`),
+		paymentBody(`"amount":"101","currency":"USD"`), paymentBody(`"amount":"100", "currency":"USD"`), paymentBody(`"amount":"100","currency":"USD","txid":"t"`),
 	} {
 		h.partner().keyed("k").post(transactions, body).want(409, keyConflict)
 	}
@@ -64,7 +64,7 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 	neighbour := h.neighbour()
 	ids := map[string]bool{}
 	for _, c := range []caller{h.partner(), neighbour, h.second()} {
-		made := c.keyed("k").post(transactions, payment(`"amount":"100","currency":"USD"`)).want(201, "")
+		made := c.keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
 		if made.isReplay() {
 			t.Errorf("a replay: %s", made.body)
 		}
@@ -74,16 +74,16 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 		t.Errorf("%d transactions", len(ids))
 	}
 	// Another partner's different request is no conflict either.
-	neighbour.keyed("k2").post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
-	h.partner().keyed("k2").post(transactions, payment(`"amount":"2","currency":"USD"`)).want(201, "")
+	neighbour.keyed("k2").post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
+	h.partner().keyed("k2").post(transactions, paymentBody(`"amount":"2","currency":"USD"`)).want(201, "")
 }
 
 // What was refused has made nothing, so its key is free.
 func TestKeyOfARefusedRequestIsFree(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().keyed("k").post(transactions, payment(`"amount":"0","currency":"USD"`)).want(422, "")
-	made := h.partner().keyed("k").post(transactions, payment(`"amount":"1250","currency":"USD"`)).want(201, "")
+	h.partner().keyed("k").post(transactions, paymentBody(`"amount":"0","currency":"USD"`)).want(422, "")
+	made := h.partner().keyed("k").post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "")
 	path := transactions + "/" + made.at("id")
 	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1251"}}`).want(422, "")
 	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1250"}}`).want(200, "").wantStatus("refunded", "")
@@ -122,7 +122,7 @@ func TestKeyIsBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const refusal = `{"errors":[{"code":"invalid","detail":"Idempotency-Key must be sent once, with 1 to 255 printable characters","field":"Idempotency-Key"}]}`
-	body := payment(`"amount":"100","currency":"USD"`)
+	body := paymentBody(`"amount":"100","currency":"USD"`)
 	before := h.auditor().get("/api/v1/ledger/head").at("data.tree_size")
 	for _, bad := range []string{strings.Repeat("k", 256), strings.Repeat("ж", 256), "a\u00adb", "a\u200bb", "\xff", "a\xc3"} {
 		h.partner().keyed(bad).post(transactions, body).want(422, refusal)
@@ -167,7 +167,7 @@ func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 		}
 	}
 	race(func() *answer {
-		return h.partner().keyed("create").post(transactions, payment(`"amount":"100","currency":"USD"`))
+		return h.partner().keyed("create").post(transactions, paymentBody(`"amount":"100","currency":"USD"`))
 	})
 	made := h.charge(good)
 	race(func() *answer {
@@ -182,7 +182,7 @@ func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 func TestKeyBesideATxid(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	body := payment(`"amount":"100","currency":"USD","txid":"t-1"`)
+	body := paymentBody(`"amount":"100","currency":"USD","txid":"t-1"`)
 	first := h.partner().keyed("k").post(transactions, body).want(201, "")
 	if again := h.partner().keyed("k").post(transactions, body).want(201, first.body); !again.isReplay() {
 		t.Error("by the key: no replay")

@@ -29,11 +29,11 @@ func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
 	h := newFixture(t)
 	for _, amount := range []string{"100", "2000", "30000", "400000"} {
 		for range 20 {
-			h.partner().post(transactions, payment(`"amount":"`+amount+`","currency":"USD"`)).want(201, "")
+			h.partner().post(transactions, paymentBody(`"amount":"`+amount+`","currency":"USD"`)).want(201, "")
 		}
 		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
 	}
-	h.partner().post(transactions, payment(`"amount":"7","currency":"EUR"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"7","currency":"EUR"`)).want(201, "")
 	moments := []string{
 		"", "&at=2026-09-03T10:15:29Z", "&at=2026-09-03T23:59:59Z", "&at=2026-09-04T23:59:59Z", "&at=2026-09-05T12:00:00Z", "&at=2030-01-01T00:00:00Z",
 		"&at=2026-09-04&by=effective", "&at=2026-09-06&by=effective", "&at=1999-01-01&by=effective",

@@ -50,9 +50,9 @@ func (h *fixture) sameMoment(path string, between func()) {
 func TestPagesByEffectiveDateAreOfOneMoment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	pay := func() {
-		h.partner().post(transactions, payment(`"amount":"1000","currency":"USD"`)).want(201, "")
+		h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
 	}
 	for _, path := range []string{
 		"/trial-balance?env=test&by=effective", "/trial-balance?env=test&by=effective&at=2026-09-03", "/trial-balance?env=test&by=effective&at=2026-09-04",
@@ -107,7 +107,7 @@ func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.sameMoment("/trial-balance?env=test&at=2030-01-01T00:00:00Z", func() {
-		h.partner().post(transactions, payment(`"amount":"1000","currency":"USD"`)).want(201, "")
+		h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
 	})
 }
 
@@ -156,7 +156,7 @@ func TestADayIsNamedWhereOneMayBeSent(t *testing.T) {
 func TestAWindowThatEndsBeforeItBeginsIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, path := range []string{"/entries?env=test", "/accounts/L:partner:1:available/postings?env=test&currency=USD"} {
 		for window, want := range map[string]int{
 			"&from=2026-09-03T10:00:01Z&to=2026-09-03T10:00:00Z": 422,

@@ -11,7 +11,7 @@ import (
 func TestTheClocksInstantShowsEverythingBookedAtIt(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().post(transactions, payment(`"amount":"700"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"700"`)).want(201, "")
 	now := h.clock.Now()
 	for at, rows := range map[string]bool{
 		now.Format(time.RFC3339Nano):                       true,
@@ -35,7 +35,7 @@ func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for range 3 {
-		h.partner().post(transactions, payment(`"amount":"700","currency":"USD"`)).want(201, "")
+		h.partner().post(transactions, paymentBody(`"amount":"700","currency":"USD"`)).want(201, "")
 	}
 	now := h.clock.Now()
 	balance := ledgerPath + "/accounts/L:partner:1:available?env=test&currency=USD&network="

@@ -55,7 +55,7 @@ func path(t *testing.T, a *answer) (hashes []tlog.Hash) {
 func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().post(transactions, payment(`"amount":"1250"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"1250"`)).want(201, "")
 	tree, _ := signedHead(t, h.auditor())
 	if tree.N < 10 {
 		t.Fatalf("only %d events", tree.N)
@@ -78,7 +78,7 @@ func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
 func TestTheProofOfAnEventShowsWhatTheLedgerShows(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	id := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
+	id := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
 	shown := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
 	leaf := decoded(t, h.auditor().get(ledgerPath+"/proofs/inclusion?seq="+shown.at("data.0.seq")).want(200, "").at("data.leaf"))
 	e, err := ledger.ParseCanonical(leaf)
@@ -92,7 +92,7 @@ func TestAHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first, _ := signedHead(t, h.auditor())
-	h.partner().post(transactions, payment(`"amount":"5"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"5"`)).want(201, "")
 	h.restart()
 	second, _ := signedHead(t, h.auditor())
 	if second.N <= first.N {

@@ -49,7 +49,7 @@ func pages(t *testing.T, c caller, path string, limit int, column string) (value
 func TestPaymentIsSeenInTheLedger(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	id := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD"`)).at("id")
+	id := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).at("id")
 	list := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
 	if list.rows() != 1 {
 		t.Fatalf("%s", list.body)
@@ -76,14 +76,14 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 		}
 	}
 	// A later payment does not change what the balance was after this one.
-	h.partner().post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	h.auditor().get(ledgerPath+"/entries/"+seq).want(200, one.body)
 }
 
 func TestEventsTellEveryTransition(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	id := h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).at("id")
+	id := h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
 	events := h.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
 	last := events.rows() - 1
 	if last < 1 || events.at("data.0.to") != "charged" || events.at("data.0.entry.phase") != "posted" || events.at("data.0.entry.postings.0.amount") != "5" {
@@ -131,7 +131,7 @@ func TestTrialBalanceBalances(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, currency := range []string{"USD", "EUR", "ETH"} {
-		h.partner().post(transactions, payment(`"amount":"12345","currency":"`+currency+`"`)).want(201, "")
+		h.partner().post(transactions, paymentBody(`"amount":"12345","currency":"`+currency+`"`)).want(201, "")
 	}
 	before := totals(t, h.auditor(), "?env=test")
 	if len(before) != 25 {
@@ -147,7 +147,7 @@ func TestTrialBalanceBalances(t *testing.T) {
 		t.Error("env is ignored")
 	}
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
-	h.partner().post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	for _, at := range []string{"&at=2026-09-03T23:59:59Z", "&at=2026-09-03T23:59:59.999999%2B00:00&by=booked", "&at=2026-09-03&by=effective", "&at=2026-09-03T12:00:00Z&by=effective"} {
 		if got := totals(t, h.auditor(), "?env=test"+at); fmt.Sprint(got) != fmt.Sprint(before) {
 			t.Errorf("%s: %v, want %v", at, got, before)
@@ -165,7 +165,7 @@ func TestTrialBalanceBalances(t *testing.T) {
 func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	want := pages(t, h.auditor(), ledgerPath+"/trial-balance?env=test", 500, "balance")
 	var got []string
 	cursor := ""
@@ -178,7 +178,7 @@ func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
 			break
 		}
 		cursor = "&cursor=" + cursor
-		h.partner().post(transactions, payment(`"amount":"1000","currency":"USD"`)).want(201, "")
+		h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD"`)).want(201, "")
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -188,7 +188,7 @@ func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
 func TestAccountsAreListedAndRead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	paths := pages(t, h.auditor(), ledgerPath+"/accounts?env=test", 10, "account")
 	if !slices.IsSorted(paths) || paths[0] != "A:bank" || paths[len(paths)-1] != "L:partner:1:available" || len(paths) != 51 {
 		t.Errorf("%d accounts: %v", len(paths), paths)
@@ -220,7 +220,7 @@ func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for i := range 5 {
-		h.partner().post(transactions, payment(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
+		h.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
 	}
 	const path = ledgerPath + "/accounts/L:partner:1:available/postings"
 	for _, c := range []caller{h.auditor(), h.partner()} {
@@ -251,7 +251,7 @@ func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 	h := newFixture(t)
 	var seqs []string
 	for i := range 3 {
-		h.partner().post(transactions, payment(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
+		h.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"USD"`, i+1))).want(201, "")
 		seqs = append([]string{h.auditor().get(ledgerPath + "/entries?env=test").at("data.0.seq")}, seqs...)
 		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
 	}
@@ -274,7 +274,7 @@ func TestPartnerSeesItsOwnOnly(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	neighbour := h.neighbour()
-	h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, list := range []string{"/accounts?env=test", "/trial-balance?env=test"} {
 		for _, path := range pages(t, h.partner(), ledgerPath+list, 10, "account") {
 			if path != "L:partner:1:available" {
@@ -325,7 +325,7 @@ func TestHeadIsSigned(t *testing.T) {
 	if root := base64.StdEncoding.EncodeToString(tree.Hash[:]); fmt.Sprint(tree.N) != size || head.at("data.tree_size") != size || head.at("data.root") != root {
 		t.Errorf("%s, signed %d %s", head.body, tree.N, root)
 	}
-	h.partner().post(transactions, payment(`"amount":"5"`)).want(201, "")
+	h.partner().post(transactions, paymentBody(`"amount":"5"`)).want(201, "")
 	if later := h.auditor().get(ledgerPath + "/head"); later.at("data.root") == head.at("data.root") {
 		t.Error("the root does not move")
 	}
@@ -369,7 +369,7 @@ func TestParametersOfListsAreChecked(t *testing.T) {
 func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	id := h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).at("id")
+	id := h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
 	const noise = 6_000
 	for range noise / posting.MaxEvents {
 		h.bookEvents(make([]ledger.Event, posting.MaxEvents))

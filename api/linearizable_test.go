@@ -199,7 +199,7 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 				default:
 					in := createInput{strconv.Itoa(random.IntN(contended)) + " of " + strconv.FormatUint(round, 10), strconv.Itoa(1 + random.IntN(1000)), cards[random.IntN(len(cards))]}
 					history.request(client, func() []step {
-						out := seenIn(h.partner().post(transactions, strings.Replace(payment(`"amount":"`+in.amount+`","currency":"USD","txid":"`+in.txid+`"`), cards[0], in.card, 1)))
+						out := seenIn(h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"`+in.amount+`","currency":"USD","txid":"`+in.txid+`"`), cards[0], in.card, 1)))
 						known.add(readInput{in.txid, out.id})
 						return []step{{in, out}}
 					})
@@ -317,7 +317,7 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 				history.request(client, func() []step {
 					switch random.IntN(4) {
 					case 0:
-						h.partner().post(transactions, payment(`"amount":"`+strconv.FormatInt(amount/2, 10)+`","currency":"`+currency+`"`)).want(201, "")
+						h.partner().post(transactions, paymentBody(`"amount":"`+strconv.FormatInt(amount/2, 10)+`","currency":"`+currency+`"`)).want(201, "")
 						return []step{{input: credit{amount / 2}}}
 					case 1:
 						return []step{{look{}, h.balanceOfCurrency(currency)}}

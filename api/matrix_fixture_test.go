@@ -224,12 +224,12 @@ func posted(path, id, body string) func(*accessFixture, *place) string {
 var (
 	aTransaction = &target{name: "transaction", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
 		return q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
-			post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+			post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	}}
 	// It is cancelled: whatever is asked of it is a conflict.
 	aSubscription = &target{name: "subscription", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
 		c := q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
-		initial := c.post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+		initial := c.post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 		id := c.post(subscriptions, `{"params":{"initial_payment_id":"`+initial+`","amount":"1","period_days":30}}`).want(201, "").at("data.id")
 		c.post(subscriptions+"/"+id+"/cancel", "").want(200, "")
 		return id

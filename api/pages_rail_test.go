@@ -14,7 +14,7 @@ import (
 	"mizan/api"
 	"mizan/ledger"
 	"mizan/ledger/money"
-	ledgerpayment "mizan/ledger/payment"
+	"mizan/ledger/payment"
 	"mizan/posting"
 )
 
@@ -24,7 +24,7 @@ type rail struct {
 	id ledger.ID
 
 	mu     sync.Mutex
-	record ledgerpayment.Record
+	record payment.Record
 	due    ledger.Micros // of a hosted one
 	err    error         // of every command
 	asked  int           // how often the payer was said to be back
@@ -39,7 +39,7 @@ func (r *rail) change(change func()) {
 }
 
 // waits has the payer do what the action says, for as long as before.
-func (r *rail) setAction(action ledgerpayment.Action) {
+func (r *rail) setAction(action payment.Action) {
 	r.change(func() {
 		action.Until = r.record.Action.Until
 		r.record.Action = &action
@@ -94,11 +94,11 @@ func (r *rail) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
 
 // waiting starts a server with a rail whose payer has to do what the action says,
 // and is the address of his page.
-func waiting(t *testing.T, action ledgerpayment.Action) (*fixture, *rail, string) {
+func waiting(t *testing.T, action payment.Action) (*fixture, *rail, string) {
 	t.Helper()
 	r := &rail{id: uuid.New()}
-	r.record = ledgerpayment.Record{ID: r.id, Partner: 1, Status: ledgerpayment.ActionRequired}
-	r.record.Type, r.record.Amount, r.record.WithFee = ledgerpayment.Payment, money.MustParse("1250"), money.MustParse("1300")
+	r.record = payment.Record{ID: r.id, Partner: 1, Status: payment.ActionRequired}
+	r.record.Type, r.record.Amount, r.record.WithFee = payment.Payment, money.MustParse("1250"), money.MustParse("1300")
 	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
 	r.record.ReturnURL, r.record.FailURL = shopOK, shopNo
 	h := newFixture(t, func(cfg *api.Config) { cfg.Payers = r })
@@ -110,17 +110,17 @@ func waiting(t *testing.T, action ledgerpayment.Action) (*fixture, *rail, string
 
 func TestRedirectOfARail(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{})
+	h, r, address := waiting(t, payment.Action{})
 	for _, c := range []struct {
-		action ledgerpayment.Action
+		action payment.Action
 		want   string
 	}{
-		{ledgerpayment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a?b=c"}, "https://acs.example/a?b=c"},
-		{ledgerpayment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a", Params: []byte(`{"x":"1 2&","b":"я"}`)}, "https://acs.example/a?b=%D1%8F&x=1+2%26"},
-		{ledgerpayment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a?b=c#d", Params: []byte(`{"x":"1"}`)}, "https://acs.example/a?b=c&x=1#d"},
-		{ledgerpayment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a", Page: "https://acs.example/p"}, "https://acs.example/p"},
-		{ledgerpayment.Action{Page: "https://acs.example/qr"}, "https://acs.example/qr"},
-		{ledgerpayment.Action{Type: "auth_3ds_form", Method: "post", URL: "https://acs.example/a", Page: "https://acs.example/p"}, "https://acs.example/p"},
+		{payment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a?b=c"}, "https://acs.example/a?b=c"},
+		{payment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a", Params: []byte(`{"x":"1 2&","b":"я"}`)}, "https://acs.example/a?b=%D1%8F&x=1+2%26"},
+		{payment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a?b=c#d", Params: []byte(`{"x":"1"}`)}, "https://acs.example/a?b=c&x=1#d"},
+		{payment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a", Page: "https://acs.example/p"}, "https://acs.example/p"},
+		{payment.Action{Page: "https://acs.example/qr"}, "https://acs.example/qr"},
+		{payment.Action{Type: "auth_3ds_form", Method: "post", URL: "https://acs.example/a", Page: "https://acs.example/p"}, "https://acs.example/p"},
 	} {
 		r.setAction(c.action)
 		h.visit("GET", address, nil).wantRedirect(c.want)
@@ -131,7 +131,7 @@ func TestRedirectOfARail(t *testing.T) {
 
 func TestFormOfARail(t *testing.T) {
 	t.Parallel()
-	h, _, address := waiting(t, ledgerpayment.Action{
+	h, _, address := waiting(t, payment.Action{
 		Type: "auth_3ds_form", Method: "post", URL: "https://acs.example:8443/step?a=b", Params: []byte(`{"PaReq":"a\"<b>","MD":"1","n":1}`),
 	})
 	page := h.visit("GET", address, nil).wantPage(200, "On to your bank", "13.00 USD", ">Continue</button>")
@@ -146,9 +146,9 @@ func TestFormOfARail(t *testing.T) {
 
 func TestAddressOfARailThatIsNone(t *testing.T) {
 	t.Parallel()
-	h, r, page := waiting(t, ledgerpayment.Action{})
+	h, r, page := waiting(t, payment.Action{})
 	for _, address := range []string{"javascript:alert(1)", "//acs.example", "https://a;b/"} {
-		for _, action := range []ledgerpayment.Action{{Page: address}, {Type: "redirect", Method: "get", URL: address}, {Type: "auth_3ds_form", Method: "post", URL: address}} {
+		for _, action := range []payment.Action{{Page: address}, {Type: "redirect", Method: "get", URL: address}, {Type: "auth_3ds_form", Method: "post", URL: address}} {
 			r.setAction(action)
 			h.visit("GET", page, nil).wantPage(500, "Something went wrong")
 			if log := h.log.String(); !strings.Contains(log, "/pay/:id") || strings.Contains(log, "token") {
@@ -160,8 +160,8 @@ func TestAddressOfARailThatIsNone(t *testing.T) {
 
 func TestPayerWithNothingToDoWaits(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{})
-	for name, action := range map[string]ledgerpayment.Action{
+	h, r, address := waiting(t, payment.Action{})
+	for name, action := range map[string]payment.Action{
 		"none is published":       {Type: "none"},
 		"a signature is wanted":   {Type: "none", Material: []byte(`{"type":"eip712","payload":"x"}`)},
 		"it was lost":             {},
@@ -177,15 +177,15 @@ func TestPayerWithNothingToDoWaits(t *testing.T) {
 
 func TestWhileTheProviderIsAskedThePayerWaits(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
+	h, r, address := waiting(t, payment.Action{Material: []byte(`{}`)})
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
-	r.change(func() { r.record.Op = &ledgerpayment.Op{Kind: ledgerpayment.OpVoid} })
+	r.change(func() { r.record.Op = &payment.Op{Kind: payment.OpVoid} })
 	h.visit("GET", address, nil).wantPage(200, "Being processed")
 }
 
 func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
 	t.Parallel()
-	h, r, _ := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
+	h, r, _ := waiting(t, payment.Action{Material: []byte(`{}`)})
 	address := h.pages().Address(h.seed.First.Org, r.id, h.clock.Now().Add(2*actionTTL))
 	h.advanceBy(actionTTL - time.Microsecond)
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
@@ -195,7 +195,7 @@ func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
 
 func TestMaterialAfterItsDeadline(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Material: []byte(`{"type":"otp"}`), ExpiresAt: ledger.MicrosOf(began.Add(time.Minute))})
+	h, r, address := waiting(t, payment.Action{Material: []byte(`{"type":"otp"}`), ExpiresAt: ledger.MicrosOf(began.Add(time.Minute))})
 	h.advanceBy(time.Minute)
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
 	r.change(func() { r.err = ledger.Refuse("rail", ledger.Expired, "too late") })
@@ -206,7 +206,7 @@ func TestMaterialAfterItsDeadline(t *testing.T) {
 
 func TestRefusalsOfTheService(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Material: []byte(`{"type":"otp"}`)})
+	h, r, address := waiting(t, payment.Action{Material: []byte(`{"type":"otp"}`)})
 	for _, c := range []struct {
 		err     error
 		status  int
@@ -241,12 +241,12 @@ func TestRefusalsOfTheService(t *testing.T) {
 
 func TestWayBackFollowsTheStatus(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
 	back := strings.Replace(address, "?", "/return?", 1)
-	for status, want := range map[ledgerpayment.Status]string{
-		ledgerpayment.Charged: shopOK, ledgerpayment.Charging: shopOK, ledgerpayment.PaymentHeld: shopOK, ledgerpayment.PreAuthorized3DS: shopOK, ledgerpayment.Refunded: shopOK,
-		ledgerpayment.Refunding: shopOK, ledgerpayment.Reversed: shopOK, ledgerpayment.Rejected: shopNo, ledgerpayment.Failed: shopNo, ledgerpayment.Unknown: shopOK,
-		ledgerpayment.ActionRequired: strings.TrimPrefix(address, h.base()),
+	for status, want := range map[payment.Status]string{
+		payment.Charged: shopOK, payment.Charging: shopOK, payment.PaymentHeld: shopOK, payment.PreAuthorized3DS: shopOK, payment.Refunded: shopOK,
+		payment.Refunding: shopOK, payment.Reversed: shopOK, payment.Rejected: shopNo, payment.Failed: shopNo, payment.Unknown: shopOK,
+		payment.ActionRequired: strings.TrimPrefix(address, h.base()),
 	} {
 		r.change(func() { r.record.Status = status })
 		for _, method := range []string{"GET", "POST"} {
@@ -254,7 +254,7 @@ func TestWayBackFollowsTheStatus(t *testing.T) {
 		}
 	}
 	r.change(func() { r.record.ReturnURL, r.record.FailURL = "", "" })
-	for _, status := range []ledgerpayment.Status{ledgerpayment.Charged, ledgerpayment.Rejected, ledgerpayment.Charging} {
+	for _, status := range []payment.Status{payment.Charged, payment.Rejected, payment.Charging} {
 		r.change(func() { r.record.Status = status })
 		h.visit("GET", back, nil).wantRedirect(strings.TrimPrefix(address, h.base()))
 	}
@@ -264,11 +264,11 @@ func TestWayBackFollowsTheStatus(t *testing.T) {
 // anybody else.
 func TestPayerWhoComesBackLateGoesToTheMerchant(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
 	back := strings.Replace(address, "?", "/return?", 1)
 	h.advanceBy(actionTTL)
 	h.visit("GET", back, nil).wantPage(410, "This link is no longer valid")
-	r.change(func() { r.record.Status = ledgerpayment.Rejected })
+	r.change(func() { r.record.Status = payment.Rejected })
 	h.visit("GET", back, nil).wantRedirect(shopNo)
 	if asked := r.returnedCount(); asked != 0 {
 		t.Errorf("the service was asked %d times", asked)
@@ -277,7 +277,7 @@ func TestPayerWhoComesBackLateGoesToTheMerchant(t *testing.T) {
 
 func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
 	back, _ := h.inside(strings.Replace(address, "?", "/return?", 1))
 	if a := h.anyone().do("HEAD", back, ""); a.status != 303 || r.returnedCount() != 0 {
 		t.Errorf("HEAD: %d, reported %d times", a.status, r.returnedCount())
@@ -290,14 +290,14 @@ func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
 
 func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
 	until := ledger.MicrosOf(h.clock.Now().Add(2 * actionTTL))
 	r.change(func() {
-		r.record.Status, r.record.Hosted, r.record.Action, r.due = ledgerpayment.Created, true, nil, until
+		r.record.Status, r.record.Hosted, r.record.Action, r.due = payment.Created, true, nil, until
 	})
 	h.visit("GET", address, nil).wantPage(200, "Pay by card")
 	// The record that Continue answers with has an action that ends later.
-	r.change(func() { r.record.Action = &ledgerpayment.Action{Page: "https://acs.example/", Until: until} })
+	r.change(func() { r.record.Action = &payment.Action{Page: "https://acs.example/", Until: until} })
 	a := h.visit("POST", address, card("4242424242424242"))
 	next := strings.TrimPrefix(h.pages().Address(h.seed.First.Org, r.id, until.Time().Add(15*time.Minute)), h.base())
 	a.wantRedirect(next + "&posted")
@@ -307,13 +307,13 @@ func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
 		!strings.HasPrefix(string(c.Browser), `{"language":"`) || c.Credentials.CardLast4 != "4242" {
 		t.Errorf("%+v", c)
 	}
-	r.change(func() { r.record.Status = ledgerpayment.ActionRequired })
+	r.change(func() { r.record.Status = payment.ActionRequired })
 	h.visit("GET", next+"&posted", nil).wantPage(200, "On to your bank")
 }
 
 func TestTerminalsTextGoesBeforeTheMerchants(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
+	h, r, address := waiting(t, payment.Action{Material: []byte(`{}`)})
 	r.change(func() { r.record.Description = "Red shoes" })
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password", "Red shoes")
 	r.change(func() { r.record.ShownText = "ACME *SHOES" })
@@ -331,11 +331,11 @@ func TestWithoutASimulatorThereIsNoChallenge(t *testing.T) {
 
 func TestRecipientSeesWhatArrives(t *testing.T) {
 	t.Parallel()
-	h, r, address := waiting(t, ledgerpayment.Action{Destinations: []ledgerpayment.Destination{{ID: "b1", Name: `Bank "<1>"`}}})
+	h, r, address := waiting(t, payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: `Bank "<1>"`}}})
 	rate, err := money.ParseRate("0.5")
 	must(t, err)
 	r.change(func() {
-		r.record.Type, r.record.Dest = ledgerpayment.Payout, money.MustParse("600")
+		r.record.Type, r.record.Dest = payment.Payout, money.MustParse("600")
 		r.record.Rate, r.record.Settles = rate, money.Asset{Currency: "EUR", Env: money.Prod}
 	})
 	h.visit("GET", address, nil).wantPage(200, "Choose your bank", "6.00 EUR", `value="b1" required> Bank &#34;&lt;1&gt;&#34;</label>`)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/api"
-	ledgerpayment "mizan/ledger/payment"
+	"mizan/ledger/payment"
 )
 
 // Where payers of the tests come from and go back to.
@@ -131,7 +131,7 @@ func (a *answer) wantStatus(status, reason string) *answer {
 	a.t.Helper()
 	description, code := a.at("error_description"), a.at("error_code")
 	ok := description == reason && (reason != "" || code == "null")
-	if slices.Contains(ledgerpayment.Codes(), ledgerpayment.Code(reason)) {
+	if slices.Contains(payment.Codes(), payment.Code(reason)) {
 		ok = code == reason && strings.Contains(description, " ") && !strings.Contains(description, "_")
 	}
 	if a.at("status") != status || !ok {

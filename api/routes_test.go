@@ -75,5 +75,5 @@ func (h *fixture) neighbour() caller {
 
 // paid is a charged payment of the first partner.
 func (h *fixture) paid() string {
-	return h.partner().post(transactions, payment(`"amount":"1"`)).at("id")
+	return h.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
 }

@@ -224,9 +224,9 @@ func TestAPartnersSessionReadsAsItsKeyAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	first := h.seed.First.Org
-	paid := h.partner().post(transactions, payment(`"amount":"100"`)).want(201, "").at("id")
+	paid := h.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	neighbour := h.neighbour()
-	foreign := neighbour.post(transactions, payment(`"amount":"100"`)).at("id")
+	foreign := neighbour.post(transactions, paymentBody(`"amount":"100"`)).at("id")
 	h.user("cashier", `"partner"`, `,"partner_id":1`)
 	for who, c := range map[string]caller{
 		"the partner itself": h.bearer(h.logIn(first.String(), loginBody("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first),
@@ -246,7 +246,7 @@ func TestAPartnersSessionReadsAsItsKeyAndWritesNothing(t *testing.T) {
 			t.Errorf("%s: a neighbour's transaction: %d %s", who, a.status, a.body)
 		}
 		before := h.events()
-		c.post(transactions, payment(`"amount":"1"`)).want(403, "")
+		c.post(transactions, paymentBody(`"amount":"1"`)).want(403, "")
 		c.do("PUT", transactions+"/"+paid, `{"params":{"type":"refund"}}`).want(403, "")
 		c.post(transactions+"/commit/"+paid, `{}`).want(403, "")
 		c.get("/api/v1/partners").want(403, "")
@@ -287,7 +287,7 @@ func TestWhatRolesReach(t *testing.T) {
 	h.user("auditor", `"auditor"`, "")
 	h.user("client", `"client"`, "")
 	h.user("both", `"client","auditor"`, "")
-	paid := transactions + "/" + h.partner().post(transactions, payment(`"amount":"1"`)).at("id")
+	paid := transactions + "/" + h.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
 	for login, want := range map[string][4]int{ // the ledger, a transaction, balances, the administration
 		"admin":   {200, 200, 403, 403},
 		"auditor": {200, 200, 403, 403},
@@ -300,9 +300,9 @@ func TestWhatRolesReach(t *testing.T) {
 				t.Errorf("%s at %s: %d %s, want %d", login, path, a.status, a.body, want[i])
 			}
 		}
-		c.post(transactions, payment(`"amount":"1"`)).want(403, "")
+		c.post(transactions, paymentBody(`"amount":"1"`)).want(403, "")
 		c.do("DELETE", sessions+"/current", "").want(204, "")
-		c.post(transactions, payment(`"amount":"1"`)).want(401, unauthorized)
+		c.post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized)
 	}
 	h.partner().do("DELETE", sessions+"/current", "").want(403, "")
 	h.admin().do("DELETE", sessions+"/current", "").want(403, "")

@@ -16,7 +16,7 @@ func TestCommandsAreShedByTheAgeOfTheQueuesHead(t *testing.T) {
 	made := h.charge("4242424242424242").want(201, "")
 	hosted := h.hosted("")
 	leave := h.server.TakePlaces()
-	create := payment(`"amount":"1000","currency":"USD"`)
+	create := paymentBody(`"amount":"1000","currency":"USD"`)
 	h.wantNothingStored(t, func() {
 		began := time.Now()
 		var all sync.WaitGroup

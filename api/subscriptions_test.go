@@ -50,7 +50,7 @@ func TestASubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	initial := h.partner().post(transactions, payment(`"amount":"5000","currency":"USD"`)).want(201, "").at("id")
+	initial := h.partner().post(transactions, paymentBody(`"amount":"5000","currency":"USD"`)).want(201, "").at("id")
 	id := h.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id")
 	h.advanceDays(30)
 	a := h.partner().get(subscriptions+"/"+id).want(200, "")
@@ -97,8 +97,8 @@ func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	initial := h.paid()
-	declined := h.partner().post(transactions, strings.Replace(payment(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
-	foreign := h.second().post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+	declined := h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
+	foreign := h.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	wallet := h.partner().post(transactions, `{"params":{"type":"payment","env":"test","amount":"1",`+urls+`,"money_storage":{"type":"e_wallet"}}}`).want(201, "").at("id")
 	before := h.stored()
 	const id, amount, days = `"initial_payment_id":`, `"amount":"990"`, `"period_days":30`
@@ -247,7 +247,7 @@ func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 	for name, a := range map[string]*answer{
 		"another body":        keyed("create").post(subscriptions, subscription(initial, `"metadata":{"n":2},`)),
 		"another path":        keyed("create").post(path+"/pause", ""),
-		"another's key":       keyed("pause").post(transactions, payment(`"amount":"1"`)),
+		"another's key":       keyed("pause").post(transactions, paymentBody(`"amount":"1"`)),
 		"of a transaction":    keyed("pause").post(path+"/cancel", ""),
 		"a key that is empty": nil,
 	} {

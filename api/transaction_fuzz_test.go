@@ -27,7 +27,7 @@ func (h *fixture) under(t *testing.T) *fixture {
 // FuzzCreate sends any body as a create's to the whole service.
 func FuzzCreate(f *testing.F) {
 	for _, body := range []string{
-		payment(`"amount":"100","currency":"USD","txid":"t"`), payment(`"amount":"1","merchant_meta":{"a":[{}]},"customer":{"email":"e"},"lang":"en"`),
+		paymentBody(`"amount":"100","currency":"USD","txid":"t"`), paymentBody(`"amount":"1","merchant_meta":{"a":[{}]},"customer":{"email":"e"},"lang":"en"`),
 		`{"params":{"type":"payout","amount":"5","env":"test","money_storage":{"type":"sepa"}}}`,
 		`{"params":{"type":"payment","amount":"5","hosted":true,"description":"\ud83d\ude00"}}`,
 		`{"params":{"type":"payment","amount":"5","currency":"USDT","network":"tron","money_storage":{"type":"direct_debit","scheme":"ach"}}}`,
@@ -66,7 +66,7 @@ func FuzzAmount(f *testing.F) {
 	id := whole.create(`"type":"payment","amount":"1"`).at("id")
 	f.Fuzz(func(t *testing.T, literal string) {
 		h := whole.under(t)
-		made := h.partner().post(transactions, payment(`"currency":"USD","amount":`+literal))
+		made := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
 		sane(t, literal, made)
 		if made.status == 201 {
 			// Other names may follow the amount inside the literal: then it is theirs to explain.

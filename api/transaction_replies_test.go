@@ -6,7 +6,7 @@ import "testing"
 func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	body := payment(`"amount":"1250","currency":"USD","txid":"r-1"`)
+	body := paymentBody(`"amount":"1250","currency":"USD","txid":"r-1"`)
 	keyed := h.partner().with("idempotency-key", "create")
 	first := keyed.post(transactions, body).want(201, "")
 	again := h.partner().with("idempotency-key", "refund")
@@ -33,7 +33,7 @@ func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
 func TestTheFirstAnswerOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	body := payment(`"amount":"1250","currency":"USD"`)
+	body := paymentBody(`"amount":"1250","currency":"USD"`)
 	keyed := h.partner().with("idempotency-key", "k")
 	first := keyed.post(transactions, body).want(201, "")
 	h.change(first.at("id"), `"type":"refund"`).want(200, "")

@@ -15,7 +15,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
-	core "mizan/ledger/payment"
+	"mizan/ledger/payment"
 	"mizan/posting"
 )
 
@@ -23,7 +23,7 @@ const aggregate = transactions + "/aggregate"
 
 // sold is a payment with its fee and what became of it. A merchant's share may
 // be negative.
-func sold(currency, network, amount, fee, merchant, refunded string, status core.Status) *core.Record {
+func sold(currency, network, amount, fee, merchant, refunded string, status payment.Status) *payment.Record {
 	r := deal(amount, status)
 	r.Asset = money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod}
 	r.WithFee, r.Fee, r.Refunded = r.Amount, money.MustParse(fee), money.MustParse(refunded)
@@ -64,18 +64,18 @@ func TestAggregateOfNothing(t *testing.T) {
 func trade(h *fixture) {
 	h.at("10:30:00")
 	h.storeRecords(
-		sold("USD", "", "1000", "30", "970", "0", core.Charged),
-		sold("USD", "", "2000", "60", "1940", "500", core.Refunded),
-		sold("USD", "", "10", "25", "-15", "0", core.Charged),
-		sold("USDT", "tron", "7", "0", "7", "0", core.Charged),
-		sold("USDT", "bsc", "900", "0", "900", "0", core.Charged),
+		sold("USD", "", "1000", "30", "970", "0", payment.Charged),
+		sold("USD", "", "2000", "60", "1940", "500", payment.Refunded),
+		sold("USD", "", "10", "25", "-15", "0", payment.Charged),
+		sold("USDT", "tron", "7", "0", "7", "0", payment.Charged),
+		sold("USDT", "bsc", "900", "0", "900", "0", payment.Charged),
 	)
 	must(h.t, h.clock.Set(began.AddDate(0, 0, 1)))
-	payout := sold("USD", "", "300", "5", "300", "0", core.Charged)
-	payout.Type = core.Payout
-	tested, foreign := sold("USD", "", "40000", "0", "40000", "0", core.Charged), sold("USD", "", "40000", "0", "40000", "0", core.Charged)
+	payout := sold("USD", "", "300", "5", "300", "0", payment.Charged)
+	payout.Type = payment.Payout
+	tested, foreign := sold("USD", "", "40000", "0", "40000", "0", payment.Charged), sold("USD", "", "40000", "0", "40000", "0", payment.Charged)
 	tested.Asset.Env, foreign.Partner = money.Test, 77
-	h.storeRecords(payout, sold("USD", "", "4000", "0", "4000", "0", core.Rejected), tested, foreign)
+	h.storeRecords(payout, sold("USD", "", "4000", "0", "4000", "0", payment.Rejected), tested, foreign)
 }
 
 func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
@@ -119,9 +119,9 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 func TestAggregateIsRightByEveryWay(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	var made []*core.Record
+	var made []*payment.Record
 	for i := range 300 {
-		r := sold("USD", "", "1", "0", "1", "0", core.Charging)
+		r := sold("USD", "", "1", "0", "1", "0", payment.Charging)
 		if i >= 294 {
 			r.Partner = 77
 		}
@@ -130,13 +130,13 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 	h.at("11:00:00")
 	h.storeVersion(0, 5, made...)
 	h.at("12:00:00")
-	moved := sold("USD", "", "50", "0", "50", "0", core.Refunding)
+	moved := sold("USD", "", "50", "0", "50", "0", payment.Refunding)
 	moved.ID = made[0].ID
 	h.storeVersion(5, 1, moved)
 	h.at("13:00:00")
-	moved.Status = core.Refunded
+	moved.Status = payment.Refunded
 	h.storeVersion(6, 1, moved)
-	young := sold("USD", "", "600", "0", "600", "0", core.Charged)
+	young := sold("USD", "", "600", "0", "600", "0", payment.Charged)
 	h.storeRecords(young)
 	h.at("13:30:00")
 	h.storeVersion(1, 1, young)
@@ -159,7 +159,7 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 	}
 	// A partner that has little of all there is.
 	neighbour := h.neighbour()
-	own := sold("USD", "", "4", "0", "4", "0", core.Charged)
+	own := sold("USD", "", "4", "0", "4", "0", payment.Charged)
 	_, err := fmt.Sscan(h.admin().get("/api/v1/partners").at("data.0.id"), &own.Partner)
 	must(t, err)
 	h.storeRecords(own)
@@ -173,9 +173,9 @@ func TestAggregateRowsAreInOrder(t *testing.T) {
 	h := newFixture(t)
 	for day := 1; day <= 9; day++ {
 		must(t, h.clock.Set(began.AddDate(0, 0, day)))
-		out := deal("1", core.Charged)
-		out.Type, out.Asset.Currency = core.Payout, "EUR"
-		h.storeRecords(deal("1", core.Rejected), out, deal("1", core.Charged))
+		out := deal("1", payment.Charged)
+		out.Type, out.Asset.Currency = payment.Payout, "EUR"
+		h.storeRecords(deal("1", payment.Rejected), out, deal("1", payment.Charged))
 	}
 	a := h.partner().get(aggregate+"?group_by=status,day,type").want(200, "")
 	for i := range 9 {
@@ -212,7 +212,7 @@ func TestAggregateSaysWhenItWasTrue(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.at("12:00:00")
-	h.storeVersion(0, 3, deal("1", core.Charged))
+	h.storeVersion(0, 3, deal("1", payment.Charged))
 	h.at("13:00:00")
 	if at := h.partner().get(aggregate).at("meta.as_of"); at != "2026-09-03T12:00:00.000002+00:00" {
 		t.Errorf("as of %s", at)
@@ -223,11 +223,11 @@ func TestASumOutOfRangeIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	largest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)).String()
-	h.storeRecords(deal(largest, core.Charged))
+	h.storeRecords(deal(largest, payment.Charged))
 	if got := h.partner().get(aggregate).at("data.0.amount"); got != largest {
 		t.Errorf("%s", got)
 	}
-	h.storeRecords(deal("1", core.Charged))
+	h.storeRecords(deal("1", payment.Charged))
 	a := h.partner().get(aggregate).want(422, "")
 	if a.at("errors.0.field") != "amount" {
 		t.Errorf("%s", a.body)
@@ -240,9 +240,9 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	const bound = 10_000
-	var many []*core.Record
+	var many []*payment.Record
 	for i := range bound {
-		r := deal("1", core.Charged)
+		r := deal("1", payment.Charged)
 		r.Asset.Network = money.Network(fmt.Sprintf("n%d", i))
 		many = append(many, r)
 	}
@@ -252,7 +252,7 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	if a := h.partner().get(aggregate).want(200, ""); a.rows() != bound {
 		t.Errorf("%d rows", a.rows())
 	}
-	h.storeRecords(deal("1", core.Rejected))
+	h.storeRecords(deal("1", payment.Rejected))
 	if a := h.partner().get(aggregate).want(422, ""); a.at("errors.0.field") != "group_by" {
 		t.Errorf("%s", a.body)
 	}
@@ -356,7 +356,7 @@ func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)
-	h.storeRecords(deal("1", core.Charged))
+	h.storeRecords(deal("1", payment.Charged))
 	answers := make(chan *answer, 3)
 	ask := func() {
 		go func() { answers <- h.partner().get(aggregate) }()
@@ -384,7 +384,7 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 func TestAnAggregateEndsWhenItsCallerHasGone(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)
-	h.storeRecords(deal("1", core.Charged))
+	h.storeRecords(deal("1", payment.Charged))
 	ended := ""
 	for until := time.Now().Add(patience); time.Now().Before(until); {
 		line, err := net.Dial("tcp", h.address)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	core "mizan/ledger/payment"
+	"mizan/ledger/payment"
 )
 
 // BenchmarkTransactions measures reads of a partner that has 200,000
@@ -19,9 +19,9 @@ import (
 func BenchmarkTransactions(b *testing.B) {
 	h := newFixture(b)
 	const n, part = 200_000, 5_000
-	all := make([]*core.Record, n)
+	all := make([]*payment.Record, n)
 	for i := range all {
-		all[i] = sold("USD", "", "1250", "31", "1219", "0", core.Charging)
+		all[i] = sold("USD", "", "1250", "31", "1219", "0", payment.Charging)
 		all[i].TxID, all[i].Described, all[i].Description = fmt.Sprintf("order-%012d", i), true, "Shoes"
 		all[i].MerchantMeta, all[i].Customer = []byte(`{"basket":[1,2,3]}`), []byte(`{"email":"somebody@shop.example"}`)
 	}
@@ -29,7 +29,7 @@ func BenchmarkTransactions(b *testing.B) {
 		h.storeVersion(0, 4, made...)
 		rand.Shuffle(part, func(i, k int) { made[i], made[k] = made[k], made[i] })
 		for _, r := range made[:part/2] {
-			r.Status = core.Charged
+			r.Status = payment.Charged
 		}
 		h.storeVersion(4, 1, made[:part/2]...)
 	}

@@ -13,26 +13,26 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
-	core "mizan/ledger/payment"
+	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
 // deal is a payment of partner 1 in USD in prod, as it would be stored.
-func deal(amount string, status core.Status) *core.Record {
-	r := &core.Record{ID: uuid.New(), Partner: 1, Status: status}
-	r.Type, r.Amount, r.Asset = core.Payment, money.MustParse(amount), money.Asset{Currency: "USD", Env: money.Prod}
+func deal(amount string, status payment.Status) *payment.Record {
+	r := &payment.Record{ID: uuid.New(), Partner: 1, Status: status}
+	r.Type, r.Amount, r.Asset = payment.Payment, money.MustParse(amount), money.Asset{Currency: "USD", Env: money.Prod}
 	return r
 }
 
 // stock stores transactions of the first organization as they are, in order.
-func (h *fixture) storeRecords(records ...*core.Record) []posting.Stamp {
+func (h *fixture) storeRecords(records ...*payment.Record) []posting.Stamp {
 	h.t.Helper()
 	return h.storeVersion(0, 1, records...)
 }
 
 // written moves records from a version on by so many events each.
-func (h *fixture) storeVersion(version uint64, events int, records ...*core.Record) []posting.Stamp {
+func (h *fixture) storeVersion(version uint64, events int, records ...*payment.Record) []posting.Stamp {
 	h.t.Helper()
 	stamps := make([]posting.Stamp, len(records))
 	var left sync.WaitGroup
@@ -86,7 +86,7 @@ func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
 	h.partner().get(transactions).want(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 	var bodies []string
 	for _, amount := range []string{"1", "2", "3"} {
-		made := h.partner().post(transactions, payment(`"amount":"`+amount+`","description":"Shoes","merchant_meta":{"a":[1]}`)).want(201, "")
+		made := h.partner().post(transactions, paymentBody(`"amount":"`+amount+`","description":"Shoes","merchant_meta":{"a":[1]}`)).want(201, "")
 		bodies = append([]string{made.body}, bodies...)
 	}
 	h.partner().get(transactions+"?env=test").want(200, `{"data":[`+strings.Join(bodies, ",")+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
@@ -95,9 +95,9 @@ func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
 func TestAPageHoldsTwentyAndSaysWhetherItIsTheLast(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	var made []*core.Record
+	var made []*payment.Record
 	for range 21 {
-		made = append(made, deal("1", core.Charged))
+		made = append(made, deal("1", payment.Charged))
 	}
 	stamps := h.storeRecords(made...)
 	first := h.partner().get(transactions).want(200, "")
@@ -169,10 +169,10 @@ func TestListRefusesBadValuesByTheirNames(t *testing.T) {
 func TestListFilters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	a, b, c, d := deal("100", core.Charged), deal("200", core.Rejected), deal("300", core.Charged), deal("400", core.Charging)
-	b.Type = core.Payout
+	a, b, c, d := deal("100", payment.Charged), deal("200", payment.Rejected), deal("300", payment.Charged), deal("400", payment.Charging)
+	b.Type = payment.Payout
 	c.RRN, c.LinkID = "123456789012", uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
-	tested, foreign := deal("100", core.Charged), deal("100", core.Charged)
+	tested, foreign := deal("100", payment.Charged), deal("100", payment.Charged)
 	tested.Asset.Env, foreign.Partner = money.Test, 77
 	h.storeRecords(a, b, c, d, tested, foreign)
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c", d.ID: "d", tested.ID: "tested"}
@@ -218,7 +218,7 @@ func TestListFilters(t *testing.T) {
 func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	a, b, c := deal("1", core.Charging), deal("2", core.Charged), deal("3", core.Charging)
+	a, b, c := deal("1", payment.Charging), deal("2", payment.Charged), deal("3", payment.Charging)
 	h.at("11:00:00")
 	h.storeRecords(a)
 	h.at("12:00:00")
@@ -226,7 +226,7 @@ func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 	h.at("13:00:00")
 	h.storeRecords(c)
 	h.at("14:00:00")
-	a.Status = core.Failed
+	a.Status = payment.Failed
 	h.storeVersion(1, 1, a)
 	h.at("15:00:00")
 	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}
@@ -274,7 +274,7 @@ func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 func TestListReadsEveryFormOfATime(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	a, b := deal("1", core.Charged), deal("2", core.Charged)
+	a, b := deal("1", payment.Charged), deal("2", payment.Charged)
 	h.at("11:00:00")
 	h.storeRecords(a)
 	h.at("12:00:00")
@@ -305,7 +305,7 @@ func TestListReadsEveryFormOfATime(t *testing.T) {
 func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	made := h.partner().post(transactions, payment(`"amount":"1"`)).want(201, "")
+	made := h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	now := h.clock.Now()
 	for query, want := range map[string]int{
 		"started_to=" + now.Format(time.RFC3339Nano): 1, "finished_to=" + now.Format(time.RFC3339Nano): 1,
@@ -321,7 +321,7 @@ func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	a, b, c := deal("1", core.Charged), deal("2", core.Charged), deal("3", core.Charged)
+	a, b, c := deal("1", payment.Charged), deal("2", payment.Charged), deal("3", payment.Charged)
 	h.at("12:00:00")
 	stamps := h.storeVersion(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
 	if stamps[1].Started-stamps[0].Started != 5 || stamps[1].Updated-stamps[1].Started != 4 {
@@ -354,7 +354,7 @@ func TestWindowHoldsBothItsBounds(t *testing.T) {
 	h := newFixture(t)
 	names := map[ledger.ID]string{}
 	for i, name := range []string{"a", "b", "c", "d"} {
-		r := deal("1", core.Charged)
+		r := deal("1", payment.Charged)
 		names[r.ID] = name
 		h.at(fmt.Sprintf("%d:00:00", 11+i))
 		h.storeRecords(r)
@@ -394,10 +394,10 @@ func TestWindowHoldsBothItsBounds(t *testing.T) {
 func TestAFilteredPageReadsABoundedPart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	oldest := deal("1", core.Failed)
-	made := []*core.Record{oldest}
+	oldest := deal("1", payment.Failed)
+	made := []*payment.Record{oldest}
 	for range 1_100 {
-		made = append(made, deal("1", core.Charged))
+		made = append(made, deal("1", payment.Charged))
 	}
 	h.storeRecords(made...)
 	for order, want := range map[string]int{"started": 3, "updated": 3} {

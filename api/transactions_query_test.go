@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	core "mizan/ledger/payment"
+	"mizan/ledger/payment"
 )
 
 // asked are the parameters of a list that are known, by hand.
@@ -28,7 +28,7 @@ func FuzzListQuery(f *testing.F) {
 		f.Add(said)
 	}
 	h := newFixture(f)
-	for _, status := range []core.Status{core.Charged, core.Rejected, core.Charging} {
+	for _, status := range []payment.Status{payment.Charged, payment.Rejected, payment.Charging} {
 		h.storeVersion(0, 3, deal("7", status), deal("70", status))
 	}
 	f.Fuzz(func(t *testing.T, said string) {

@@ -23,7 +23,7 @@ const transactions = "/api/v1/transactions"
 func TestPaymentIsCreatedAndRead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	made := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD","txid":"order-1","description":"Shoes","merchant_meta":{"basket":[1,2]}`)).want(201, "")
+	made := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"order-1","description":"Shoes","merchant_meta":{"basket":[1,2]}`)).want(201, "")
 	id := made.at("id")
 	if made.header.Get("location") != transactions+"/"+id || made.header.Get("x-idempotent-replay") != "" {
 		t.Errorf("headers %v", made.header)
@@ -60,7 +60,7 @@ func TestCreatedRejected(t *testing.T) {
 		{`{"params":{"type":"payment","amount":"1",` + urls + `,"money_storage":{}}}`, "unexpected card"},
 		{`{"params":{"type":"payment","amount":"1",` + goodCard + `}}`, "return_url/fail_url params not specified"},
 		{`{"params":{"type":"payment","amount":"1","returnUrl":"https://a/",` + goodCard + `}}`, "return_url/fail_url params not specified"},
-		{payment(`"amount":"1` + strings.Repeat("0", 73) + `"`), "amount out of range"},
+		{paymentBody(`"amount":"1` + strings.Repeat("0", 73) + `"`), "amount out of range"},
 		{`{"params":{"type":"payout","amount":"99999999999999","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`, "insufficient balance"},
 	} {
 		made := h.partner().post(transactions, c.body).want(201, "")
@@ -68,12 +68,12 @@ func TestCreatedRejected(t *testing.T) {
 			t.Errorf("%s: %s", c.body, made.body)
 		}
 	}
-	made := h.partner().post(transactions, strings.Replace(payment(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000002", 1)).want(201, "")
+	made := h.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000002", 1)).want(201, "")
 	if made.at("status") != "rejected" || made.at("error_code") != "card_declined" {
 		t.Errorf("declined: %s", made.body)
 	}
 	// A query parameter does not set the environment.
-	made = h.partner().post(transactions+"?env=test", strings.Replace(payment(`"amount":"7"`), `"env":"test",`, "", 1)).want(201, "")
+	made = h.partner().post(transactions+"?env=test", strings.Replace(paymentBody(`"amount":"7"`), `"env":"test",`, "", 1)).want(201, "")
 	if made.at("env") != "prod" || made.at("currency") != "RUB" {
 		t.Errorf("env and currency: %s", made.body)
 	}
@@ -136,7 +136,7 @@ func TestHostedCreateIsReplayedInShortWhileItWaits(t *testing.T) {
 			t.Errorf("%s: %v", c.fields, again.header)
 		}
 	}
-	direct := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD","txid":"h-1"`)).want(201, closed)
+	direct := h.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"h-1"`)).want(201, closed)
 	if direct.header.Get("x-idempotent-mismatch") != "returnUrl" {
 		t.Errorf("another flow: %v", direct.header)
 	}
@@ -188,12 +188,12 @@ func TestEveryCurrencyIsAccepted(t *testing.T) {
 		t.Fatal("the specification names 20")
 	}
 	for _, code := range accepted {
-		if made := h.partner().post(transactions, payment(`"amount":"123456789012345678","currency":"`+code+`"`)).want(201, ""); made.at("currency") != code || made.at("amount") != "123456789012345678" {
+		if made := h.partner().post(transactions, paymentBody(`"amount":"123456789012345678","currency":"`+code+`"`)).want(201, ""); made.at("currency") != code || made.at("amount") != "123456789012345678" {
 			t.Errorf("%s: %s", code, made.body)
 		}
 	}
 	for _, code := range []string{"JPY", "PLN", "AED", "643", "840", "usd", "BTC"} {
-		h.partner().post(transactions, payment(`"amount":"1","currency":"`+code+`"`)).want(422, `{"errors":[{"code":"invalid","detail":"unsupported currency `+code+`","field":"currency"}]}`)
+		h.partner().post(transactions, paymentBody(`"amount":"1","currency":"`+code+`"`)).want(422, `{"errors":[{"code":"invalid","detail":"unsupported currency `+code+`","field":"currency"}]}`)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 		{`"currency":"USDT","network":"bsc"`, "bsc", "18"}, {`"currency":"USDT","network":"tron"`, "tron", "6"}, {`"currency":"USDT"`, "(absent)", "null"},
 		{`"currency":"TRX"`, "tron", "6"}, {`"currency":"ETH"`, "ethereum", "18"}, {`"currency":"TON"`, "ton", "9"}, {`"currency":"ZOLT"`, "(absent)", "8"}, {`"currency":"IDR"`, "(absent)", "2"},
 	} {
-		if made := h.partner().post(transactions, payment(`"amount":"1",`+c.fields)).want(201, ""); made.at("network") != c.network || made.at("scale") != c.scale {
+		if made := h.partner().post(transactions, paymentBody(`"amount":"1",`+c.fields)).want(201, ""); made.at("network") != c.network || made.at("scale") != c.scale {
 			t.Errorf("%s: %s", c.fields, made.body)
 		}
 	}
@@ -322,28 +322,28 @@ func TestReversalIsShown(t *testing.T) {
 func TestTxidIsReplayed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	first := h.partner().post(transactions, payment(`"amount":"100","currency":"USD","txid":"once"`)).want(201, "")
+	first := h.partner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, "")
 	for _, c := range []struct{ fields, mismatch string }{
 		{`"amount":"100","currency":"USD","txid":"once"`, ""},
 		{`"amount":"101","currency":"EUR","txid":"once"`, "amount"},
 		{`"amount":"100","currency":"EUR","txid":"once"`, "currency"},
 		{`"amount":"100","currency":"USD","txid":"once","description":"new"`, "description"},
 	} {
-		again := h.partner().post(transactions, payment(c.fields)).want(201, first.body)
+		again := h.partner().post(transactions, paymentBody(c.fields)).want(201, first.body)
 		if again.header.Get("x-idempotent-replay") != "true" || again.header.Get("x-idempotent-mismatch") != c.mismatch || again.header.Get("location") != transactions+"/"+first.at("id") {
 			t.Errorf("%s: %v", c.fields, again.header)
 		}
 	}
-	if other := h.partner().post(transactions, payment(`"amount":"100","currency":"USD","txid":"Once"`)).want(201, ""); other.at("id") == first.at("id") {
+	if other := h.partner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"Once"`)).want(201, ""); other.at("id") == first.at("id") {
 		t.Error("txid is case-sensitive")
 	}
-	if foreign := h.second().post(transactions, payment(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); foreign.at("id") == first.at("id") || foreign.header.Get("x-idempotent-replay") != "" {
+	if foreign := h.second().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); foreign.at("id") == first.at("id") || foreign.header.Get("x-idempotent-replay") != "" {
 		t.Error("another partner's txid was taken for this one's")
 	}
-	if beside := h.neighbour().post(transactions, payment(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); beside.at("id") == first.at("id") || beside.header.Get("x-idempotent-replay") != "" {
+	if beside := h.neighbour().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); beside.at("id") == first.at("id") || beside.header.Get("x-idempotent-replay") != "" {
 		t.Error("two partners of one organization may use one txid")
 	}
-	if a, b := h.partner().post(transactions, payment(`"amount":"1"`)), h.partner().post(transactions, payment(`"amount":"1"`)); a.at("id") == b.at("id") {
+	if a, b := h.partner().post(transactions, paymentBody(`"amount":"1"`)), h.partner().post(transactions, paymentBody(`"amount":"1"`)); a.at("id") == b.at("id") {
 		t.Error("without a txid nothing is repeated")
 	}
 }
@@ -356,7 +356,7 @@ func TestConcurrentCreatesOfOneTxidMakeOne(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range racers {
 		all.Go(func() {
-			answers[i] = h.partner().post(transactions, payment(`"amount":"5","currency":"USD","txid":"race"`))
+			answers[i] = h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD","txid":"race"`))
 		})
 	}
 	all.Wait()
@@ -374,7 +374,7 @@ func TestConcurrentCreatesOfOneTxidMakeOne(t *testing.T) {
 func TestForeignTransactionsAreUnknown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	id := h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).at("id")
+	id := h.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
 	unknown := h.partner().get(transactions+"/"+uuid.NewString()).want(404, `{"error":"not_found","message":"no such transaction"}`)
 	h.second().get(transactions+"/"+id).want(404, unknown.body)
 	for _, bad := range []string{"x", strings.ToUpper(id) + "0", "urn:uuid:" + id, "{" + id + "}", strings.ReplaceAll(id, "-", ""), "%00"} {
@@ -412,7 +412,7 @@ func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 		{refusing{err: ledger.Refuse("op", ledger.Conflict, "busy")}, 409, `{"error":"conflict","message":"busy"}`, false},
 	} {
 		h := newFixture(t, func(cfg *api.Config) { cfg.Payments = c.payments })
-		a := h.partner().post(transactions, payment(`"amount":"5"`)).want(c.status, c.body)
+		a := h.partner().post(transactions, paymentBody(`"amount":"5"`)).want(c.status, c.body)
 		if c.status == 503 && a.header.Get("retry-after") == "" {
 			t.Error("503 without Retry-After")
 		}
@@ -430,7 +430,7 @@ func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 func TestPanicsInTheRuntimeAreLoggedWithTheirStack(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, func(cfg *api.Config) { cfg.Payments = nil })
-	h.partner().post(transactions, payment(`"amount":"5"`)).want(500, "")
+	h.partner().post(transactions, paymentBody(`"amount":"5"`)).want(500, "")
 	if log := h.log.String(); !strings.Contains(log, "nil pointer dereference") || !strings.Contains(log, "createTransaction") {
 		t.Errorf("log %q", log)
 	}
@@ -439,7 +439,7 @@ func TestPanicsInTheRuntimeAreLoggedWithTheirStack(t *testing.T) {
 func TestAnswersAreObserved(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.partner().post(transactions, payment(`"amount":"5"`))
+	h.partner().post(transactions, paymentBody(`"amount":"5"`))
 	h.partner().get(transactions + "/" + uuid.NewString())
 	h.anyone().get("/nothing/here")
 	for _, want := range []string{transactions + " POST 201", transactions + "/:id GET 404", "none GET 404"} {
@@ -456,7 +456,7 @@ func TestManyPaymentsBalance(t *testing.T) {
 	const n = 40
 	for i := range n {
 		all.Go(func() {
-			h.partner().post(transactions, payment(fmt.Sprintf(`"amount":"%d","currency":"CHF","txid":"t%d"`, i+1, i))).want(201, "")
+			h.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"CHF","txid":"t%d"`, i+1, i))).want(201, "")
 		})
 	}
 	all.Wait()

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	core "mizan/ledger/payment"
+	"mizan/ledger/payment"
 )
 
 // seeded is a source whose seed is printed; MIZAN_SEED repeats a run.
@@ -46,7 +46,7 @@ func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), seeded(t)
 	create := func(slow bool) string {
-		body := payment(`"amount":"1"`)
+		body := paymentBody(`"amount":"1"`)
 		if slow {
 			body = `{"params":{"amount":"1","type":"payment","env":"test",` + urls + `,"money_storage":{"type":"bank_card","cardnumber":"4000000000000077","cardholder":"J","exp_month":"1","exp_year":"30","cvv":"123"}}}`
 		}
@@ -89,15 +89,15 @@ func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
 func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), seeded(t)
-	var all []*core.Record
-	versions, moved := map[*core.Record]uint64{}, map[string]bool{}
-	move := func(r *core.Record) {
+	var all []*payment.Record
+	versions, moved := map[*payment.Record]uint64{}, map[string]bool{}
+	move := func(r *payment.Record) {
 		events := 1 + random.IntN(4)
 		h.storeVersion(versions[r], events, r)
 		versions[r] += uint64(events)
 	}
 	for range 120 {
-		r := deal("1", core.Charging)
+		r := deal("1", payment.Charging)
 		move(r)
 		all = append(all, r)
 	}
@@ -111,7 +111,7 @@ func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
 			moved[r.ID.String()] = true
 		}
 		if random.IntN(2) == 0 {
-			h.storeRecords(deal("1", core.Charging))
+			h.storeRecords(deal("1", payment.Charging))
 		}
 	})
 	if len(moved) < 5 || len(moved) == len(all) {

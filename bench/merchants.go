@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/bench/server"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
@@ -110,11 +110,11 @@ func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want wante
 	defer func() { err = errors.Join(err, journal.Close()) }()
 	runtime := actors.New(actors.Options{Clock: clock.Real{}, Journal: journal, Log: slog.New(slog.DiscardHandler)})
 	defer runtime.Stop()
-	service, err := directory.Start(runtime, keyring)
+	service, err := directoryactor.Start(runtime, keyring)
 	if err != nil {
 		return nil, err
 	}
-	added, err := service.AddMerchants(ctx, org, directory.MerchantsDraft{Partners: want.partners, Terminals: want.terminals, Keys: want.keys})
+	added, err := service.AddMerchants(ctx, org, directoryactor.MerchantsDraft{Partners: want.partners, Terminals: want.terminals, Keys: want.keys})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/bench/server"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
@@ -123,8 +123,8 @@ func TestWantedMerchantsAreBounded(t *testing.T) {
 		{wanted{}, ""},
 		{wanted{1, 1, 1}, ""},
 		{wanted{10_000, 3, 100_000}, ""},
-		{wanted{1, 3, directory.MaxMerchantRecords - 3}, ""},
-		{wanted{1, 3, directory.MaxMerchantRecords - 2}, "--keys"},
+		{wanted{1, 3, directoryactor.MaxMerchantRecords - 3}, ""},
+		{wanted{1, 3, directoryactor.MaxMerchantRecords - 2}, "--keys"},
 		{wanted{-1, 3, 0}, "--partners"},
 		{wanted{maxPartners + 1, 3, maxPartners + 1}, "--partners"},
 		{wanted{1, 0, 1}, "--terminals"},
@@ -138,7 +138,7 @@ func TestWantedMerchantsAreBounded(t *testing.T) {
 }
 
 // withDirectory opens a data directory's store and directory, as addMerchants does.
-func withDirectory(t *testing.T, dir string, do func(*directory.Service)) {
+func withDirectory(t *testing.T, dir string, do func(*directoryactor.Service)) {
 	t.Helper()
 	keyring, err := secret.LoadSealingKeyring(filepath.Join(dir, "keyring"))
 	if err != nil {
@@ -155,7 +155,7 @@ func withDirectory(t *testing.T, dir string, do func(*directory.Service)) {
 	}()
 	runtime := actors.New(actors.Options{Clock: clock.Real{}, Journal: journal, Log: slog.New(slog.DiscardHandler)})
 	defer runtime.Stop()
-	service, err := directory.Start(runtime, keyring)
+	service, err := directoryactor.Start(runtime, keyring)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sandbox server.Sandbox
-	withDirectory(t, dir, func(s *directory.Service) {
-		seeded, err := s.Seed(t.Context(), directory.SeedInput{})
+	withDirectory(t, dir, func(s *directoryactor.Service) {
+		seeded, err := s.Seed(t.Context(), directoryactor.SeedInput{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	org := uuid.MustParse(sandbox.OrganizationID)
-	withDirectory(t, dir, func(s *directory.Service) {
+	withDirectory(t, dir, func(s *directoryactor.Service) {
 		for _, one := range m.Partners {
 			if n := len(s.Terminals(org, one.ID)); n != 3 {
 				t.Errorf("partner %d has %d terminals", one.ID, n)

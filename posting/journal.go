@@ -116,7 +116,7 @@ func Open(o Options) (*Journal, error) {
 		groups: make(chan *prepared), free: make(chan *prepared, 2), dead: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
-	j.limit.add(-sweepRows, -sweepBytes)
+	j.limit.add(-removalRows, -removalBytes)
 	if o.Through != nil {
 		j.log = o.Through(s)
 	}

@@ -139,7 +139,7 @@ func TestTheSealedRowsOfAnOrganizationAreItsOwnByKindAndID(t *testing.T) {
 		t.Errorf("%v (%v), want %v", got, err, want)
 	}
 	organizations := 0
-	err = v.SectionOrganizations(posting.SealedRows, func(ledger.ID) (bool, error) {
+	err = v.OrganizationsWith(posting.SealedRows, func(ledger.ID) (bool, error) {
 		organizations++
 		return true, nil
 	})

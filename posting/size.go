@@ -61,8 +61,8 @@ const (
 	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
 
 	// What the removal of passed due rows may add to any group, with the mark.
-	sweepRows  = maxSweep + 1
-	sweepBytes = sweepRows * (rowSize + 17)
+	removalRows  = maxSweep + 1
+	removalBytes = removalRows * (rowSize + 17)
 )
 
 // size returns the most that the Change can add to a group.

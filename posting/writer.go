@@ -173,17 +173,17 @@ func (w *writer) finish() {
 	w.previous = w.group.Seal()
 }
 
-// sweepEvery is the minimum time between two searches for passed due rows, maxSweep the most
+// removalEvery is the minimum time between two searches for passed due rows, maxSweep the most
 // that one group removes. If there are more, the following groups remove them.
 const (
-	sweepEvery = time.Second
-	maxSweep   = 512
+	removalEvery = time.Second
+	maxSweep     = 512
 )
 
 // sweep moves the low-water mark of due work forward and removes the rows below it.
 func (w *writer) sweep() {
 	real := time.Now()
-	if !w.behind && real.Sub(w.cleaned) < sweepEvery {
+	if !w.behind && real.Sub(w.cleaned) < removalEvery {
 		return
 	}
 	w.cleaned, w.behind = real, false

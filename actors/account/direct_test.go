@@ -17,7 +17,7 @@ func (s *counting) now(d time.Duration, a *directory.Attempt, limits ...*directo
 }
 
 func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
-	s, l := countingHouse(t), velocity(near+3, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(near+3, directory.ScopePartner)
 	if s.now(0, by(""), l) {
 		t.Error("counted before the past was known")
 	}
@@ -36,7 +36,7 @@ func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
 }
 
 func TestWhatIsCountedDirectlyIsTakenBackAsAnyOther(t *testing.T) {
-	s, l := countingHouse(t), velocity(near*2, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(near*2, directory.ScopePartner)
 	s.admits(0, by(""), l)
 	if !s.now(time.Second, by(""), l) {
 		t.Fatal("not counted")
@@ -48,7 +48,7 @@ func TestWhatIsCountedDirectlyIsTakenBackAsAnyOther(t *testing.T) {
 
 // An actor that may stop counts nothing directly, because the count would be lost.
 func TestNothingIsCountedDirectlyOnceAllHasLeftTheWindow(t *testing.T) {
-	s, l := countingHouse(t), velocity(near*2, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(near*2, directory.ScopePartner)
 	s.admits(0, by(""), l)
 	if !s.now(30*time.Second, by(""), l) {
 		t.Fatal("not counted")
@@ -71,7 +71,7 @@ func TestNothingIsCountedDirectlyOnceAllHasLeftTheWindow(t *testing.T) {
 }
 
 func TestWhoeverCountsEachAttemptCountsOnce(t *testing.T) {
-	s, l := countingHouse(t), velocity(100_000, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(100_000, directory.ScopePartner)
 	s.admits(0, by(""), l)
 	const callers, each = 16, 500
 	var directly atomic.Int64

@@ -17,7 +17,7 @@ import (
 )
 
 func TestAVelocityAdmitsItsCountInAWindow(t *testing.T) {
-	s, l := countingHouse(t), velocity(3, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(3, directory.ScopePartner)
 	for n := range 3 {
 		s.admits(time.Duration(n)*time.Second, by("a"), l)
 	}
@@ -26,7 +26,7 @@ func TestAVelocityAdmitsItsCountInAWindow(t *testing.T) {
 
 // Velocity is a sliding window over all attempts, including those that it refused.
 func TestWhatWasRefusedCountsToo(t *testing.T) {
-	s, l := countingHouse(t), velocity(1, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(1, directory.ScopePartner)
 	s.admits(0, by(""), l)
 	s.refuses(40*time.Second, by(""), l)
 	s.refuses(80*time.Second, by(""), l) // the first has left the window, the second has not
@@ -34,7 +34,7 @@ func TestWhatWasRefusedCountsToo(t *testing.T) {
 }
 
 func TestAnAttemptCountsUntilExactlyItsWindowsEnd(t *testing.T) {
-	s := countingHouse(t)
+	s := countingFixture(t)
 	before, at := velocity(1, directory.ScopePartner), velocity(1, directory.ScopePartner)
 	s.admits(0, by(""), before, at)
 	s.refuses(time.Minute-time.Microsecond, by(""), before)
@@ -52,7 +52,7 @@ func TestAnAttemptCountsUntilExactlyItsWindowsEnd(t *testing.T) {
 }
 
 func TestAttemptsThatComeOutOfOrderCountByTheirInstants(t *testing.T) {
-	s, l := countingHouse(t), velocity(3, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(3, directory.ScopePartner)
 	s.admits(10*time.Second, by(""), l)
 	s.admits(5*time.Second, by(""), l)
 	s.admits(7*time.Second, by(""), l)
@@ -63,7 +63,7 @@ func TestAttemptsThatComeOutOfOrderCountByTheirInstants(t *testing.T) {
 }
 
 func TestASubjectAPartnersTerminalAndAnEnvironmentAreCountedByThemselves(t *testing.T) {
-	s := countingHouse(t)
+	s := countingFixture(t)
 	card, partner := velocity(1, directory.ScopeCard), velocity(3, directory.ScopePartner)
 	s.admits(0, by("a"), card, partner)
 	s.admits(0, by("b"), card, partner)
@@ -88,7 +88,7 @@ func TestASubjectAPartnersTerminalAndAnEnvironmentAreCountedByThemselves(t *test
 }
 
 func TestARepetitionIsTakenBack(t *testing.T) {
-	s, l := countingHouse(t), velocity(2, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(2, directory.ScopePartner)
 	s.admits(0, by(""), l)
 	s.admits(time.Second, by(""), l)
 	s.Uncount(org, 1, []*directory.Limit{l}, after(time.Second), by(""))
@@ -101,7 +101,7 @@ func TestARepetitionIsTakenBack(t *testing.T) {
 // As many repetitions as there is slack may be taken back at once, and the limit still counts as
 // reached.
 func TestALimitIsStillReachedAfterManyAreTakenBack(t *testing.T) {
-	s, l := countingHouse(t), velocity(2, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(2, directory.ScopePartner)
 	const many = 2 + slack + 500
 	for n := range many {
 		s.tries(time.Duration(n)*time.Millisecond, by(""), l)
@@ -154,7 +154,7 @@ func TestTheMemoryOfAWindowIsBoundedByWhatCounts(t *testing.T) {
 // While attempts count the actor must not stop, because attempts that are not durable yet are in
 // memory only.
 func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
-	s, l := countingHouse(t), velocity(3, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(3, directory.ScopePartner)
 	p := &velocityActor{service: s.Service, key: velocityKey{org, 1, money.Prod}, windows: make(map[ledger.ID]*window)}
 	if until := p.KeepUntil(); until != 0 {
 		t.Errorf("one that has counted nothing stays until %v", until.Time())
@@ -170,7 +170,7 @@ func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 // An actor that is only kept has no work; otherwise occasional partners would use up the bound of
 // actors with work.
 func TestAnActorThatOnlyRemembersHasNoWork(t *testing.T) {
-	s, l := countingHouse(t), velocity(1, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(1, directory.ScopePartner)
 	s.admits(0, by(""), l)
 	if n := s.rt.Live(); n != 0 {
 		t.Errorf("%d actors have work", n)
@@ -182,7 +182,7 @@ func TestAnActorThatOnlyRemembersHasNoWork(t *testing.T) {
 }
 
 func TestAYoungActorKnowsWhatTheStoreKnows(t *testing.T) {
-	s := countingHouse(t)
+	s := countingFixture(t)
 	partner, card := velocity(3, directory.ScopePartner), velocity(2, directory.ScopeCard)
 	s.to(time.Minute)
 	s.past = []lived{
@@ -204,7 +204,7 @@ func TestAYoungActorKnowsWhatTheStoreKnows(t *testing.T) {
 // For a limit of a partner's scope, no more of the history is read than can matter.
 func TestThePastIsReadNoFurtherThanItMatters(t *testing.T) {
 	for scope, most := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
-		s, l := countingHouse(t), velocity(3, scope)
+		s, l := countingFixture(t), velocity(3, scope)
 		s.to(time.Minute)
 		for n := range 50_000 {
 			at := after(time.Minute - time.Duration(n)*time.Millisecond)
@@ -222,7 +222,7 @@ func TestThePastIsReadNoFurtherThanItMatters(t *testing.T) {
 // An attempt that cannot be counted is refused and counts nowhere: the next attempt is checked as
 // if it had not been made.
 func TestAPastThatFailsRefusesAndCountsNothing(t *testing.T) {
-	s := countingHouse(t)
+	s := countingFixture(t)
 	known, young := velocity(2, directory.ScopePartner), velocity(2, directory.ScopePartner)
 	s.admits(0, by(""), known)
 	s.failed = errors.New("the store can't be read")
@@ -239,7 +239,7 @@ func TestAPastThatFailsRefusesAndCountsNothing(t *testing.T) {
 }
 
 func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
-	s, l := countingHouse(t), velocity(2, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(2, directory.ScopePartner)
 	s.panics = true
 	if got := s.answers(after(0), by(""), l); len(got) != 1 || got[0].err == nil {
 		t.Errorf("answered %v", got)
@@ -258,7 +258,7 @@ func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 // A changed limit is a new value. What it has counted and is not stored yet still counts, also if
 // the limit was off for a while.
 func TestALimitThatIsChangedForgetsNothing(t *testing.T) {
-	s, l := countingHouse(t), velocity(2, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(2, directory.ScopePartner)
 	s.admits(0, by(""), l)           // never durable
 	s.admits(time.Second, by(""), l) // durable later
 	s.past = []lived{{after(20 * time.Second), after(20 * time.Second), *by("")}, {after(time.Second), after(time.Second), *by("")}}
@@ -284,7 +284,7 @@ func TestALimitThatIsChangedForgetsNothing(t *testing.T) {
 }
 
 func TestTheUsageOfALimitThatIsOffIsWhatItWouldHaveCounted(t *testing.T) {
-	s, l := countingHouse(t), velocity(2, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(2, directory.ScopePartner)
 	off := *l
 	off.Active = false
 	s.counts(&off, "", 0, 0)
@@ -295,7 +295,7 @@ func TestTheUsageOfALimitThatIsOffIsWhatItWouldHaveCounted(t *testing.T) {
 }
 
 func TestWhoAsksForUsageDoesNotWaitForEver(t *testing.T) {
-	s, l := countingHouse(t), velocity(2, directory.ScopePartner)
+	s, l := countingFixture(t), velocity(2, directory.ScopePartner)
 	s.gate = make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -352,7 +352,7 @@ func TestAWindowCountsAsAListDoes(t *testing.T) {
 // A repetition takes no place that another attempt could need, and is not looked up while it
 // cannot.
 func TestARepetitionIsAskedForOnlyWhereTheLimitIsNear(t *testing.T) {
-	s, wide, narrow := countingHouse(t), velocity(near+2, directory.ScopePartner), velocity(2, directory.ScopePartner)
+	s, wide, narrow := countingFixture(t), velocity(near+2, directory.ScopePartner), velocity(2, directory.ScopePartner)
 	asked, taken := 0, true
 	s.repeats = func() (bool, error) {
 		asked++

@@ -16,8 +16,8 @@ import (
 	"mizan/actors"
 	"mizan/actors/account"
 	alertactor "mizan/actors/alerts"
-	registry "mizan/actors/directory"
-	live "mizan/actors/payment"
+	directoryactor "mizan/actors/directory"
+	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
@@ -107,9 +107,9 @@ type fixture struct {
 	journal   *posting.Journal
 	simulator *simulator.Simulator
 	runtime   *actors.Runtime
-	directory *registry.Service
+	directory *directoryactor.Service
 	monitor   *alertactor.Monitor
-	payments  *live.Service
+	payments  *paymentactor.Service
 }
 
 func open(t *testing.T) *fixture {
@@ -130,19 +130,19 @@ func (h *fixture) start() {
 		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	}))
 	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
-	h.directory = must(registry.Start(h.runtime, h.keyring))
+	h.directory = must(directoryactor.Start(h.runtime, h.keyring))
 	h.monitor = must(alertactor.New(alertactor.Options{
 		Runtime: h.runtime, Directory: h.directory, Notifier: h.recorder, Decode: paymentcodec.Decode,
 		CanReach: func(n *directory.Notification) bool { return h.reaches(n) },
 	}))
 	accounts := account.New(h.runtime)
-	h.payments = live.New(live.Options{
+	h.payments = paymentactor.New(paymentactor.Options{
 		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: h.keyring,
 		Providers:  map[string]actors.Provider{h.simulator.Name(): h.simulator},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: h.monitor.Observe,
 	})
 	accounts.Recall(h.payments.Attempts)
-	h.runtime.Start(live.Resumes)
+	h.runtime.Start(paymentactor.Resumes)
 	h.runtime.Quiesce()
 }
 
@@ -217,7 +217,7 @@ func (h *fixture) notifier(p *directory.Partner) *directory.Terminal {
 
 func (h *fixture) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {
 	h.t.Helper()
-	result, err := h.payments.Create(live.Create{
+	result, err := h.payments.Create(paymentactor.Create{
 		Org: p.Org, Partner: p,
 		Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(amount), Asset: money.Asset{Currency: money.Currency(currency), Env: money.Prod},
@@ -235,7 +235,7 @@ func (h *fixture) pay(p *directory.Partner, card, currency string, amount uint64
 func (h *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64) {
 	h.t.Helper()
 	part := money.FromUint64(amount)
-	c := live.Amount{Command: live.Command{Org: p.Org, Partner: p.Number, ID: r.ID}, Amount: &part}
+	c := paymentactor.Amount{Command: paymentactor.Command{Org: p.Org, Partner: p.Number, ID: r.ID}, Amount: &part}
 	if _, err := h.payments.Refund(c); err != nil {
 		h.t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ var (
 	usd    = money.Asset{Currency: "USD", Env: money.Prod}
 )
 
-// house is a keeper over a journal, which a test can close and open again.
-type house struct {
+// fixture is a keeper over a journal, which a test can close and open again.
+type fixture struct {
 	t       *testing.T
 	dir     string
 	minFree uint64
@@ -37,15 +37,15 @@ type house struct {
 	keeper  *checkpoint.Keeper
 }
 
-func open(t *testing.T) *house {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))}
+	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))}
 	h.start()
 	t.Cleanup(h.stop)
 	return h
 }
 
-func (h *house) start() {
+func (h *fixture) start() {
 	h.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
@@ -58,20 +58,20 @@ func (h *house) start() {
 	h.runtime.Start(func(posting.Item) bool { return false })
 }
 
-func (h *house) stop() {
+func (h *fixture) stop() {
 	h.runtime.Stop()
 	if err := h.journal.Close(); err != nil {
 		h.t.Error(err)
 	}
 }
 
-func (h *house) restart() {
+func (h *fixture) restart() {
 	h.t.Helper()
 	h.stop()
 	h.start()
 }
 
-func (h *house) submit(c *posting.Change) {
+func (h *fixture) submit(c *posting.Change) {
 	h.t.Helper()
 	done := make(chan posting.Receipt, 1)
 	h.journal.Submit(c, func(r posting.Receipt) { done <- r })
@@ -81,7 +81,7 @@ func (h *house) submit(c *posting.Change) {
 }
 
 // days books a number of entries on each of a number of days.
-func (h *house) days(org ledger.ID, days, entries int) {
+func (h *fixture) days(org ledger.ID, days, entries int) {
 	h.t.Helper()
 	for range days {
 		for n := range entries {
@@ -94,7 +94,7 @@ func (h *house) days(org ledger.ID, days, entries int) {
 }
 
 // owes books an entry between the bank and an account.
-func (h *house) owes(org ledger.ID, path string) {
+func (h *fixture) owes(org ledger.ID, path string) {
 	h.t.Helper()
 	line := func(path string, side ledger.Side) ledger.Posting {
 		return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
@@ -107,7 +107,7 @@ func (h *house) owes(org ledger.ID, path string) {
 	}}})
 }
 
-func (h *house) look() {
+func (h *fixture) look() {
 	h.t.Helper()
 	if err := h.keeper.Look(); err != nil {
 		h.t.Fatal(err)
@@ -115,7 +115,7 @@ func (h *house) look() {
 }
 
 // rows returns an organization's rows of checkpoints.
-func (h *house) rows(org ledger.ID) map[string]string {
+func (h *fixture) rows(org ledger.ID) map[string]string {
 	h.t.Helper()
 	view := h.journal.View()
 	defer view.Close()
@@ -132,7 +132,7 @@ func (h *house) rows(org ledger.ID) map[string]string {
 	return rows
 }
 
-func (h *house) group() uint64 {
+func (h *fixture) group() uint64 {
 	n, _ := h.journal.LastGroup()
 	return n
 }

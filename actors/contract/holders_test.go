@@ -25,7 +25,7 @@ const manyHolders = 1_600
 
 // crowd is an issue with many holders over a real journal.
 type crowd struct {
-	*office
+	*fixture
 	reading *contract.Reading
 	id      ledger.ID
 	held    map[ledger.ID]int64
@@ -48,7 +48,7 @@ func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := rand.New(rand.NewPCG(seed, 0))
-	c := &crowd{office: openOffice(t), reading: reading, held: make(map[ledger.ID]int64)}
+	c := &crowd{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
 	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: given(t, crowdBody)})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func (c *crowd) do(action contract.Action, body string) Result {
 func (c *crowd) copied(t *testing.T) *crowd {
 	t.Helper()
 	own := *c
-	own.office = &office{t: t, org: c.org, dir: filepath.Join(t.TempDir(), "store"), clock: c.clock, keyring: c.keyring}
+	own.fixture = &fixture{t: t, org: c.org, dir: filepath.Join(t.TempDir(), "store"), clock: c.clock, keyring: c.keyring}
 	if err := os.CopyFS(own.dir, os.DirFS(c.dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func (c *crowd) copied(t *testing.T) *crowd {
 // two batches leaves them.
 func (c *crowd) declared(action contract.Action, body string, batches int64) {
 	c.t.Helper()
-	quietly(c.t, c.office)
+	quietly(c.t, c.fixture)
 	for n := int64(-1); n < batches; n++ {
 		view := c.journal.View()
 		was, _, err := Load(view, c.org, c.id)
@@ -303,7 +303,7 @@ func TestNoMonthIsClosedWhileBatchesAreUnderWay(t *testing.T) {
 	c.runtime.Quiesce()
 	under := c.copied(t)
 	under.declared(contract.Activate, "", 2)
-	quietly(t, under.office)
+	quietly(t, under.fixture)
 	defer func() {
 		if err := under.journal.Close(); err != nil {
 			t.Error(err)

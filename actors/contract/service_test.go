@@ -25,8 +25,8 @@ import (
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
 
-// office is a service over a real journal.
-type office struct {
+// fixture is a service over a real journal.
+type fixture struct {
 	t       *testing.T
 	org     ledger.ID
 	dir     string
@@ -37,9 +37,9 @@ type office struct {
 	service *Service
 }
 
-func openOffice(t *testing.T) *office {
+func openFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &office{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
+	o := &fixture{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
 	var err error
 	if o.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func openOffice(t *testing.T) *office {
 }
 
 // quietly opens only the journal, so due items are not handled.
-func quietly(t *testing.T, o *office) {
+func quietly(t *testing.T, o *fixture) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
@@ -66,7 +66,7 @@ func quietly(t *testing.T, o *office) {
 }
 
 // start opens what is stored.
-func (o *office) start() {
+func (o *fixture) start() {
 	o.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	quietly(o.t, o)
@@ -89,7 +89,7 @@ func given(t *testing.T, body string) (g schema.Input) {
 const saved = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`
 
 // keep makes an active safekeeping deposit.
-func (o *office) keep() ledger.ID {
+func (o *fixture) keep() ledger.ID {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given(o.t, saved)})
 	if err != nil {
@@ -100,7 +100,7 @@ func (o *office) keep() ledger.ID {
 }
 
 // ask requests an action, with a key unless the key is empty.
-func (o *office) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
+func (o *fixture) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
 	o.t.Helper()
 	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: given(o.t, body)}
 	if key != "" {
@@ -109,7 +109,7 @@ func (o *office) ask(id ledger.ID, action contract.Action, body, key string) (Re
 	return o.service.Act(a)
 }
 
-func (o *office) act(id ledger.ID, action contract.Action, body, key string) Result {
+func (o *fixture) act(id ledger.ID, action contract.Action, body, key string) Result {
 	o.t.Helper()
 	r, err := o.ask(id, action, body, key)
 	if err != nil {
@@ -118,7 +118,7 @@ func (o *office) act(id ledger.ID, action contract.Action, body, key string) Res
 	return r
 }
 
-func (o *office) balance(r Result) string {
+func (o *fixture) balance(r Result) string {
 	o.t.Helper()
 	for _, c := range r.Record.Product.Columns.Columns {
 		if c.Name == "balance" {
@@ -131,7 +131,7 @@ func (o *office) balance(r Result) string {
 
 // late returns a registry whose actor has loaded the contract's current state, so that later writes
 // make it stale.
-func (o *office) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *live) {
+func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *live) {
 	o.t.Helper()
 	key := actors.RecordKey{Org: o.org, ID: id}
 	knows := &live{service: o.service, key: key}
@@ -144,7 +144,7 @@ func (o *office) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.
 // Invariant 1: if the writer refuses a Change for its version, the decision is made again on the
 // stored state.
 func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	id := o.keep()
 	for _, c := range []struct{ meanwhile, asked, left string }{{"900", "101", ""}, {"1", "99", "0"}} {
 		registry, key, _ := o.late(id)
@@ -169,7 +169,7 @@ func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 // Invariant 4: a due date is handled once, also by an actor that does not know yet that it was
 // handled.
 func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: given(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
@@ -208,7 +208,7 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 // Invariant 2: a repeated request gets the first request's reply, whatever has happened since;
 // another request with the key is refused.
 func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	id := o.keep()
 	first := o.act(id, contract.PutIn, `{"amount":"5"}`, "k")
 	o.act(id, contract.PutIn, `{"amount":"7"}`, "")
@@ -228,7 +228,7 @@ func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
 
 // Invariant 3: in another reading or product it is unknown.
 func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	id := o.keep()
 	for _, c := range []struct {
 		org     ledger.ID
@@ -249,7 +249,7 @@ func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
 
 // Invariant 6: each organization has its own numbers, and a refusal uses none.
 func TestNumbersAreCountedForEachOrganization(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	for _, org := range []ledger.ID{o.org, uuid.New()} {
 		for n := uint64(1); n <= 3; n++ {
 			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: given(t, "{}")}); err == nil {

@@ -25,7 +25,7 @@ func column(t *testing.T, r *contract.Record, name string) any {
 }
 
 // acquired is a lease whose asset was bought, for 12 months at 100 each.
-func (o *office) acquired() Act {
+func (o *fixture) acquired() Act {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: given(o.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
@@ -42,7 +42,7 @@ func (o *office) acquired() Act {
 }
 
 // owed waits until nothing is in progress, and checks what remains of a lease's due rows.
-func (o *office) owed(id ledger.ID, want string) {
+func (o *fixture) owed(id ledger.ID, want string) {
 	o.t.Helper()
 	o.runtime.Quiesce()
 	r, err := o.service.Read(o.org, contract.Lease, contract.Secular, id)
@@ -56,7 +56,7 @@ func (o *office) owed(id ledger.ID, want string) {
 
 // What is overdue is handled at once even if the clock stands still.
 func TestWhatIsOverdueFallsDueUnderAStandingClock(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	a := o.acquired()
 	r, err := o.service.Act(a)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestWhatIsOverdueFallsDueUnderAStandingClock(t *testing.T) {
 }
 
 // activated makes an activation durable without the actor.
-func (o *office) activated(a Act) {
+func (o *fixture) activated(a Act) {
 	o.t.Helper()
 	view := o.journal.View()
 	was, found, err := Load(view, a.Org, a.ID)
@@ -94,7 +94,7 @@ func (o *office) activated(a Act) {
 
 // A step of the clock to its current time, or a start, finds overdue items too.
 func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	a, b := o.acquired(), o.acquired()
 	o.activated(a)
 	if err := o.runtime.Advance(o.clock.Now()); err != nil {
@@ -110,7 +110,7 @@ func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
 // A decision's time is never before a booked event's, and days follow the clock: events are booked
 // some microseconds after the time that a standing clock shows.
 func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	if err := o.clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 // A review is signed no earlier than what was booked before it, if the clock stands still and
 // events are booked ahead of it.
 func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: given(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","capital_amount":"1000","business_type":"trade",`+
 			`"profit_sharing_ratio":{"bank":50,"customer":50},"term_months":12}`)})
@@ -170,7 +170,7 @@ func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
 }
 
 // bookedOn checks that a contract's last event was booked after the day of its entry.
-func (o *office) bookedOn(r Result, day string) {
+func (o *fixture) bookedOn(r Result, day string) {
 	o.t.Helper()
 	view := o.journal.View()
 	defer view.Close()
@@ -184,7 +184,7 @@ func (o *office) bookedOn(r Result, day string) {
 }
 
 // restart opens everything again on the stored state, with the clock unchanged.
-func (o *office) restart() {
+func (o *fixture) restart() {
 	o.t.Helper()
 	o.runtime.Stop()
 	if err := o.journal.Close(); err != nil {

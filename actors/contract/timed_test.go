@@ -15,7 +15,7 @@ import (
 
 // venture is a funded partnership with a rent of one that reserves room for 120, because it names
 // no term.
-func (o *office) venture(org ledger.ID, currency string, env money.Env) Act {
+func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: given(o.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"`+currency+`","partnership_type":"permanent",`+
@@ -34,7 +34,7 @@ func (o *office) venture(org ledger.ID, currency string, env money.Env) Act {
 // Invariant 7: due dates are never refused, so no total may leave its range because of one. A
 // command that starts a due date is refused if there is no room for what it may book.
 func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	first := o.venture(o.org, "AED", money.Prod)
 	view := o.journal.View()
 	funded, found, err := Load(view, o.org, first.ID)

@@ -16,7 +16,7 @@ import (
 // Values that depend on the day are computed for the day of the request; a cached reply stays as it
 // was.
 func TestARecordIsToldAsOfTheDay(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: given(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1000","markup_rate":20,"instalments":3}`)})
@@ -80,7 +80,7 @@ func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
 	if room := posting.MaxRecord - contract.MaxStored; room < posting.MaxRecord/4 {
 		t.Fatalf("a full contract leaves room for %d bytes", room)
 	}
-	o := openOffice(t)
+	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given(t,
 		saved[:len(saved)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
 	if err != nil {

@@ -132,7 +132,7 @@ func TestRefusalsTakeTheSameSteps(t *testing.T) {
 
 // steps returns the places where a key is looked up; each has a function that breaks the place and
 // returns a function that repairs it.
-func (h *house) steps(id ledger.ID, key []byte) map[string]func() (mend func()) {
+func (h *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()) {
 	o, known := h.org(id)
 	if !known {
 		o = h.decoy
@@ -146,16 +146,16 @@ func (h *house) steps(id ledger.ID, key []byte) map[string]func() (mend func()) 
 	mend := func() { o.everyone, o.self = whole, self }
 	return map[string]func() func(){
 		"the key": func() func() {
-			o.everyone = new(everyone)
-			o.everyone.keys.put(keyPlace{o.id, hash}, new(cell[directory.APIKey])) // reading an empty cell panics
+			o.everyone = new(globalIndex)
+			o.everyone.keys.put(keyPlace{o.id, hash}, new(recordSlot[directory.APIKey])) // reading an empty cell panics
 			return mend
 		},
 		"its partner": func() func() {
-			o.everyone = new(everyone)
+			o.everyone = new(globalIndex)
 			if held {
 				o.everyone.keys.put(keyPlace{o.id, hash}, found)
 			}
-			o.everyone.partners.put(partnerPlace{o.id, owner}, new(cell[directory.Partner]))
+			o.everyone.partners.put(partnerPlace{o.id, owner}, new(recordSlot[directory.Partner]))
 			return mend
 		},
 		"the organization": func() func() {

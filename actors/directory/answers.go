@@ -128,7 +128,7 @@ func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide fu
 	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		change, made, err := decide(now)
 		switch {
-		case rehearsed(ctx):
+		case isDryRun(ctx):
 			return nil, err
 		case err != nil || !keyed:
 			return change, err

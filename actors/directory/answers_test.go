@@ -17,7 +17,7 @@ import (
 func adminKey(text string) actors.Key { return actors.Key{Scope: actors.KeyOfAdmin, Text: text} }
 
 // renaming changes a partner's name with an idempotency key; the reply's text is body.
-func (h *house) renaming(p *directory.Partner, key actors.Key, name, body string) error {
+func (h *fixture) renaming(p *directory.Partner, key actors.Key, name, body string) error {
 	h.t.Helper()
 	ctx := Once(h.t.Context(), key, func(any) Answer { return Answer{Status: 200, Body: []byte(body)} })
 	_, err := h.PatchPartner(ctx, p.Org, p.Number, directory.PartnerPatch{Name: &name})

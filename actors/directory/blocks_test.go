@@ -17,13 +17,13 @@ import (
 
 const aPrint = "0123456789abcdef0123456789abcdef"
 
-func (h *house) block(org ledger.ID, kind directory.BlockKind, value string) *directory.Block {
+func (h *fixture) block(org ledger.ID, kind directory.BlockKind, value string) *directory.Block {
 	h.t.Helper()
 	return must(h.CreateBlock(h.t.Context(), org, directory.BlockDraft{Kind: kind, Value: value, Masked: "424242******4242"}))
 }
 
 // wantBlocked checks the kind of entry that blocks a payer; empty: none.
-func (h *house) wantBlocked(org ledger.ID, p directory.Payer, want string) {
+func (h *fixture) wantBlocked(org ledger.ID, p directory.Payer, want string) {
 	h.t.Helper()
 	kind, blocked := h.Blocked(org, &p)
 	if kind != want || blocked != (want != "") {
@@ -193,7 +193,7 @@ func TestBlocksThatAreRefused(t *testing.T) {
 }
 
 // fill commits count entries without the service, in few Changes.
-func (h *house) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
+func (h *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
 	h.t.Helper()
 	var change posting.Change
 	for i := range count {

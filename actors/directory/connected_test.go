@@ -21,14 +21,14 @@ const (
 )
 
 // connectedOf returns a terminal of the partner that is connected to another platform.
-func (h *house) connectedOf(p *directory.Partner) *directory.Terminal {
+func (h *fixture) connectedOf(p *directory.Partner) *directory.Terminal {
 	h.t.Helper()
 	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
 		Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams),
 	}))
 }
 
-func (h *house) connectedIDs() (ids []string) {
+func (h *fixture) connectedIDs() (ids []string) {
 	for _, t := range h.Connected() {
 		ids = append(ids, t.ID.String())
 	}
@@ -64,7 +64,7 @@ func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
 }
 
 // payload returns a terminal's stored record.
-func (h *house) payload(t *directory.Terminal) []byte {
+func (h *fixture) payload(t *directory.Terminal) []byte {
 	h.t.Helper()
 	return h.stored(t.Org, ledger.Source{Kind: ledger.Terminal, ID: t.ID})
 }

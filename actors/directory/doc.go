@@ -31,7 +31,7 @@
 //     session's.
 //  14. Connection and signing secrets are sealed and bound to their record; a record whose secret does not open
 //     is loaded without the secret.
-//  15. A dry run (Rehearse) is refused as the write would be, and uses up no number, hash or key.
+//  15. A dry run (WithDryRun) is refused as the write would be, and uses up no number, hash or key.
 //  16. Whether notifications may go to private addresses is a setting of the process; addresses that were
 //     accepted under another setting stay.
 //

@@ -38,7 +38,7 @@ func (s *Service) ListLimits(org ledger.ID, p Page) ([]*directory.Limit, Cursor,
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListLimits", "organization")
 	}
-	return page(&o.limits, p, func(c *cell[directory.Limit]) (*directory.Limit, bool) {
+	return page(&o.limits, p, func(c *recordSlot[directory.Limit]) (*directory.Limit, bool) {
 		r := c.record()
 		return r, p.Partner == 0 || r.Partner == p.Partner
 	})

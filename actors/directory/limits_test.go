@@ -19,13 +19,13 @@ func daily(partner int64, cents uint64) directory.LimitDraft {
 	return directory.LimitDraft{Partner: partner, Kind: directory.DailyVolume, Currency: "USD", MaxAmount: &amount}
 }
 
-func (h *house) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
+func (h *fixture) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
 	h.t.Helper()
 	return must(h.CreateLimit(h.t.Context(), p.Org, daily(p.Number, cents)))
 }
 
 // wantLimits checks the amounts of a partner's active limits, in their order.
-func (h *house) wantLimits(p *directory.Partner, want ...uint64) {
+func (h *fixture) wantLimits(p *directory.Partner, want ...uint64) {
 	h.t.Helper()
 	var got []uint64
 	for _, l := range h.Limits(p.Org, p.Number) {
@@ -108,9 +108,9 @@ func TestLookingForLimitsAllocatesNothing(t *testing.T) {
 func TestLimitsThatAreRefused(t *testing.T) {
 	h := open(t)
 	ctx, o, other := t.Context(), h.organization("One"), h.organization("Two")
-	p, stranger := h.partnerOf(o.ID, "a"), h.partnerOf(other.ID, "b")
+	p, unknown := h.partnerOf(o.ID, "a"), h.partnerOf(other.ID, "b")
 	l := h.limitOf(p, 1)
-	terminal := h.terminalOf(stranger, "")
+	terminal := h.terminalOf(unknown, "")
 	foreign := daily(p.Number, 1)
 	foreign.Terminal = &terminal.ID
 	for name, c := range map[string]struct {
@@ -118,7 +118,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 		field string
 	}{
 		"a partner that is nobody":          {daily(99, 1), "partner_id"},
-		"a partner of another organization": {daily(stranger.Number, 1), "partner_id"},
+		"a partner of another organization": {daily(unknown.Number, 1), "partner_id"},
 		"a terminal of another one":         {foreign, "terminal_id"},
 		"no amount":                         {daily(p.Number, 0), "max_amount"},
 	} {

@@ -74,7 +74,7 @@ type ListedKey struct {
 // ListOrganizations returns a page of all organizations and the cursor of the next page; a zero
 // cursor means that this is the last page. Errors are *ledger.Refusal.
 func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
-	return page(&s.organizations, p, func(c *cell[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
+	return page(&s.organizations, p, func(c *recordSlot[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
 }
 
 // ListPartners returns a page of an organization's partners.
@@ -83,7 +83,7 @@ func (s *Service) ListPartners(org ledger.ID, p Page) ([]*directory.Partner, Cur
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListPartners", "organization")
 	}
-	return page(&o.partners, p, func(c *cell[directory.Partner]) (*directory.Partner, bool) {
+	return page(&o.partners, p, func(c *recordSlot[directory.Partner]) (*directory.Partner, bool) {
 		r := c.record()
 		return r, p.Partner == 0 || r.Number == p.Partner
 	})
@@ -95,7 +95,7 @@ func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, C
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListTerminals", "organization")
 	}
-	return page(&o.terminals, p, func(c *cell[directory.Terminal]) (*directory.Terminal, bool) {
+	return page(&o.terminals, p, func(c *recordSlot[directory.Terminal]) (*directory.Terminal, bool) {
 		r := c.record()
 		return r, p.Partner == 0 || r.Partner == p.Partner
 	})
@@ -107,14 +107,14 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]ListedKey, Cursor, error
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListAPIKeys", "organization")
 	}
-	return page(&o.keys, p, func(c *cell[directory.APIKey]) (ListedKey, bool) {
+	return page(&o.keys, p, func(c *recordSlot[directory.APIKey]) (ListedKey, bool) {
 		r := c.record()
 		return listed(r, c), p.Partner == 0 || r.Partner == p.Partner
 	})
 }
 
 // listed returns a key as a row of the list, with its latest use.
-func listed(k *directory.APIKey, place *cell[directory.APIKey]) ListedKey {
+func listed(k *directory.APIKey, place *recordSlot[directory.APIKey]) ListedKey {
 	return ListedKey{APIKey: k, LastUsed: max(k.Used, ledger.Micros(place.used.Load()))}
 }
 
@@ -124,12 +124,12 @@ func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, e
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListRates", "organization")
 	}
-	return page(&o.rates, p, func(c *cell[directory.Rate]) (*directory.Rate, bool) { return c.record(), true })
+	return page(&o.rates, p, func(c *recordSlot[directory.Rate]) (*directory.Rate, bool) { return c.record(), true })
 }
 
 // page walks an index backwards from the cursor. It looks one row beyond the page to find out
 // whether the page is the last.
-func page[T, R any](x *index[T], p Page, row func(*cell[T]) (R, bool)) (rows []R, next Cursor, err error) {
+func page[T, R any](x *index[T], p Page, row func(*recordSlot[T]) (R, bool)) (rows []R, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // sessionsOf commits many sessions of a user without the service.
-func (h *house) sessionsOf(u *directory.User, many int) {
+func (h *fixture) sessionsOf(u *directory.User, many int) {
 	h.t.Helper()
 	const each = 500
 	for many > 0 {

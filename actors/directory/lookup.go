@@ -31,7 +31,7 @@ func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *di
 		return nil, nil, false
 	}
 	place.touch(now)
-	s.noteKey(place, k, now)
+	s.recordKeyUse(place, k, now)
 	return k, p, true
 }
 
@@ -42,7 +42,7 @@ func (s *Service) APIKeyInForce(id ledger.ID, key []byte) (*directory.Partner, b
 	return p, ok
 }
 
-func (s *Service) keyInForce(id ledger.ID, key []byte, now ledger.Micros) (*cell[directory.APIKey], *directory.APIKey, *directory.Partner, bool) {
+func (s *Service) keyInForce(id ledger.ID, key []byte, now ledger.Micros) (*recordSlot[directory.APIKey], *directory.APIKey, *directory.Partner, bool) {
 	hash := secret.HashToken(key)
 	o, known := s.org(id)
 	if !known {
@@ -67,7 +67,7 @@ func (s *Service) keyInForce(id ledger.ID, key []byte, now ledger.Micros) (*cell
 
 // touch records a use at most once per second, so that concurrent requests do not all write to the
 // same cache line.
-func (c *cell[T]) touch(now ledger.Micros) {
+func (c *recordSlot[T]) touch(now ledger.Micros) {
 	if last := c.used.Load(); int64(now)-last >= usedEvery {
 		c.used.CompareAndSwap(last, int64(now))
 	}

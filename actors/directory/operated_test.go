@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/money"
 )
 
-func (h *house) operatedBy(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
+func (h *fixture) operatedBy(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
 	h.t.Helper()
 	d := directory.TerminalDraft{Partner: p.Number, Name: "T", Type: kind, Env: env.String(), MerchantParams: []byte(params)}
 	if kind != directory.MerchantTerminal {

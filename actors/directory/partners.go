@@ -20,7 +20,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, d directory.
 		return nil, err
 	}
 	d.PrivateHooks = s.privateHooks.Load()
-	if err := directory.Join(d.Check(), checkPass(pass, d.Login, d.Name, d.Email)); err != nil || rehearsed(ctx) {
+	if err := directory.Join(d.Check(), checkPass(pass, d.Login, d.Name, d.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
 	if o.hasLogin(d.Login) { // before a hash and a number are spent on it
@@ -123,7 +123,7 @@ func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number in
 	if err != nil {
 		next = current
 	}
-	if err := directory.Join(err, checkPass(pass, next.Login, next.Name, next.Email)); err != nil || rehearsed(ctx) {
+	if err := directory.Join(err, checkPass(pass, next.Login, next.Name, next.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
 	hash, err := s.passwords.hash(ctx, s.random, pass)

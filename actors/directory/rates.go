@@ -24,12 +24,12 @@ func (s *Service) Rate(id ledger.ID, from, to money.Currency) (money.Rate, bool)
 	return place.record().Value, true
 }
 
-func (o *org) rateOf(from, to money.Currency) (*cell[directory.Rate], bool) {
+func (o *org) rateOf(from, to money.Currency) (*recordSlot[directory.Rate], bool) {
 	c, ok := o.pairs.Load(pair{from, to})
 	if !ok {
 		return nil, false
 	}
-	return c.(*cell[directory.Rate]), true
+	return c.(*recordSlot[directory.Rate]), true
 }
 
 // PutRate sets the rate of a currency pair in the organization, new or existing. An unchanged rate

@@ -14,13 +14,13 @@ import (
 )
 
 // put sets a rate.
-func (h *house) put(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
+func (h *fixture) put(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
 	h.t.Helper()
 	return must(h.PutRate(h.t.Context(), org, directory.RateDraft{From: from, To: to, Value: must(money.ParseRate(value))}))
 }
 
 // wantRate checks the rate of a pair; empty: no rate.
-func (h *house) wantRate(org ledger.ID, from, to money.Currency, want string) {
+func (h *fixture) wantRate(org ledger.ID, from, to money.Currency, want string) {
 	h.t.Helper()
 	got, ok := h.Rate(org, from, to)
 	if ok != (want != "") || got.String() != want {

@@ -11,7 +11,7 @@ import (
 )
 
 // checkSandbox checks that the secrets that Seed returned are accepted.
-func checkSandbox(t *testing.T, h *house, box *Sandbox) {
+func checkSandbox(t *testing.T, h *fixture, box *Sandbox) {
 	t.Helper()
 	now := ledger.MicrosOf(began)
 	for i, demo := range []Demo{box.First, box.Second} {

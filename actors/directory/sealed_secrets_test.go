@@ -27,7 +27,7 @@ const (
 )
 
 // signing returns a terminal and its partner, each with an address and a secret.
-func (h *house) signing() (*directory.Partner, *directory.Terminal) {
+func (h *fixture) signing() (*directory.Partner, *directory.Terminal) {
 	h.t.Helper()
 	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.PartnerDraft{
 		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary,
@@ -39,7 +39,7 @@ func (h *house) signing() (*directory.Partner, *directory.Terminal) {
 }
 
 // wantAddresses checks the secrets that sign the notifications of both.
-func (h *house) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
+func (h *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
 	h.t.Helper()
 	for _, c := range []struct {
 		to   ledger.ID
@@ -55,7 +55,7 @@ func (h *house) wantAddresses(p *directory.Partner, t *directory.Terminal, signs
 }
 
 // stored returns a record as it is stored.
-func (h *house) stored(org ledger.ID, of ledger.Source) []byte {
+func (h *fixture) stored(org ledger.ID, of ledger.Source) []byte {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
@@ -67,7 +67,7 @@ func (h *house) stored(org ledger.ID, of ledger.Source) []byte {
 }
 
 // openly counts the rows of an organization that contain a text in the clear.
-func (h *house) openly(org ledger.ID, text string) (n int) {
+func (h *fixture) openly(org ledger.ID, text string) (n int) {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()

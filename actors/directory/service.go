@@ -28,22 +28,22 @@ const (
 
 // Service holds the directory: it answers lookups from memory and commits changes.
 type Service struct {
-	rt     *actors.Runtime
-	sealer Sealer
-	clerks *actors.Registry[ledger.ID]
-	random io.Reader
+	rt       *actors.Runtime
+	sealer   Sealer
+	registry *actors.Registry[ledger.ID]
+	random   io.Reader
 
 	organizations index[directory.Organization]
 	orgs          table[ledger.ID, org]
 	platform      atomic.Pointer[version[directory.Platform]]
 	broken        sync.Map // ledger.ID → true: this organization's part of the view must be read again
-	everyone      everyone
+	everyone      globalIndex
 	decoy         *org // the organization that lookups search when the requested one does not exist
 
 	passwords *passwords
 	lockout   *lockout
 	attempts  attempts
-	notes     *notes
+	notes     *pendingUses
 	rotated   func(retired, successor secret.Text) // nil: no callback is set
 	commands  gate
 
@@ -59,13 +59,13 @@ type Service struct {
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
-		passwords: newPasswords(), lockout: newLockout(), attempts: newAttempts(), notes: newNotes(), commands: newGate(maxCommands, maxWaiting),
+		passwords: newPasswords(), lockout: newLockout(), attempts: newAttempts(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.everyone)
-	s.decoy.self = &cell[directory.Organization]{}
+	s.decoy.self = &recordSlot[directory.Organization]{}
 	s.decoy.self.set(&directory.Organization{}, posting.Stamp{})
-	s.clerks = actors.NewRegistry(rt, "directory", keep, func(id ledger.ID) actors.Behaviour {
-		return &clerk{service: s, org: id}
+	s.registry = actors.NewRegistry(rt, "directory", keep, func(id ledger.ID) actors.Behaviour {
+		return &organizationActor{service: s, org: id}
 	})
 	if err := s.load(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func
 	}
 	defer leave()
 	m := &command{op: op, decide: decide, publish: publish, reply: make(chan error, 1)}
-	if err := s.clerks.Command(org, m); err != nil {
+	if err := s.registry.Command(org, m); err != nil {
 		return err
 	}
 	select {

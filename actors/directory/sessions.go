@@ -21,7 +21,7 @@ const MaxSessions = 100
 
 // begun holds the sessions that were begun by a login, by owner, oldest first. Only the
 // organization's actor uses it.
-type begun map[owner][]*cell[directory.Session]
+type begun map[owner][]*recordSlot[directory.Session]
 
 // owner identifies who began a session: a user or, if there is no user, a partner.
 type owner struct {
@@ -217,7 +217,7 @@ func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*direc
 	}
 	for last := place.used.Load(); last < int64(now) && !place.used.CompareAndSwap(last, int64(now)); last = place.used.Load() {
 	}
-	s.noteSession(place, n, now)
+	s.recordSessionUse(place, n, now)
 	return n, true
 }
 
@@ -227,7 +227,7 @@ func (s *Service) SessionInForce(id ledger.ID, token []byte) (*directory.Session
 	return n, ok
 }
 
-func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) (*cell[directory.Session], *directory.Session, bool) {
+func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) (*recordSlot[directory.Session], *directory.Session, bool) {
 	hash := secret.HashToken(token)
 	o, known := s.org(id)
 	if !known {
@@ -261,17 +261,17 @@ func (o *org) begunAs(n *directory.Session) bool {
 
 // over tells whether a session can never be used again. The caller must make sure that the cell has
 // the latest use, which may be in memory only.
-func (o *org) over(c *cell[directory.Session], now ledger.Micros) bool {
+func (o *org) over(c *recordSlot[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.begunAs(n) || n.Rested(ledger.Micros(c.used.Load()), now)
 }
 
-func (o *org) session(hash [32]byte) (*cell[directory.Session], bool) {
+func (o *org) session(hash [32]byte) (*recordSlot[directory.Session], bool) {
 	c, ok := o.sessionHashes.Load(hash)
 	if !ok {
 		return nil, false
 	}
-	return c.(*cell[directory.Session]), true
+	return c.(*recordSlot[directory.Session]), true
 }
 
 // putSession publishes a durable session. Sessions are in no list: sessions that are over are
@@ -282,7 +282,7 @@ func (o *org) putSession(n *directory.Session, stamp posting.Stamp) {
 		c.set(n, stamp)
 		return
 	}
-	c := new(cell[directory.Session])
+	c := new(recordSlot[directory.Session])
 	c.set(n, stamp)
 	if n.Epoch != 0 {
 		if o.begun == nil {
@@ -304,7 +304,7 @@ func (o *org) endSession(n *directory.Session, stamp posting.Stamp) {
 	c.set(n, stamp)
 	o.drop(c)
 	whose := ownerOf(n)
-	left := slices.DeleteFunc(o.begun[whose], func(other *cell[directory.Session]) bool { return other == c })
+	left := slices.DeleteFunc(o.begun[whose], func(other *recordSlot[directory.Session]) bool { return other == c })
 	if len(left) == 0 {
 		delete(o.begun, whose)
 		return
@@ -312,7 +312,7 @@ func (o *org) endSession(n *directory.Session, stamp posting.Stamp) {
 	o.begun[whose] = left
 }
 
-func (o *org) drop(c *cell[directory.Session]) { o.sessionHashes.Delete(c.record().Hash) }
+func (o *org) drop(c *recordSlot[directory.Session]) { o.sessionHashes.Delete(c.record().Hash) }
 
 // readSessions reads the sessions that are not over from the store. Users and partners must be in
 // the view before.
@@ -337,9 +337,9 @@ func (o *org) loadSessions(v *posting.View, now ledger.Micros) error {
 
 // makeRoom drops the owner's sessions that are over. If the owner still has MaxSessions live ones,
 // it returns the oldest, which must end; else nil.
-func (o *org) makeRoom(n *directory.Session, now ledger.Micros) *cell[directory.Session] {
+func (o *org) makeRoom(n *directory.Session, now ledger.Micros) *recordSlot[directory.Session] {
 	whose := ownerOf(n)
-	live := slices.DeleteFunc(o.begun[whose], func(c *cell[directory.Session]) bool {
+	live := slices.DeleteFunc(o.begun[whose], func(c *recordSlot[directory.Session]) bool {
 		over := o.over(c, now)
 		if over {
 			o.drop(c)

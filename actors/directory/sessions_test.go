@@ -19,13 +19,13 @@ const goodPass = "nine-Lions-paint"
 
 var somewhere = netip.MustParseAddr("203.0.113.9")
 
-func (h *house) userOf(org ledger.ID, login string, roles ...string) *directory.User {
+func (h *fixture) userOf(org ledger.ID, login string, roles ...string) *directory.User {
 	h.t.Helper()
 	d := directory.UserDraft{Login: login, Name: login, Roles: roles}
 	return must(h.CreateUser(h.t.Context(), org, d, []byte(goodPass)))
 }
 
-func (h *house) logIn(org ledger.ID, login, pass string) (*directory.Session, []byte, error) {
+func (h *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, []byte, error) {
 	n, token, err := h.LogIn(h.t.Context(), Login{Org: org, Login: login, Pass: []byte(pass), Source: somewhere})
 	return n, []byte(token), err
 }
@@ -48,7 +48,7 @@ func TestAFloodOfNewPasswordsKeepsNobodyOut(t *testing.T) {
 }
 
 // in logs in and fails the test if that fails.
-func (h *house) in(org ledger.ID, login, pass string) []byte {
+func (h *fixture) in(org ledger.ID, login, pass string) []byte {
 	h.t.Helper()
 	_, token, err := h.logIn(org, login, pass)
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *house) in(org ledger.ID, login, pass string) []byte {
 }
 
 // wantLive checks whether the token is accepted, without using it.
-func (h *house) wantLive(what string, org ledger.ID, token []byte, want bool) {
+func (h *fixture) wantLive(what string, org ledger.ID, token []byte, want bool) {
 	h.t.Helper()
 	if _, live := h.SessionInForce(org, token); live != want {
 		h.t.Errorf("%s: live %v, want %v", what, live, want)
@@ -66,12 +66,12 @@ func (h *house) wantLive(what string, org ledger.ID, token []byte, want bool) {
 }
 
 // use uses the token, as a request does.
-func (h *house) use(org ledger.ID, token []byte) bool {
+func (h *fixture) use(org ledger.ID, token []byte) bool {
 	_, live := h.Session(org, token, ledger.MicrosOf(h.clock.Now()))
 	return live
 }
 
-func (h *house) passes(d time.Duration) {
+func (h *fixture) passes(d time.Duration) {
 	h.t.Helper()
 	if err := h.clock.Set(h.clock.Now().Add(d)); err != nil {
 		h.t.Fatal(err)
@@ -144,10 +144,10 @@ func TestADeactivatedPartnerIsToldSoByItsPasswordOnly(t *testing.T) {
 	o := h.organization("One")
 	p := h.partnerOf(o.ID, "shop")
 	off := false
-	clerk := must(h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "clerk", Name: "C", Roles: []string{"partner"}, Partner: p.Number}, []byte(goodPass)))
-	token, hers := h.in(o.ID, "shop", goodPass), h.in(o.ID, "clerk", goodPass)
+	user := must(h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "staff", Name: "C", Roles: []string{"partner"}, Partner: p.Number}, []byte(goodPass)))
+	token, hers := h.in(o.ID, "shop", goodPass), h.in(o.ID, "staff", goodPass)
 	must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: &off}))
-	for login, pass := range map[string]string{"shop": goodPass, clerk.Login: goodPass} {
+	for login, pass := range map[string]string{"shop": goodPass, user.Login: goodPass} {
 		_, _, err := h.logIn(o.ID, login, pass)
 		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
 		_, _, err = h.logIn(o.ID, login, "wrong")
@@ -328,7 +328,7 @@ func must2[T any](value T, ok bool) T {
 	return value
 }
 
-func (h *house) userNamed(org ledger.ID, login string) (*directory.User, bool) {
+func (h *fixture) userNamed(org ledger.ID, login string) (*directory.User, bool) {
 	rows, _, err := h.ListUsers(org, Page{Limit: MaxPage})
 	if err != nil {
 		h.t.Fatal(err)

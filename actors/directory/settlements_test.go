@@ -20,7 +20,7 @@ func drafted(amount uint64, reference string) directory.SettlementDraft {
 }
 
 // settles books money that came in from the partner's bank.
-func (h *house) settles(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
+func (h *fixture) settles(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
 	h.t.Helper()
 	made, again, err := h.SettlePartner(h.t.Context(), p.Org, p.Number, false, drafted(amount, reference))
 	if err != nil || again {

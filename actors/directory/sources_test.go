@@ -15,7 +15,7 @@ import (
 )
 
 // takePlaces takes all places to hash, until leave is called.
-func (h *house) takePlaces() (leave func()) {
+func (h *fixture) takePlaces() (leave func()) {
 	h.t.Helper()
 	var places []*fair.Place[netip.Prefix]
 	for i := range maxHashing {
@@ -48,7 +48,7 @@ func TestASourceIsAnAddressOrANetwork(t *testing.T) {
 
 // flood starts attempts from each of the addresses and returns when they wait. The returned
 // function waits until all of them have ended.
-func (h *house) flood(addresses []netip.Addr, each int) (ended func()) {
+func (h *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 	h.t.Helper()
 	var all sync.WaitGroup
 	for _, from := range addresses {
@@ -96,7 +96,7 @@ func TestAFloodFromManyAddressesKeepsNoOtherOut(t *testing.T) {
 }
 
 // waiting returns how many attempts wait for a place to hash.
-func (h *house) waiting() int { return h.attempts.gate.Waiting() }
+func (h *fixture) waiting() int { return h.attempts.gate.Waiting() }
 
 func TestOneTooManyFromAnAddressIsNoFailureAndKeepsNobodyElseOut(t *testing.T) {
 	h := open(t)

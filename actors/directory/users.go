@@ -47,7 +47,7 @@ func (s *Service) ListUsers(org ledger.ID, p Page) ([]*directory.User, Cursor, e
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListUsers", "organization")
 	}
-	return page(&o.users, p, func(c *cell[directory.User]) (*directory.User, bool) {
+	return page(&o.users, p, func(c *recordSlot[directory.User]) (*directory.User, bool) {
 		r := c.record()
 		return r, p.Partner == 0 || r.Partner == p.Partner
 	})
@@ -61,7 +61,7 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, d directory.Use
 	if err != nil {
 		return nil, err
 	}
-	if err := directory.Join(d.Check(), o.actsAs(op, d.Partner), checkPass(pass, d.Login, d.Name, d.Email)); err != nil || rehearsed(ctx) {
+	if err := directory.Join(d.Check(), o.actsAs(op, d.Partner), checkPass(pass, d.Login, d.Name, d.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
 	if o.hasLogin(d.Login) { // before a hash is spent on it
@@ -111,7 +111,7 @@ func (s *Service) PatchUser(ctx context.Context, org, id ledger.ID, p directory.
 		o, _ := s.org(org)
 		_, _, err := u.Patch(p) // before a hash is spent on it
 		err = directory.Join(err, o.actsAs(op, asked(p.Partner)), checkPass(pass, u.Login, u.Name, u.Email))
-		if err != nil || rehearsed(ctx) {
+		if err != nil || isDryRun(ctx) {
 			return nil, err
 		}
 		hash, err := s.passwords.hash(ctx, s.random, pass)

@@ -52,7 +52,7 @@ func TestRefusalsOfUsers(t *testing.T) {
 	ctx := t.Context()
 	o, other := h.organization("One"), h.organization("Two")
 	p := h.partnerOf(o.ID, "shop")
-	stranger := h.partnerOf(other.ID, "stranger")
+	unknown := h.partnerOf(other.ID, "unknown")
 	anna := h.userOf(o.ID, "anna", "client")
 	archived, status := h.organization("Old"), directory.Archived
 	must(h.PatchOrganization(ctx, archived.ID, directory.OrganizationPatch{Status: &status}))
@@ -70,7 +70,7 @@ func TestRefusalsOfUsers(t *testing.T) {
 	wantCode(t, "no organization", create(uuid.New(), good, goodPass), ledger.NotFound, "")
 	wantCode(t, "an archived one", create(archived.ID, good, goodPass), ledger.Conflict, "")
 	wantCode(t, "a role", create(o.ID, but(func(d *directory.UserDraft) { d.Roles = []string{"root"} }), goodPass), ledger.Invalid, "roles")
-	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": stranger.Number} {
+	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": unknown.Number} {
 		d := but(func(d *directory.UserDraft) { d.Roles, d.Partner = []string{"partner"}, number })
 		wantCode(t, what, create(o.ID, d, goodPass), ledger.Invalid, "partner_id")
 		_, err := h.PatchUser(ctx, o.ID, anna.ID, directory.UserPatch{Roles: &d.Roles, Partner: &number}, nil)

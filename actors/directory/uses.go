@@ -19,10 +19,10 @@ const (
 // use beyond it is not noted; the next use tries again.
 const maxNotes = 64
 
-// notes writes last uses of keys and sessions in the background: a request compares a few atomics
+// pendingUses writes last uses of keys and sessions in the background: a request compares a few atomics
 // and, if a note is due and there is room, leaves a note here. Each organization has at most one
 // Change of notes in progress.
-type notes struct {
+type pendingUses struct {
 	taken atomic.Int64 // places taken, at most maxNotes
 
 	mu      sync.Mutex
@@ -50,13 +50,13 @@ type note struct{ *command }
 // Observes implements actors.Observer.
 func (*note) Observes() {}
 
-func newNotes() *notes {
-	return &notes{waiting: make(map[ledger.ID][]use), writing: make(map[ledger.ID]bool)}
+func newPendingUses() *pendingUses {
+	return &pendingUses{waiting: make(map[ledger.ID][]use), writing: make(map[ledger.ID]bool)}
 }
 
 // begin reserves a place for a note and sets the flag; false if the flag is already set or all
 // places are taken.
-func (n *notes) begin(noting *atomic.Bool) bool {
+func (n *pendingUses) begin(noting *atomic.Bool) bool {
 	if noting.Load() || n.taken.Load() >= maxNotes || !noting.CompareAndSwap(false, true) {
 		return false
 	}
@@ -68,15 +68,15 @@ func (n *notes) begin(noting *atomic.Bool) bool {
 	return true
 }
 
-// noteKey starts a note of a key's use if the stored one is old.
-func (s *Service) noteKey(place *cell[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
+// recordKeyUse starts a note of a key's use if the stored one is old.
+func (s *Service) recordKeyUse(place *recordSlot[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
 	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&place.noting) {
 		return
 	}
-	s.note(k.Org, keyUse(place, k.ID))
+	s.queueUse(k.Org, keyUse(place, k.ID))
 }
 
-func keyUse(place *cell[directory.APIKey], id ledger.ID) use {
+func keyUse(place *recordSlot[directory.APIKey], id ledger.ID) use {
 	return use{&place.noting, func(o *org) (written, bool) {
 		current, ok := o.keys.get(id)
 		if !ok {
@@ -91,16 +91,16 @@ func keyUse(place *cell[directory.APIKey], id ledger.ID) use {
 	}}
 }
 
-// noteSession starts a note of a session's use if the stored one is old. Sessions that never expire
+// recordSessionUse starts a note of a session's use if the stored one is old. Sessions that never expire
 // by inactivity need no note.
-func (s *Service) noteSession(place *cell[directory.Session], n *directory.Session, now ledger.Micros) {
+func (s *Service) recordSessionUse(place *recordSlot[directory.Session], n *directory.Session, now ledger.Micros) {
 	if n.Idle == 0 || now-n.Used < noteSessionsEvery || !s.notes.begin(&place.noting) {
 		return
 	}
-	s.note(n.Org, sessionUse(place, n.Hash))
+	s.queueUse(n.Org, sessionUse(place, n.Hash))
 }
 
-func sessionUse(place *cell[directory.Session], hash [32]byte) use {
+func sessionUse(place *recordSlot[directory.Session], hash [32]byte) use {
 	return use{&place.noting, func(o *org) (written, bool) {
 		current, ok := o.session(hash)
 		if !ok {
@@ -115,9 +115,9 @@ func sessionUse(place *cell[directory.Session], hash [32]byte) use {
 	}}
 }
 
-// note queues a note for the organization's actor, and sends the actor a message unless it is
+// queueUse queues a note for the organization's actor, and sends the actor a message unless it is
 // already writing notes.
-func (s *Service) note(org ledger.ID, u use) {
+func (s *Service) queueUse(org ledger.ID, u use) {
 	n := s.notes
 	n.mu.Lock()
 	n.waiting[org] = append(n.waiting[org], u)
@@ -125,16 +125,16 @@ func (s *Service) note(org ledger.ID, u use) {
 	n.writing[org] = true
 	n.mu.Unlock()
 	if tell {
-		s.tellNotes(org)
+		s.sendUses(org)
 	}
 }
 
-// tellNotes makes the organization's actor write all notes that are queued when it runs.
-func (s *Service) tellNotes(org ledger.ID) {
+// sendUses makes the organization's actor write all notes that are queued when it runs.
+func (s *Service) sendUses(org ledger.ID) {
 	var taken []use
-	var puts noted
+	var puts usePublishers
 	var once sync.Once
-	s.clerks.Tell(org, &note{&command{
+	s.registry.Tell(org, &note{&command{
 		op: "directory.note",
 		decide: func(ledger.Micros) (*posting.Change, error) {
 			taken = s.notes.take(org)
@@ -147,23 +147,23 @@ func (s *Service) tellNotes(org ledger.ID) {
 			return change, nil
 		},
 		publish: func(stamps []posting.Stamp) { puts.publish(stamps) },
-		done:    func(error) { once.Do(func() { s.letGo(org, taken) }) },
+		done:    func(error) { once.Do(func() { s.requeue(org, taken) }) },
 	}})
 }
 
-// noted publishes the steps of a Change of notes, in their order.
-type noted []func(posting.Stamp)
+// usePublishers publishes the steps of a Change of notes, in their order.
+type usePublishers []func(posting.Stamp)
 
-func (p noted) publish(stamps []posting.Stamp) {
+func (p usePublishers) publish(stamps []posting.Stamp) {
 	for i, put := range p {
 		put(stamps[i])
 	}
 }
 
 // changeOf makes one Change of the notes; nil if nothing is left to write.
-func changeOf(o *org, uses []use) (*posting.Change, noted) {
+func changeOf(o *org, uses []use) (*posting.Change, usePublishers) {
 	change := new(posting.Change)
-	var puts noted
+	var puts usePublishers
 	for i := range uses {
 		if w, due := uses[i].what(o); due {
 			change.Steps, puts = append(change.Steps, w.step), append(puts, w.put)
@@ -176,7 +176,7 @@ func changeOf(o *org, uses []use) (*posting.Change, noted) {
 }
 
 // take empties the organization's queue.
-func (n *notes) take(org ledger.ID) []use {
+func (n *pendingUses) take(org ledger.ID) []use {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	taken := n.waiting[org]
@@ -184,10 +184,10 @@ func (n *notes) take(org ledger.ID) []use {
 	return taken
 }
 
-// letGo frees the places of notes, whether they were written or refused, and starts the notes that
+// requeue frees the places of notes, whether they were written or refused, and starts the notes that
 // were queued meanwhile. A refused note is tried again at the next use of its key or session. So is
 // a queued note that the actor could not take; otherwise the actor would get messages for ever.
-func (s *Service) letGo(org ledger.ID, taken []use) {
+func (s *Service) requeue(org ledger.ID, taken []use) {
 	n := s.notes
 	if len(taken) == 0 {
 		taken = n.take(org)
@@ -203,6 +203,6 @@ func (s *Service) letGo(org ledger.ID, taken []use) {
 	}
 	n.mu.Unlock()
 	if more {
-		s.tellNotes(org)
+		s.sendUses(org)
 	}
 }

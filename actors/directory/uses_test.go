@@ -12,7 +12,7 @@ import (
 )
 
 // uses counts the notes of uses in the organization's journal.
-func (h *house) uses(org ledger.ID) (n int) {
+func (h *fixture) uses(org ledger.ID) (n int) {
 	h.t.Helper()
 	h.runtime.Quiesce()
 	for _, event := range h.events(org) {
@@ -23,7 +23,7 @@ func (h *house) uses(org ledger.ID) (n int) {
 	return n
 }
 
-func (h *house) lastUsed(org ledger.ID) time.Time {
+func (h *fixture) lastUsed(org ledger.ID) time.Time {
 	h.t.Helper()
 	keys, _, err := h.ListAPIKeys(org, Page{})
 	if err != nil || len(keys) != 1 {
@@ -101,7 +101,7 @@ func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
 }
 
 func TestNotesUnderWayAreBounded(t *testing.T) {
-	n := newNotes()
+	n := newPendingUses()
 	flags := make([]atomic.Bool, maxNotes+1)
 	for i := range maxNotes {
 		if !n.begin(&flags[i]) {
@@ -159,7 +159,7 @@ func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
 	o := h.organization("One")
 	_, value := h.keyOf(h.partnerOf(o.ID, "one"))
 	known := h.orgs.slots.Swap(nil)
-	h.note(o.ID, use{new(atomic.Bool), func(*org) (written, bool) { t.Error("asked"); return written{}, false }})
+	h.queueUse(o.ID, use{new(atomic.Bool), func(*org) (written, bool) { t.Error("asked"); return written{}, false }})
 	h.notes.taken.Add(1)
 	h.runtime.Quiesce()
 	h.orgs.slots.Store(known)

@@ -19,17 +19,17 @@ type version[T any] struct {
 	stamp  posting.Stamp
 }
 
-// cell is a record's place in the view. Only its organization's actor sets it.
-type cell[T any] struct {
+// recordSlot is a record's place in the view. Only its organization's actor sets it.
+type recordSlot[T any] struct {
 	now  atomic.Pointer[version[T]]
 	used atomic.Int64 // for keys and sessions: time of the last accepted use, in µs
 
 	noting atomic.Bool // a note of the last use is being written
 }
 
-func (c *cell[T]) record() *T { return c.now.Load().record }
+func (c *recordSlot[T]) record() *T { return c.now.Load().record }
 
-func (c *cell[T]) set(record *T, stamp posting.Stamp) {
+func (c *recordSlot[T]) set(record *T, stamp posting.Stamp) {
 	c.now.Store(&version[T]{record: record, stamp: stamp})
 }
 
@@ -48,11 +48,11 @@ func compareSlots(a, b slot) int {
 
 // index holds all records of one kind. Records are never deleted, so cells and order only grow.
 type index[T any] struct {
-	cells table[ledger.ID, cell[T]]
+	cells table[ledger.ID, recordSlot[T]]
 	order atomic.Pointer[[]slot]
 }
 
-func (x *index[T]) get(id ledger.ID) (*cell[T], bool) {
+func (x *index[T]) get(id ledger.ID) (*recordSlot[T], bool) {
 	return x.cells.get(id)
 }
 
@@ -66,7 +66,7 @@ func (x *index[T]) slots() []slot {
 func (x *index[T]) size() int { return len(x.slots()) }
 
 // put publishes a record and returns its cell. Only one goroutine at a time may call put.
-func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *cell[T] {
+func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *recordSlot[T] {
 	if c, ok := x.get(id); ok {
 		c.set(record, stamp)
 		return c
@@ -74,7 +74,7 @@ func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *cell[T] {
 	// The cell and its first version share one object: there are very many cells, and the garbage
 	// collector visits each object.
 	began := &struct {
-		cell cell[T]
+		cell recordSlot[T]
 		now  version[T]
 	}{now: version[T]{record: record, stamp: stamp}}
 	c := &began.cell
@@ -100,8 +100,8 @@ func (x *index[T]) place(s slot) {
 // org is one organization's part of the view.
 type org struct {
 	id        ledger.ID
-	everyone  *everyone
-	self      *cell[directory.Organization]
+	everyone  *globalIndex
+	self      *recordSlot[directory.Organization]
 	partners  index[directory.Partner]
 	terminals index[directory.Terminal]
 	keys      index[directory.APIKey]
@@ -121,16 +121,16 @@ type org struct {
 // pair is the two currencies of a rate: from and to.
 type pair struct{ from, to money.Currency }
 
-func newOrg(id ledger.ID, e *everyone) *org { return &org{id: id, everyone: e} }
+func newOrg(id ledger.ID, e *globalIndex) *org { return &org{id: id, everyone: e} }
 
-// everyone finds keys, partners and terminals of all organizations. One table per kind serves all
+// globalIndex finds keys, partners and terminals of all organizations. One table per kind serves all
 // organizations, so that a lookup takes equally long whether the organization lacks the key or does
 // not exist.
-type everyone struct {
-	keys     table[keyPlace, cell[directory.APIKey]]
-	partners table[partnerPlace, cell[directory.Partner]]
+type globalIndex struct {
+	keys     table[keyPlace, recordSlot[directory.APIKey]]
+	partners table[partnerPlace, recordSlot[directory.Partner]]
 
-	terminals table[ledger.ID, cell[directory.Terminal]]
+	terminals table[ledger.ID, recordSlot[directory.Terminal]]
 	connected sync.Map // ledger.ID → *cell[directory.Terminal], the terminals that are connected to another platform
 }
 
@@ -144,11 +144,11 @@ type partnerPlace struct {
 	number int64
 }
 
-func (o *org) partner(number int64) (*cell[directory.Partner], bool) {
+func (o *org) partner(number int64) (*recordSlot[directory.Partner], bool) {
 	return o.everyone.partners.get(partnerPlace{o.id, number})
 }
 
-func (o *org) key(hash [32]byte) (*cell[directory.APIKey], bool) {
+func (o *org) key(hash [32]byte) (*recordSlot[directory.APIKey], bool) {
 	return o.everyone.keys.get(keyPlace{o.id, hash})
 }
 

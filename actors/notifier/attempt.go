@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"mizan/actors"
-	"mizan/actors/notifier/courier"
+	"mizan/actors/notifier/webhook"
 	"mizan/ledger"
 	"mizan/posting"
 )
 
-// carry attempts a batch of deliveries one after another and reports the results. It gives back the
+// deliver attempts a batch of deliveries one after another and reports the results. It gives back the
 // rest of the batch untried when an attempt fails or is slow.
-func (s *Service) carry(k key, batch []parcel) {
-	m := carried{tries: make([]tried, 0, len(batch))}
+func (s *Service) deliver(k key, batch []pendingNotice) {
+	m := delivered{tries: make([]tried, 0, len(batch))}
 	next, trying := 0, false
 	heard := func(r report) {
 		p := &batch[next]
@@ -87,39 +87,39 @@ func (s *Service) try(k key, n *posting.Notice, told []byte) (r report, made boo
 			r, made = s.unwritten(told), true
 		}
 	}()
-	letter, buffer, err := s.letter(k.org, n)
+	letter, buffer, err := s.body(k.org, n)
 	defer func() {
 		*buffer = letter.Data[:0]
-		s.letters.Put(buffer)
+		s.bodies.Put(buffer)
 	}()
 	if err != nil {
 		s.rt.Log.Error("a notice cannot be written", "error", err)
 		return s.unwritten(told), true
 	}
 	if k.class == operators {
-		return s.tellOperators(k, letter.Data, told)
+		return s.notifyOperators(k, letter.Data, told)
 	}
-	return s.tellMerchant(k, n, &letter)
+	return s.notifyMerchant(k, n, &letter)
 }
 
-func (s *Service) tellMerchant(k key, n *posting.Notice, letter *actors.NotificationBody) (report, bool) {
+func (s *Service) notifyMerchant(k key, n *posting.Notice, letter *actors.NotificationBody) (report, bool) {
 	to, set := s.addresses.Address(k.org, k.to)
 	if !set {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "no address is set"}}, true
 	}
-	p := courier.Parcel{URL: to.URL, Type: letter.Type, Data: letter.Data, Bare: n.Channel == posting.Stream}
+	p := webhook.Delivery{URL: to.URL, Type: letter.Type, Data: letter.Data, Bare: n.Channel == posting.Stream}
 	if !p.Bare {
 		p.Secret, p.Previous, p.EventID = to.Secret, to.Previous, EventID(k.org, ID{n.Booked, n.Channel}).String()
 	}
-	s.under.RLock()
-	a := s.courier.Deliver(&p)
-	s.under.RUnlock()
-	return report{Attempt: Attempt{ledger.MicrosOf(a.At), a.Status, a.Failure, a.Took.Milliseconds()}}, a.Failure != courier.Interrupted
+	s.delivering.RLock()
+	a := s.webhooks.Deliver(&p)
+	s.delivering.RUnlock()
+	return report{Attempt: Attempt{ledger.MicrosOf(a.At), a.Status, a.Failure, a.Took.Milliseconds()}}, a.Failure != webhook.Interrupted
 }
 
-// tellOperators sends a message to operators. If the end of the process interrupts it, it does not
+// notifyOperators sends a message to operators. If the end of the process interrupts it, it does not
 // count as an attempt, but operators that were reached do not get the message again.
-func (s *Service) tellOperators(k key, body, told []byte) (report, bool) {
+func (s *Service) notifyOperators(k key, body, told []byte) (report, bool) {
 	if s.operators == nil {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "nothing is configured to tell operators by"}, told: told}, true
 	}
@@ -132,15 +132,15 @@ func (s *Service) tellOperators(k key, body, told []byte) (report, bool) {
 	return r, toldNow != nil && !bytes.Equal(toldNow, told)
 }
 
-// letter writes the body of a notification into a buffer of the pool.
-func (s *Service) letter(org ledger.ID, n *posting.Notice) (actors.NotificationBody, *[]byte, error) {
-	buffer := s.letters.Get().(*[]byte)
+// body writes the body of a notification into a buffer of the pool.
+func (s *Service) body(org ledger.ID, n *posting.Notice) (actors.NotificationBody, *[]byte, error) {
+	buffer := s.bodies.Get().(*[]byte)
 	letter := actors.NotificationBody{Data: (*buffer)[:0]}
 	if classOf(n.Channel) == operators {
 		letter.Data = append(letter.Data, n.Body...)
 		return letter, buffer, nil
 	}
-	teller := s.tellers[n.Source.Kind]
+	teller := s.writers[n.Source.Kind]
 	if teller == nil {
 		return letter, buffer, fmt.Errorf("nobody tells of records of kind %c", n.Source.Kind)
 	}

@@ -20,18 +20,18 @@ type (
 	released struct{ ids []ID }
 	// rested says that a worker may be free again.
 	rested struct{}
-	// carried is a worker's report.
-	carried struct {
+	// delivered is a worker's report.
+	delivered struct {
 		tries []tried
-		rest  []parcel // parcels that the worker has not tried
+		rest  []pendingNotice // pending notices that the worker has not tried
 	}
 )
 
 // Expected implements actors.Expected.
-func (carried) Expected() {}
+func (delivered) Expected() {}
 
-// parcel is a notice that is being delivered. It counts as waiting in memory until it is tried.
-type parcel struct {
+// pendingNotice is a notice that is being delivered. It counts as waiting in memory until it is tried.
+type pendingNotice struct {
 	notice posting.Notice
 	stored bool // it was read from the store, where it has a row
 	asks   int  // the delivery's asks when it was read
@@ -49,12 +49,12 @@ type destination struct {
 	fails   bool // the last attempt was not acknowledged; if answers is false too, nothing is known
 	rests   bool // no worker was free
 
-	fresh  []parcel    // never tried
-	due    []parcel    // read from the store
-	turn   bool        // the last batch was taken from due, so the next comes from fresh
-	pulled map[ID]bool // read from the store, until their results are there
-	more   bool        // the store may have more deliveries that are due
-	passed []byte      // row up to which due deliveries were read; nil: none was read
+	fresh  []pendingNotice // never tried
+	due    []pendingNotice // read from the store
+	turn   bool            // the last batch was taken from due, so the next comes from fresh
+	pulled map[ID]bool     // read from the store, until their results are there
+	more   bool            // the store may have more deliveries that are due
+	passed []byte          // row up to which due deliveries were read; nil: none was read
 }
 
 // Receive implements actors.Behaviour.
@@ -74,8 +74,8 @@ func (d *destination) Receive(c *actors.Context, message any) {
 		}
 	case rested:
 		d.rests = false
-	case carried:
-		d.heard(&m)
+	case delivered:
+		d.onDelivered(&m)
 	default:
 		panic(fmt.Sprintf("notifier: unexpected message %T", m))
 	}
@@ -87,7 +87,7 @@ func (d *destination) Receive(c *actors.Context, message any) {
 	d.start(c)
 }
 
-// Committed implements actors.Behaviour. It does nothing, because the office writes.
+// Committed implements actors.Behaviour. It does nothing, because the delivery log writes.
 func (d *destination) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour.
@@ -157,15 +157,15 @@ func (d *destination) take(notices []posting.Notice) {
 		if lean && len(d.fresh) >= maxDoubtful {
 			notices[i].About = nil
 		}
-		d.fresh = append(d.fresh, parcel{notice: notices[i]})
+		d.fresh = append(d.fresh, pendingNotice{notice: notices[i]})
 	}
 	if rest := notices[room:]; len(rest) > 0 {
-		s.offices.Tell(d.key.org, postponed{rest})
+		s.logs.Tell(d.key.org, postponed{rest})
 	}
 }
 
-// heard updates the destination's state by a worker's report.
-func (d *destination) heard(m *carried) {
+// onDelivered updates the destination's state by a worker's report.
+func (d *destination) onDelivered(m *delivered) {
 	failed, slow := false, false
 	for i := range m.tries {
 		r := &m.tries[i].report
@@ -181,7 +181,7 @@ func (d *destination) heard(m *carried) {
 		d.answers, d.fails, d.slow, d.window = true, false, false, max(d.window, firstWindow)
 	}
 	if len(m.tries) > 0 {
-		d.service.offices.Tell(d.key.org, outcomes{m.tries})
+		d.service.logs.Tell(d.key.org, outcomes{m.tries})
 	}
 	d.giveBack(m.rest)
 	if failed {
@@ -190,7 +190,7 @@ func (d *destination) heard(m *carried) {
 }
 
 // giveBack takes back what a worker has not tried. The order of notices is not guaranteed.
-func (d *destination) giveBack(rest []parcel) {
+func (d *destination) giveBack(rest []pendingNotice) {
 	for i := range rest {
 		if rest[i].stored {
 			d.due = append(d.due, rest[i])
@@ -210,8 +210,8 @@ func (d *destination) shed() {
 	for i := maxDoubtful; i < len(d.fresh); i++ {
 		rest = append(rest, d.fresh[i].notice)
 	}
-	d.fresh = append([]parcel(nil), d.fresh[:maxDoubtful]...)
-	d.service.offices.Tell(d.key.org, postponed{rest})
+	d.fresh = append([]pendingNotice(nil), d.fresh[:maxDoubtful]...)
+	d.service.logs.Tell(d.key.org, postponed{rest})
 }
 
 // reach returns how many deliveries are read from the store at once, and the number of waiting ones
@@ -266,7 +266,7 @@ func (d *destination) pull(c *actors.Context) {
 		found++
 		d.pulled[id] = true
 		d.passed = append([]byte(nil), row...)
-		d.due = append(d.due, parcel{notice: delivery.notice(), stored: true, asks: delivery.asks, told: delivery.told})
+		d.due = append(d.due, pendingNotice{notice: delivery.notice(), stored: true, asks: delivery.asks, told: delivery.told})
 		d.service.waiting.Add(1)
 		return nil, true, nil
 	})
@@ -300,14 +300,14 @@ func (d *destination) start(c *actors.Context) {
 		batch, workers := d.batch(), d.service.brisk
 		switch {
 		case d.key.class == operators:
-			workers = d.service.telling
+			workers = d.service.operatorWorkers
 		case d.slow:
 			workers = d.service.doubtful
 		}
 		if d.quick() && len(d.fresh)+len(d.due) > maxBatch*d.window {
 			d.window = min(d.window+1, lastWindow)
 		}
-		if err := workers.Go(func() { d.service.carry(d.key, batch) }); err != nil {
+		if err := workers.Go(func() { d.service.deliver(d.key, batch) }); err != nil {
 			d.giveBack(batch)
 			d.rests = true
 			service, k := d.service, d.key
@@ -320,7 +320,7 @@ func (d *destination) start(c *actors.Context) {
 
 // batch returns what the next worker takes: its share of the queue if the destination is quick,
 // else one notice.
-func (d *destination) batch() []parcel {
+func (d *destination) batch() []pendingNotice {
 	from := &d.fresh
 	if len(d.due) > 0 && (len(d.fresh) == 0 || !d.turn) {
 		from = &d.due

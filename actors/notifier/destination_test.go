@@ -14,7 +14,7 @@ import (
 // An unknown receiver that is slow keeps one worker busy and a bounded number of notices in memory.
 // The others wait in the store, and each is delivered once when the receiver answers.
 func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	const n = 3_000
@@ -47,7 +47,7 @@ func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testi
 // A destination that has answered keeps more notices in memory; when it fails, all but a few go to
 // the store at once.
 func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var failing sync.Map
 	g := newGate()
 	r := receive(t, func(*arrival) int {
@@ -92,7 +92,7 @@ func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
 }
 
 func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	g := newGate()
 	var blocked sync.Map
 	r := receive(t, func(*arrival) int {
@@ -125,7 +125,7 @@ func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
 // those hangs: the test counts and does not measure time.
 func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 	const dead, alive, each = 100, 50, 20
-	h := newHouse(t, onRealClock)
+	h := newFixture(t, onRealClock)
 	hanging := receive(t, func(a *arrival) int {
 		if a.all <= dead {
 			return 500
@@ -156,7 +156,7 @@ func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 
 // Many notices to many destinations at once, on the machine's clock.
 func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
-	h := newHouse(t, onRealClock)
+	h := newFixture(t, onRealClock)
 	random := random(t)
 	r := receive(t, always(200))
 	var to []ledger.ID
@@ -194,7 +194,7 @@ func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
 // All attempts fail, so that the window does not grow: due deliveries are tried strictly in the
 // order of their due times, four at a time.
 func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	random := random(t)
 	dead := receive(t, always(500))
 	to := h.at(dead)
@@ -238,7 +238,7 @@ func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 
 // Fresh and due notices take turns: neither waits for the end of the other.
 func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	to := h.at(r)
 	old := h.many(to, 300)
@@ -284,7 +284,7 @@ func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 // failing: its retries take no place from destinations that answer.
 func TestRetriesOfManyThatHangLeaveRoomForThoseThatAnswer(t *testing.T) {
 	const dead = briskPool + 50
-	h := newHouse(t)
+	h := newFixture(t)
 	hanging := receive(t, func(a *arrival) int {
 		if a.nth == 1 {
 			return 500

@@ -16,7 +16,7 @@ import (
 // A NotificationWriter that panics costs an attempt and nothing else: neither the other notices of
 // the same worker nor the retry.
 func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	to := h.at(r)
 	h.one(to)
@@ -45,7 +45,7 @@ func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
 }
 
 func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id := h.one(h.at(r))
@@ -54,7 +54,7 @@ func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
 }
 
 func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		calls := 0
 		h.telegrams = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
 			if calls++; calls < 3 {
@@ -68,18 +68,18 @@ func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
 	h.wants(id, Delivered, 3)
 }
 
-// faulty sends an office a command that panics.
-func (h *house) faulty() {
+// faulty sends a delivery log a command that panics.
+func (h *fixture) faulty() {
 	h.t.Helper()
-	if err := h.ask(here, func(*office, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
+	if err := h.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
 		h.t.Error("a fault is no error")
 	}
 }
 
-// An office panics while deliveries are in progress: they end as they would have, at worst with a
+// A delivery log panics while deliveries are in progress: they end as they would have, at worst with a
 // duplicate.
 func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	g := newGate()
 	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, always(500))
 	to, dead := h.at(good), h.at(bad)
@@ -108,10 +108,10 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 	}
 }
 
-// What an office had decided in the Change during which it panicked is tried again, including what
+// What a delivery log had decided in the Change during which it panicked is tried again, including what
 // a destination had read from the store.
 func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	g := newGate()
 	r := receive(t, func(a *arrival) int {
 		if a.nth == 2 {
@@ -128,18 +128,18 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	busy := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- h.ask(here, func(o *office, d *draft, _ ledger.Micros) error {
+		failed <- h.ask(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			close(busy)
 			<-release
 			d.put(here, []byte("z"), []byte{1})
 			return nil
 		})
 	}()
-	receiveFrom(t, "the office is busy", busy)
+	receiveFrom(t, "the delivery log is busy", busy)
 	go func() {
-		_ = h.ask(here, func(*office, *draft, ledger.Micros) error { panic("a fault of ours") })
+		_ = h.ask(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()
-	g.open() // the retry's result reaches the office after the panic
+	g.open() // the retry's result reaches the delivery log after the panic
 	close(release)
 	if err := receiveFrom(t, "written", failed); err != nil {
 		t.Error(err)
@@ -152,7 +152,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 
 // After a panic of a destination, the notices that it has lost are offered again.
 func TestADestinationThatFailsLosesNothing(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	to := h.at(r)
@@ -174,7 +174,7 @@ func TestADestinationThatFailsLosesNothing(t *testing.T) {
 
 // The second acknowledgement of a duplicate does not remove other notices' marks.
 func TestMarksAreNotLostWhenSomethingIsToldTwice(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	to := h.at(r)
 	ids := h.many(to, 10)
@@ -184,7 +184,7 @@ func TestMarksAreNotLostWhenSomethingIsToldTwice(t *testing.T) {
 		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: h.delivery(id).Source}
 		h.rescan(uuid.New(), nil) // after a rescan duplicates are possible
 		h.rest()
-		h.offices.Tell(here, outcomes{[]tried{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
+		h.logs.Tell(here, outcomes{[]tried{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
 		h.rest()
 	}
 	for _, id := range ids {

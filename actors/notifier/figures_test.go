@@ -31,14 +31,14 @@ func figures(t *testing.T) {
 	}
 }
 
-// clerk is an API client that sets the platform up.
-type clerk struct {
+// apiClient is an API client that sets the platform up.
+type apiClient struct {
 	*testkit.Client
 	t *testing.T
 }
 
 // made sends a body and decodes the answer.
-func (c clerk) made(method, path, body string, into any) {
+func (c apiClient) made(method, path, body string, into any) {
 	c.t.Helper()
 	a, err := c.Do(method, path, body)
 	if err != nil {
@@ -111,7 +111,7 @@ func TestFigureDestinationsThatHang(t *testing.T) {
 	c := &clocks{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}
 	sink := c.sink(t, hang)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
-	admin := clerk{s.Admin(), t}
+	admin := apiClient{s.Admin(), t}
 	var partner struct{ ID int64 }
 	admin.made("POST", "/api/v1/partners", `{"name":"many","login":"many","pass":"a temporary one"}`, &partner)
 	var key struct{ Key string }
@@ -208,9 +208,9 @@ func TestFigureAMillionRetries(t *testing.T) {
 	}))
 	defer sink.Close()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
-	admin := clerk{s.Admin(), t}
+	admin := apiClient{s.Admin(), t}
 	admin.made("PATCH", fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":"s"}`, sink.URL), nil)
-	clerk{s.Partner(), t}.made("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
+	apiClient{s.Partner(), t}.made("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
 	receiveFrom(t, "the first notification", events)
 	s.Stop()
 	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waits, due, others)

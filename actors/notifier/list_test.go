@@ -14,7 +14,7 @@ import (
 )
 
 // walk lists all pages, and returns how many there were.
-func (h *house) walk(q Query) (rows []*Delivery, pages int) {
+func (h *fixture) walk(q Query) (rows []*Delivery, pages int) {
 	h.t.Helper()
 	for {
 		page, next, err := h.List(here, q)
@@ -52,7 +52,7 @@ func allShown(all []*Delivery) (lines []string) {
 func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 	t.Parallel()
 	random := random(t)
-	h := newHouse(t)
+	h := newFixture(t)
 	good, bad := h.at(receive(t, always(200))), uuid.New()
 	var ids []ID
 	add := func(id ...ID) { ids = append(ids, id...) }
@@ -129,7 +129,7 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 // One request looks at a bounded number of rows, and returns where to continue.
 func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	to := uuid.New()
 	oldest := h.one(to)
 	h.rest()
@@ -150,8 +150,8 @@ func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// parkBulletins writes parked deliveries to operators, as an office would.
-func (h *house) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
+// parkBulletins writes parked deliveries to operators, as a delivery log would.
+func (h *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 	h.t.Helper()
 	for first := 0; first < n; first += 500 {
 		c := new(posting.Change)
@@ -171,7 +171,7 @@ func (h *house) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 // Waiting and parked deliveries are on the first page, however many later ones were delivered.
 func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	good, bad, other := h.at(receive(t, always(200))), uuid.New(), uuid.New()
 	parked := []ID{h.one(other), h.one(bad)}
 	h.pass(8 * time.Hour) // five attempts have failed, and a sixth
@@ -215,7 +215,7 @@ func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
 // If more deliveries wait than a list reads keys of, it reads their own rows in order.
 func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	bad := uuid.New()
 	waiting := h.many(bad, 40)
 	h.rest()
@@ -237,7 +237,7 @@ func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
 // read them.
 func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	to := h.at(receive(t, always(200)))
 	h.limits.untriedPages = 20
 	for range 30 {
@@ -257,7 +257,7 @@ func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
 // A page of a transaction with very many events reads a bounded number of them.
 func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	to, source := uuid.New(), ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	told, silent := 0, 0
 	for expect := uint64(0); expect < 2*maxToldEvents+10; {
@@ -284,7 +284,7 @@ func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
 
 func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.one(uuid.New())
 	h.rest()
 	rows, next, err := h.List(there, Query{Limit: 10})
@@ -296,7 +296,7 @@ func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
 // A pending delivery is listed however old it is; a finished one only within the retention.
 func TestWhatIsOldIsShownWhileItIsPending(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newFixture(t)
 	to := uuid.New()
 	over := h.one(to)
 	h.pass(8 * time.Hour) // it is parked

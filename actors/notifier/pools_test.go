@@ -14,7 +14,7 @@ import (
 // After a restart only the waiting deliveries in the store tell about a destination, so its fresh
 // notices take no place from destinations that answer.
 func TestADestinationOfWhichSomethingWaitsIsDoubtfulAfterARestart(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.all == 1] })
 	to := h.at(r)
 	h.one(to)
@@ -32,7 +32,7 @@ func TestADestinationOfWhichSomethingWaitsIsDoubtfulAfterARestart(t *testing.T) 
 // A receiver that answers slowly has at most four workers, from the pool of failing destinations,
 // until an answer comes quickly.
 func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.limits.slow = -time.Second // every answer is too slow
 	first, second, brisk := newGate(), newGate(), newGate()
 	var closed atomic.Pointer[gate]
@@ -74,7 +74,7 @@ func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
 // When there is no room for another worker, the destination tries again by itself, even if the
 // business clock stands still.
 func TestADestinationForWhichThereIsNoWorkerTriesAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	g := newGate()
 	h.crowd(g, h.brisk.Go, actors.MaxCalls)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/actors/notifier/courier"
+	"mizan/actors/notifier/webhook"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -27,7 +27,7 @@ type Keep[T any] func(change *posting.Change, done T) error
 // error is a *ledger.Refusal.
 func (s *Service) Replay(org ledger.ID, id ID, kept Keep[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
-	err := s.askAlone(org, func(o *office, d *draft, now ledger.Micros) error {
+	err := s.askAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
 		next, err := o.replay(d, id, now)
 		if err == nil && kept != nil && len(d.change.KVs) > 0 {
 			err = kept(&d.change, next)
@@ -41,7 +41,7 @@ func (s *Service) Replay(org ledger.ID, id ID, kept Keep[*Delivery]) (*Delivery,
 	return <-done, nil
 }
 
-func (o *office) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
+func (o *deliveryLog) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
 	if known := o.known(d, id); known != nil {
 		oldest, err := o.oldest()
 		if err != nil {
@@ -65,14 +65,14 @@ func (o *office) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
 }
 
 // oldest returns the time before which finished deliveries are not shown any more.
-func (o *office) oldest() (ledger.Micros, error) {
+func (o *deliveryLog) oldest() (ledger.Micros, error) {
 	view := o.service.rt.Journal.View()
 	defer view.Close()
 	return o.service.oldest(view, o.org)
 }
 
 // again makes a stored delivery due now, with as many attempts as a new one.
-func (o *office) again(d *draft, known *Delivery, now ledger.Micros) *Delivery {
+func (o *deliveryLog) again(d *draft, known *Delivery, now ledger.Micros) *Delivery {
 	next := known.copy()
 	if known.State == Pending { // operators that it has reached need not be reached again
 		next.anew(now)
@@ -97,7 +97,7 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kep
 	}
 	for at := new(parkedRow); at != nil; {
 		done := make(chan step, 1)
-		err := s.askAlone(org, func(o *office, d *draft, now ledger.Micros) error {
+		err := s.askAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
 			n, next, err := o.replayParked(d, to, from, until, *at, now)
 			if err == nil && kept != nil && next == nil && replayed+n > 0 {
 				err = kept(&d.change, replayed+n)
@@ -124,7 +124,7 @@ type parkedRow struct {
 
 // replayParked makes as many parked deliveries due as one Change takes. It returns the position to
 // continue from; nil if there are no more.
-func (o *office) replayParked(d *draft, to ledger.ID, from, until ledger.Micros, at parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
+func (o *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Micros, at parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
 	oldest, err := o.oldest()
 	if err != nil {
 		return 0, nil, err
@@ -168,7 +168,7 @@ func (o *office) replayParked(d *draft, to ledger.ID, from, until ledger.Micros,
 // returns when the bulletin is durable.
 func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	row := append([]byte{rowPosted}, key...)
-	return s.ask(org, func(o *office, d *draft, now ledger.Micros) error {
+	return s.ask(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
 		if o.posted[string(row)] {
 			return nil
 		}
@@ -206,7 +206,7 @@ func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, set bool)
 		return event, a, false
 	}
 	event = uuid.New()
-	d := s.courier.Deliver(&courier.Parcel{
+	d := s.webhooks.Deliver(&webhook.Delivery{
 		URL: address.URL, Secret: address.Secret, Previous: address.Previous, EventID: event.String(), Type: TestType,
 		Data: []byte(`{"type":"payment","txid":null,"id":"` + uuid.Nil.String() + `","amount":"0","amount_dest":"0",` +
 			`"amount_with_fee":"0","status":"test","error_description":"","error_code":null,"merchant_meta":{}}`),

@@ -15,7 +15,7 @@ import (
 )
 
 // replay asks for a delivery again.
-func (h *house) replay(id ID) {
+func (h *fixture) replay(id ID) {
 	h.t.Helper()
 	if _, err := h.Replay(here, id, nil); err != nil {
 		h.t.Fatal(err)
@@ -23,7 +23,7 @@ func (h *house) replay(id ID) {
 }
 
 func TestADeliveryThatWasAcknowledgedIsToldAgainWhenAskedFor(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	id := h.one(h.at(r))
 	h.rest()
@@ -42,7 +42,7 @@ func TestADeliveryThatWasAcknowledgedIsToldAgainWhenAskedFor(t *testing.T) {
 }
 
 func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	id := h.one(h.at(r))
 	h.rest()
@@ -60,7 +60,7 @@ func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
 
 // A parked delivery that is asked for again has six more attempts, with the same gaps.
 func TestAParkedDeliveryIsRetriedAsIfItWereFresh(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	id := h.one(h.at(r))
 	h.pass(24 * time.Hour)
@@ -85,7 +85,7 @@ func TestAParkedDeliveryIsRetriedAsIfItWereFresh(t *testing.T) {
 }
 
 func TestADeliveryThatIsUnknownIsNotFound(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.one(uuid.New())
 	h.rest()
 	for name, other := range map[string]ID{
@@ -102,7 +102,7 @@ func TestADeliveryThatIsUnknownIsNotFound(t *testing.T) {
 
 // More deliveries than one Change holds, of one terminal and one time window, and no others.
 func TestAllParkedDeliveriesOfATerminalAreTriedAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	dead := receive(t, always(500))
 	to, other := h.at(dead), h.at(dead)
 	early := h.many(to, 10)
@@ -141,7 +141,7 @@ func TestAllParkedDeliveriesOfATerminalAreTriedAgain(t *testing.T) {
 
 // If the claim in its Change is refused, the replay is refused too: nothing is tried again.
 func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	id := h.one(h.at(r))
 	h.rest()
@@ -175,7 +175,7 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 
 func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	var got []string
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		h.telegrams = func(org, to ledger.ID, body, _ []byte) (Attempt, []byte, time.Duration) {
 			got = append(got, fmt.Sprintf("%v %s", org == here, body)) // one at a time: one key after the other
 			return Attempt{At: ledger.MicrosOf(h.clock.Now()), Status: 200}, nil, 0
@@ -216,7 +216,7 @@ func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
 		at   time.Duration
 	}
 	var calls []call
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		h.telegrams = func(_, _ ledger.ID, _, left []byte) (Attempt, []byte, time.Duration) {
 			now := h.clock.Now()
 			calls = append(calls, call{string(left), now.Sub(began)})
@@ -242,7 +242,7 @@ func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
 }
 
 func TestWithNobodyToTellOperatorsADeliveryFails(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.tells(here, posting.Operators, uuid.New())[0]
 	h.pass(24 * time.Hour)
 	d := h.wants(id, Parked, MaxAttempts)
@@ -253,7 +253,7 @@ func TestWithNobodyToTellOperatorsADeliveryFails(t *testing.T) {
 
 // A test notification is signed, and neither stored nor repeated.
 func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	to := h.at(r)
 	event, a, set := h.Test(here, to)
@@ -273,7 +273,7 @@ func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
 
 // A waiting delivery that is asked for again has six more attempts too, however many it has had.
 func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	id := h.one(h.at(r))
 	h.pass(30*time.Second + 2*time.Minute + 10*time.Minute + time.Hour)
@@ -291,7 +291,7 @@ func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
 // A finished delivery older than the retention is not listed and cannot be asked for again, even
 // while its rows still exist.
 func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	later := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := h.at(r)
@@ -322,7 +322,7 @@ func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
 // A Change has a bounded number of deliveries and of bytes. The next Change continues behind them,
 // and Keep is called for the last one.
 func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	to := h.at(receive(t, always(500)))
 	k := key{here, merchants, to}
 	const n = maxReplayed + 44
@@ -344,7 +344,7 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	}
 	ask := func(at parkedRow) (made step) {
 		t.Helper()
-		err := h.askAlone(here, func(o *office, d *draft, now ledger.Micros) (err error) {
+		err := h.askAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
 			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
 			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been asked for
 			d.put(here, []byte("z"), []byte{1})
@@ -377,15 +377,15 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	}
 }
 
-// The keys of durable bulletins are in the store, and an office keeps none of them in memory.
+// The keys of durable bulletins are in the store, and a delivery log keeps none of them in memory.
 func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for i := range 5 {
 		if err := h.Post(here, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.ask(here, func(o *office, _ *draft, _ ledger.Micros) error {
+	if err := h.ask(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
 		if len(o.posted) != 0 {
 			t.Errorf("%d keys are remembered", len(o.posted))
 		}
@@ -400,7 +400,7 @@ func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
 
 // Of two concurrent posts with one key, one sends.
 func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var posters sync.WaitGroup
 	for range 20 {
 		posters.Go(func() {
@@ -419,7 +419,7 @@ func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
 // not get the message again.
 func TestOperatorsWhoWereToldAreNotToldAgainAfterAFault(t *testing.T) {
 	var seen []string
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		h.telegrams = func(_, _ ledger.ID, _, told []byte) (Attempt, []byte, time.Duration) {
 			seen = append(seen, string(told))
 			at := ledger.MicrosOf(h.clock.Now())
@@ -446,7 +446,7 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
 			var mu sync.Mutex
 			var seen []string
 			began, g := make(chan struct{}), newGate()
-			h := newHouse(t, func(h *house) {
+			h := newFixture(t, func(h *fixture) {
 				h.telegrams = func(_, _ ledger.ID, _, told []byte) (Attempt, []byte, time.Duration) {
 					mu.Lock()
 					seen = append(seen, string(told))
@@ -487,7 +487,7 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
 // follows at once.
 func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 	for _, tries := range []int{0, 1} { // attempts before the one in progress
-		h := newHouse(t)
+		h := newFixture(t)
 		g := newGate()
 		r := receive(t, func(a *arrival) int {
 			switch a.nth {

@@ -169,7 +169,7 @@ func (s *Service) wakeLost(l *search) error {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	now := ledger.MicrosOf(s.rt.Clock.Now())
-	return s.rememberRetries(view, l.org, func(k key, at ledger.Micros) {
+	return s.loadRetries(view, l.org, func(k key, at ledger.Micros) {
 		if at <= now { // because the clock may stand still
 			s.destinations.Tell(k, wakened{at})
 			return

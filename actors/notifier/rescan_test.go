@@ -39,7 +39,7 @@ func (l *lines) WithGroup(string) slog.Handler      { return l }
 // skipped: deliveries behind them, and fresh ones, are delivered.
 func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 	log := new(lines)
-	h := newHouse(t, func(h *house) { h.log = slog.New(log) })
+	h := newFixture(t, func(h *fixture) { h.log = slog.New(log) })
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := h.at(r)
 	k := key{here, merchants, to}
@@ -71,10 +71,10 @@ func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// While a receiver is slow, its organization's office panics again and again: its notice is offered
+// While a receiver is slow, its organization's delivery log panics again and again: its notice is offered
 // again at once, then after longer and longer waits.
 func TestAFaultThatComesAgainRestsBeforeNoticesAreOfferedAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	id := h.one(h.at(r))
@@ -121,7 +121,7 @@ func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
 
 // A destination whose rows cannot be read for a while reads them again without a move of the clock.
 func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := h.at(r)
 	id := h.one(to)
@@ -135,13 +135,13 @@ func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
 
 // If the pool is full at start, notices of earlier runs are looked for when it has room.
 func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	to := h.at(r)
 	h.Service.Close()
 	id := h.one(to)
 	g := newGate()
-	h.resuming = func(h *house) {
+	h.resuming = func(h *fixture) {
 		h.resuming = nil
 		for h.runtime.Go(g.wait) == nil {
 		}
@@ -155,7 +155,7 @@ func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
 
 // At start a row cannot be read; later it can.
 func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	to := h.at(r)
 	h.Service.Close()
@@ -172,18 +172,18 @@ func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
 	}
 }
 
-// A Change of an office is refused because of a claim that a caller put into it: what was written
+// A Change of a delivery log is refused because of a claim that a caller put into it: what was written
 // with it is tried again.
 func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
 	log := &held{at: make(chan struct{}), gate: disk}
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		h.through = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
 	t.Cleanup(disk.open) // before the fixture is stopped
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
-	claims := func(_ *office, d *draft, _ ledger.Micros) error {
+	claims := func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.change.Claims = append(d.change.Claims, claim)
 		d.put(here, []byte("z"), []byte{1})
 		return nil
@@ -194,16 +194,16 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	id := h.one(h.at(r))
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
 	log.nth.Store(log.groups.Load() + 1)
-	before := &errand{done: make(chan error, 1), decide: func(_ *office, d *draft, _ ledger.Micros) error {
+	before := &logCommand{done: make(chan error, 1), decide: func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.put(here, []byte("z"), []byte{2})
 		return nil
 	}}
-	h.offices.Tell(here, before)
+	h.logs.Tell(here, before)
 	receiveFrom(t, "being written", log.at)
 	slow.open()
-	waitFor(t, "only the office has work", func() bool { return h.runtime.Live() == 1 })
-	refused := &errand{done: make(chan error, 1), decide: claims}
-	h.offices.Tell(here, refused)
+	waitFor(t, "only the delivery log has work", func() bool { return h.runtime.Live() == 1 })
+	refused := &logCommand{done: make(chan error, 1), decide: claims}
+	h.logs.Tell(here, refused)
 	disk.open()
 	if err := receiveFrom(t, "written", before.done); err != nil {
 		t.Error(err)
@@ -219,7 +219,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 // could not be written is observed too.
 func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
 	var seen, failed atomic.Int64
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		h.observe = func(_ posting.Channel, bad bool, _ time.Duration) {
 			if seen.Add(1); bad {
 				failed.Add(1)
@@ -249,7 +249,7 @@ func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
 			panic("a fault of the log")
 		}
 	}}
-	h := newHouse(t, func(h *house) { h.log = slog.New(log) })
+	h := newFixture(t, func(h *fixture) { h.log = slog.New(log) })
 	r := receive(t, always(200))
 	to := h.at(r)
 	h.one(to)
@@ -300,7 +300,7 @@ func (l *held) Apply(g *store.Group) error {
 func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 	g, slow := newGate(), newGate()
 	at := make(chan struct{})
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		h.through = func(l posting.Log) posting.Log {
 			log := &held{Log: l, at: at, gate: g}
 			log.nth.Store(2)
@@ -329,7 +329,7 @@ func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 // time from the store.
 func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
 	const destinations, each, bound = 10, 50, 100
-	h := newHouse(t)
+	h := newFixture(t)
 	h.limits.inMemory = bound
 	g := newGate()
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
@@ -351,7 +351,7 @@ func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
 // Of many notices that wait for an unknown destination, only the first keep their records in
 // memory.
 func TestRecordsOfWhatWaitsBehindOthersAreReadAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	var with, without atomic.Int64
 	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {

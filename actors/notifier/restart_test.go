@@ -19,7 +19,7 @@ import (
 )
 
 // allRows returns the KVs, which a restart must not change.
-func (h *house) allRows() map[string]string {
+func (h *fixture) allRows() map[string]string {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
@@ -36,7 +36,7 @@ func (h *house) allRows() map[string]string {
 
 // A restart at any step of a delivery changes neither what is stored nor what is sent nor when.
 func TestARestartGoesOnWhereItStopped(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	good := receive(t, always(200))
 	delivered, id := h.one(h.at(good)), h.one(h.at(r))
@@ -71,7 +71,7 @@ func TestARestartGoesOnWhereItStopped(t *testing.T) {
 
 // What became due while the process was down is tried at start.
 func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	id := h.one(h.at(r))
 	h.rest()
@@ -90,7 +90,7 @@ func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
 // An attempt that the end of the process interrupted does not count: it is made again at the next
 // start, and counted once.
 func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var over sync.Map
 	r := receive(t, func(*arrival) int {
 		if _, ok := over.Load("hanging"); ok {
@@ -113,7 +113,7 @@ func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
 
 // An interrupted retry keeps its place in the schedule.
 func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, func(a *arrival) int {
 		return []int{500, hangs, 200}[min(a.nth, 3)-1]
 	})
@@ -127,7 +127,7 @@ func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
 }
 
 func TestNothingIsToldAfterClose(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	to := h.at(r)
 	h.Service.Close()
@@ -143,7 +143,7 @@ func TestNothingIsToldAfterClose(t *testing.T) {
 
 // Once the cursor has passed settled notices of earlier processes, they are not read again.
 func TestTheCursorPassesWhatIsSettledAndStopsAtWhatIsNot(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	g := newGate()
 	good, slow := receive(t, always(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	to, late := h.at(good), h.at(slow)
@@ -205,7 +205,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 		return ids
 	}
 	var images []image
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		h.through = func(l posting.Log) posting.Log {
 			return &camera{l, func() {
 				mu.Lock()
@@ -253,7 +253,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 func (i *image) resumes(t *testing.T, addresses *book, answer func(*arrival) int, data map[string]string) {
 	t.Helper()
 	r := receive(t, answer)
-	second := newHouse(t, func(h *house) {
+	second := newFixture(t, func(h *fixture) {
 		h.dir, h.clock, h.book = i.dir, clock.NewManual(i.now), &book{urls: make(map[ledger.ID]actors.Address)}
 	})
 	addresses.mu.Lock()

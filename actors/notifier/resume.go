@@ -21,13 +21,13 @@ type resumption struct {
 	upTo ledger.Micros // its last page of notices; 0: it has none
 }
 
-// remember sets the timers of each destination that has waiting deliveries, reading one row for
+// loadPending sets the timers of each destination that has waiting deliveries, reading one row for
 // each, and finds where the notices of earlier runs end.
-func (s *Service) remember() error {
+func (s *Service) loadPending() error {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	return view.SectionOrganizations(posting.KVs, func(org ledger.ID) (bool, error) {
-		if err := s.rememberRetries(view, org, s.timers.set); err != nil {
+	return view.OrganizationsWith(posting.KVs, func(org ledger.ID) (bool, error) {
+		if err := s.loadRetries(view, org, s.timers.set); err != nil {
 			return false, err
 		}
 		r := resumption{org: org}
@@ -42,8 +42,8 @@ func (s *Service) remember() error {
 	})
 }
 
-// rememberRetries sets the timers of an organization's destinations.
-func (s *Service) rememberRetries(view *posting.View, org ledger.ID, set func(key, ledger.Micros)) error {
+// loadRetries sets the timers of an organization's destinations.
+func (s *Service) loadRetries(view *posting.View, org ledger.ID, set func(key, ledger.Micros)) error {
 	return view.KVKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
 		k, next, _, ok := parseRetry(org, row)
 		if !ok {
@@ -134,16 +134,16 @@ func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *
 // moveCursor moves an organization's cursor in the background.
 func (s *Service) moveCursor(org ledger.ID) {
 	job := func() {
-		if err := s.settle(org); err != nil {
+		if err := s.advanceCursor(org); err != nil {
 			s.rt.Log.Warn("the cursor of notices was not moved", "organization", org.String(), "error", err)
 		}
 	}
 	_ = s.rt.Go(job) // if the runtime is too busy, a later call moves it
 }
 
-// settle finds the page before which all notices are settled, and makes the office move the cursor
+// advanceCursor finds the page before which all notices are settled, and makes the delivery log move the cursor
 // there: the next start begins there, and retention removes pages up to there.
-func (s *Service) settle(org ledger.ID) error {
+func (s *Service) advanceCursor(org ledger.ID) error {
 	from, err := s.cursor(org)
 	before := from
 	for more := true; more && err == nil; {
@@ -157,12 +157,12 @@ func (s *Service) settle(org ledger.ID) error {
 	if err != nil || from <= before {
 		return err
 	}
-	return s.ask(org, func(o *office, d *draft, _ ledger.Micros) error { return o.passCursor(d, from) })
+	return s.ask(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error { return o.passCursor(d, from) })
 }
 
 // passCursor moves the cursor to a page, unless it is already further. The cursor never goes back,
 // because pages before it may have been removed.
-func (o *office) passCursor(d *draft, to ledger.Micros) error {
+func (o *deliveryLog) passCursor(d *draft, to ledger.Micros) error {
 	current, err := o.service.cursor(o.org)
 	if err != nil || max(current, d.cursor) >= to {
 		return err

@@ -20,7 +20,7 @@ var gapsWanted = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Mi
 const microsecond = time.Microsecond
 
 func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	id := h.one(h.at(r))
 	h.rest()
@@ -35,7 +35,7 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 // The clock stands just before each due time and then reaches it: the attempt is made then, not a
 // microsecond earlier.
 func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	id := h.one(h.at(r))
 	h.rest()
@@ -61,7 +61,7 @@ func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
 }
 
 func TestAJumpOfTheClockStepsThroughAllAttempts(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	id := h.one(h.at(r))
 	h.pass(48 * time.Hour)
@@ -79,7 +79,7 @@ func TestAJumpOfTheClockStepsThroughAllAttempts(t *testing.T) {
 
 func TestTheAttemptThatIsAcknowledgedIsTheLast(t *testing.T) {
 	for _, nth := range []int{2, 3, 6} {
-		h := newHouse(t)
+		h := newFixture(t)
 		r := receive(t, func(a *arrival) int {
 			if a.nth < nth {
 				return 503
@@ -104,7 +104,7 @@ func signature(secret string, a *arrival) string {
 }
 
 func TestAnEventHasOneIDAndTheSameDataAtEachAttemptAndAFreshSignature(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	id := h.one(h.at(r))
 	h.pass(48 * time.Hour)
@@ -128,7 +128,7 @@ func TestAnEventHasOneIDAndTheSameDataAtEachAttemptAndAFreshSignature(t *testing
 }
 
 func TestASecretThatRotatesSignsTheNextAttempt(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	to := h.at(r)
 	h.one(to)
@@ -153,7 +153,7 @@ func TestASecretThatRotatesSignsTheNextAttempt(t *testing.T) {
 }
 
 func TestAnAddressThatIsChangedIsUsedForTheNextAttempt(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	first, second := receive(t, always(500)), receive(t, always(200))
 	to := h.at(first)
 	id := h.one(to)
@@ -167,7 +167,7 @@ func TestAnAddressThatIsChangedIsUsedForTheNextAttempt(t *testing.T) {
 }
 
 func TestAnAddressThatIsRemovedIsAFailedAttempt(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	to := h.at(r)
 	id := h.one(to)
@@ -185,7 +185,7 @@ func TestAnAddressThatIsRemovedIsAFailedAttempt(t *testing.T) {
 
 // A stream's body has no envelope, no id and no signature.
 func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(500))
 	id := h.tells(here, posting.Stream, h.at(r))[0]
 	h.pass(30 * time.Second)
@@ -198,7 +198,7 @@ func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
 }
 
 func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
 		return actors.NotificationBody{}, fmt.Errorf("no such record")
@@ -213,7 +213,7 @@ func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
 
 // Organizations are separate: none reads another's deliveries, and their ids are never equal.
 func TestDeliveriesAreTheirOrganizations(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r := receive(t, always(200))
 	to := h.at(r)
 	mine := h.tells(here, posting.Webhook, to)[0]

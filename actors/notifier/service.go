@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	"mizan/actors/notifier/courier"
+	"mizan/actors/notifier/webhook"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -42,7 +42,7 @@ type limits struct {
 type Options struct {
 	Runtime   *actors.Runtime
 	Addresses actors.Addresses
-	Tellers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
+	Writers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
 
 	// Operators makes one attempt to reach operators. told says which of them earlier attempts have
 	// reached; toldNow adds those that this one has reached, and is passed to the next attempt.
@@ -70,28 +70,28 @@ const DefaultRetention = 30 * 24 * time.Hour
 type Service struct {
 	rt        *actors.Runtime
 	addresses actors.Addresses
-	tellers   map[ledger.Kind]actors.NotificationWriter
+	writers   map[ledger.Kind]actors.NotificationWriter
 	operators func(org, to ledger.ID, body, told []byte) (Attempt, []byte, time.Duration)
 	observe   func(posting.Channel, bool, time.Duration)
-	courier   *courier.Courier
+	webhooks  *webhook.Sender
 	retention ledger.Micros
 
-	destinations *actors.Registry[key]
-	offices      *actors.Registry[ledger.ID]
-	brisk        *actors.Pool
-	doubtful     *actors.Pool
-	telling      *actors.Pool
-	timers       *timers
-	limits       limits
-	waiting      atomic.Int64 // notices in memory, until they are tried or in the store
-	stopping     atomic.Bool
-	under        sync.RWMutex // read-locked by every delivery in progress
-	faults       faults
-	rescanned    atomic.Bool // a rescan has run, so duplicates are possible
-	letters      sync.Pool
+	destinations    *actors.Registry[key]
+	logs            *actors.Registry[ledger.ID]
+	brisk           *actors.Pool
+	doubtful        *actors.Pool
+	operatorWorkers *actors.Pool
+	timers          *timers
+	limits          limits
+	waiting         atomic.Int64 // notices in memory, until they are tried or in the store
+	stopping        atomic.Bool
+	delivering      sync.RWMutex // read-locked by every delivery in progress
+	faults          faults
+	rescanned       atomic.Bool // a rescan has run, so duplicates are possible
+	bodies          sync.Pool
 
-	resumed []resumption // what New has found in the store
-	sweeps  atomic.Int64 // when the next retention run starts, in µs
+	resumed    []resumption // what New has found in the store
+	removalDue atomic.Int64 // when the next retention run starts, in µs
 }
 
 // New registers the service with the runtime and with the journal, and reads when waiting
@@ -106,27 +106,27 @@ func New(o Options) (*Service, error) {
 	}
 	workers := max(o.Connections/2, 1)
 	s := &Service{
-		rt: rt, addresses: o.Addresses, tellers: o.Tellers, operators: o.Operators, observe: o.Observe,
-		courier:   courier.New(courier.Options{AllowPrivate: o.AllowPrivate, Clock: rt.Clock, Log: rt.Log, MaxConns: o.Connections}),
+		rt: rt, addresses: o.Addresses, writers: o.Writers, operators: o.Operators, observe: o.Observe,
+		webhooks:  webhook.New(webhook.Options{AllowPrivate: o.AllowPrivate, Clock: rt.Clock, Log: rt.Log, MaxConns: o.Connections}),
 		retention: ledger.Micros(o.Retention / time.Microsecond),
-		brisk:     rt.NewPool(min(workers, briskPool)), doubtful: rt.NewPool(min(workers, doubtfulPool)), telling: rt.NewPool(operatorPool),
-		letters: sync.Pool{New: func() any { return new([]byte) }},
-		limits:  limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
-		faults:  faults{of: make(map[key]*fault)},
+		brisk:     rt.NewPool(min(workers, briskPool)), doubtful: rt.NewPool(min(workers, doubtfulPool)), operatorWorkers: rt.NewPool(operatorPool),
+		bodies: sync.Pool{New: func() any { return new([]byte) }},
+		limits: limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
+		faults: faults{of: make(map[key]*fault)},
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {
 		return &destination{service: s, key: k, window: 1, pulled: make(map[ID]bool)}
 	}).Aside()
-	s.offices = actors.NewRegistry(rt, "notifier office", keepIdle, func(org ledger.ID) actors.Behaviour {
-		return &office{service: s, org: org, newest: make(map[ID]*Delivery), posted: make(map[string]bool), asked: make(map[ID]bool)}
+	s.logs = actors.NewRegistry(rt, "delivery log", keepIdle, func(org ledger.ID) actors.Behaviour {
+		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), posted: make(map[string]bool), asked: make(map[ID]bool)}
 	}).Aside()
 	s.timers = newTimers(func(k key, at ledger.Micros) { s.destinations.Tell(k, wakened{at}) })
-	s.sweeps.Store(rt.Clock.Now().Add(firstSweep).UnixMicro())
+	s.removalDue.Store(rt.Clock.Now().Add(firstRemoval).UnixMicro())
 	rt.Poll(actors.Poll{Next: s.timers.next, Run: s.wake, Quick: true})
-	rt.Poll(actors.Poll{Next: s.nextSweep, Run: s.sweep})
+	rt.Poll(actors.Poll{Next: s.nextRemoval, Run: s.removeExpired})
 	rt.Journal.OnNotices(s.offer)
-	if err := s.remember(); err != nil {
-		s.courier.Close()
+	if err := s.loadPending(); err != nil {
+		s.webhooks.Close()
 		return nil, err
 	}
 	return s, nil
@@ -139,8 +139,8 @@ func (s *Service) Close() {
 	s.stopping.Store(true)
 	ended := make(chan struct{})
 	go func() {
-		s.under.Lock() // returns when no delivery is in progress
-		defer s.under.Unlock()
+		s.delivering.Lock() // returns when no delivery is in progress
+		defer s.delivering.Unlock()
 		close(ended)
 	}()
 	patience := time.NewTimer(closePatience)
@@ -149,7 +149,7 @@ func (s *Service) Close() {
 	case <-ended:
 	case <-patience.C:
 	}
-	s.courier.Close()
+	s.webhooks.Close()
 }
 
 // offer passes the notices of a durable group to their destinations.

@@ -16,7 +16,7 @@ import (
 func TestAReplayTellsOperatorsWhomItHasNotReachedOrAll(t *testing.T) {
 	var given []string
 	reaches := false
-	h := newHouse(t, func(h *house) {
+	h := newFixture(t, func(h *fixture) {
 		h.telegrams = func(_, _ ledger.ID, _, told []byte) (Attempt, []byte, time.Duration) {
 			given = append(given, string(told))
 			a := Attempt{At: ledger.MicrosOf(h.clock.Now())}

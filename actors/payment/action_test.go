@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
 	"mizan/internal/secret"
 	"mizan/ledger"
@@ -29,17 +29,17 @@ const (
 	password = "4000002500003155"
 )
 
-func material(id ledger.ID, object string) live.Material {
-	return live.Material{Command: of(id), Object: []byte(object)}
+func material(id ledger.ID, object string) paymentactor.Material {
+	return paymentactor.Material{Command: of(id), Object: []byte(object)}
 }
 
-func choice(id ledger.ID, bank string) live.Choice {
-	return live.Choice{Command: of(id), Bank: bank}
+func choice(id ledger.ID, bank string) paymentactor.Choice {
+	return paymentactor.Choice{Command: of(id), Bank: bank}
 }
 
 // method makes a create use a method without a card.
-func method(name string) func(*live.Create) {
-	return func(c *live.Create) { c.Request.Method, c.Card = name, nil }
+func method(name string) func(*paymentactor.Create) {
+	return func(c *paymentactor.Create) { c.Request.Method, c.Card = name, nil }
 }
 
 func TestAPayerWhoApprovesIsCharged(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAPayerWhoApprovesIsCharged(t *testing.T) {
 
 // The rail sends the payer back to an address that is valid longer than the payer's time.
 func TestTheRailKnowsWhereToSendThePayerBack(t *testing.T) {
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.returnURL = func(org, id ledger.ID, until time.Time) string {
 			return fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", until.Unix())
 		}
@@ -164,7 +164,7 @@ func TestMaterialAfterItsDeadlineIsRefusedAndNotSent(t *testing.T) {
 	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).says(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction})
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.advance(time.Minute + time.Microsecond)
 	late := material(id, `{"signature":"x"}`)
@@ -256,7 +256,7 @@ func TestAPayerWhoDoesNothingForHalfAnHourIsRejectedOnceTheProviderHasVoidedIt(t
 
 func TestWhatAProviderHadChargedWhenThePayersTimeWasOverIsCharged(t *testing.T) {
 	r := scripted(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).says(actors.Pay, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	h.advance(30 * time.Minute)
 	h.is(id, payment.Charged, "")
@@ -266,7 +266,7 @@ func TestWhatAProviderHadChargedWhenThePayersTimeWasOverIsCharged(t *testing.T) 
 
 func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) {
 	r := scripted(actors.Void, lostAnswer).says(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, password, 70, "").Record.ID
 	h.advance(30 * time.Minute)
 	h.is(id, payment.ActionRequired, "")
@@ -282,7 +282,7 @@ func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) 
 func TestAnExpiredActionWhoseVoidIsRefusedIsVoidedAgainByAnotherName(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scripted(actors.Void, busy, busy, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	h.advance(2 * time.Hour)
 	h.is(id, payment.Rejected, "payer action expired")
@@ -292,7 +292,7 @@ func TestAnExpiredActionWhoseVoidIsRefusedIsVoidedAgainByAnotherName(t *testing.
 func TestARailMayAskForOneActionAfterAnother(t *testing.T) {
 	second := actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
 	r := scripted(actors.Complete, second, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	h.advance(time.Minute)
 	if r := h.must(h.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
@@ -316,7 +316,7 @@ func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	plain := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	given := h.create(payment.Payment, redirect, 70, "").Record.ID
@@ -352,7 +352,7 @@ func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
 }
 
 // forgetful is a keyring that has lost its keys.
-type forgetful struct{ live.Sealer }
+type forgetful struct{ paymentactor.Sealer }
 
 func (forgetful) OpenCard([]byte, []byte) (*secret.Card, error) {
 	return nil, errors.New("the key is lost")
@@ -374,7 +374,7 @@ func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
 func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
 	ready := actors.Outcome{Verdict: payment.VerdictReady}
 	r := scripted(actors.Complete, ready, ready, ready, done).says(actors.Pay, ready)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	if got := h.must(h.Returned(org, id)).Status; got != payment.Charging {
 		t.Errorf("%s", got)
@@ -404,8 +404,8 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 		}
 		return actors.Outcome{Verdict: payment.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: payment.Status(long), Meta: object, Action: action}
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
-	got := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) {
+	h := openAs(t, func(h *fixture) { h.on(r) })
+	got := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Request.Customer = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)
 	}))
 	if got.Status != payment.ActionRequired || got.Action.URL != "" || got.Action.Material != nil || got.Action.Params != nil || got.RailMeta != nil {
@@ -439,7 +439,7 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 			Type: "redirect", URL: address, Page: address, Code: address, Deposit: number, Material: []byte(quotes), Params: payment.ActionParams(map[string]string{"pan": number})}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := openAs(t, func(h *house) { h.on(scripted(actors.Pay, o).says(actors.Pay, done)) })
+			h := openAs(t, func(h *fixture) { h.on(scripted(actors.Pay, o).says(actors.Pay, done)) })
 			r := h.create(payment.Payment, number, 70, "").Record
 			if payload := paymentcodec.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
 				t.Errorf("%s", payload)
@@ -458,7 +458,7 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 func TestAPayerWhoKeepsComingBackDelaysNothing(t *testing.T) {
 	pending := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
 	answers := []actors.Outcome{pending, lostAnswer, pending, lostAnswer, pending, done}
-	h := openAs(t, func(h *house) { h.on(scripted(actors.Pay, pending).says(actors.Pay, answers...)) })
+	h := openAs(t, func(h *fixture) { h.on(scripted(actors.Pay, pending).says(actors.Pay, answers...)) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	due := h.whole(h.Find(org, id)).Stamp
 	for range 5 {

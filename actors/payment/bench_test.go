@@ -22,7 +22,7 @@ func BenchmarkCreate(b *testing.B) {
 	} {
 		b.Run(run.name, func(b *testing.B) {
 			parallel := run.parallel
-			h := openAs(b, func(h *house) { h.limits = run.limits })
+			h := openAs(b, func(h *fixture) { h.limits = run.limits })
 			var n atomic.Int64
 			b.ReportAllocs()
 			b.SetParallelism(parallel)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
@@ -45,7 +45,7 @@ func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
 	for name, r := range map[string]*payment.Record{
 		"charged":  h.create(payment.Payment, "4242424242424242", 70, "").Record,
 		"declined": h.create(payment.Payment, "4000000000000002", 70, "").Record,
-		"rejected": h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Request.FailURL = "" })),
+		"rejected": h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.FailURL = "" })),
 		"hosted":   h.hosted("").Record,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
 func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	for _, card := range []string{"4000000000000077", redirect} {
 		id := h.create(payment.Payment, card, 70, "").Record.ID
 		_, err := h.Cancel(of(id))
@@ -77,7 +77,7 @@ func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *tes
 func TestACancelThatTheProviderDoesNotGrantLeavesTheChargeAsItIs(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging || why(r.Failure) != "" {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
@@ -110,7 +110,7 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 				}
 				return c.charge
 			}
-			h := openAs(t, func(h *house) { h.on(r) })
+			h := openAs(t, func(h *fixture) { h.on(r) })
 			id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging {
 				t.Errorf("%s %q", r.Status, why(r.Failure))
@@ -139,20 +139,20 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(rail)
-			began, goOn := make(chan ledger.ID), make(chan struct{})
+			began, resume := make(chan ledger.ID), make(chan struct{})
 			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 				if call.Operation != actors.Pay {
 					return done
 				}
 				began <- call.Reference
-				<-goOn
+				<-resume
 				return c.outcome
 			}
-			h := openAs(t, func(h *house) { h.on(r) })
+			h := openAs(t, func(h *fixture) { h.on(r) })
 			go func() { _, _ = h.try(payment.Payment, "") }()
 			id := <-began
 			cancelled, refunded := h.SendCancel(of(id)), h.SendRefund(of(id))
-			close(goOn)
+			close(resume)
 			for _, answer := range []struct {
 				err  error
 				want ledger.Code
@@ -169,21 +169,21 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 
 func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
 	r := new(rail)
-	began, goOn := make(chan ledger.ID), make(chan struct{})
+	began, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		began <- call.Reference
-		<-goOn
+		<-resume
 		return done
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	go func() { _, _ = h.try(payment.Payment, "") }()
 	id := <-began
-	answers := make([]<-chan error, live.MaxStashed)
+	answers := make([]<-chan error, paymentactor.MaxStashed)
 	for i := range answers {
 		answers[i] = h.SendCancel(of(id))
 	}
 	h.refused(answered(t, h.SendCancel(of(id))), ledger.Unavailable)
-	close(goOn)
+	close(resume)
 	for _, answer := range answers {
 		h.refused(answered(t, answer), ledger.NotReversible)
 	}
@@ -193,19 +193,19 @@ func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
 // A waiting caller gets an answer, whatever goes wrong meanwhile.
 func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 	r := new(rail)
-	began, goOn := make(chan ledger.ID), make(chan struct{})
+	began, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		began <- call.Reference
-		<-goOn
+		<-resume
 		return done
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	go func() { _, _ = h.try(payment.Payment, "") }()
 	id := <-began
 	cancelled := h.SendCancel(of(id))
 	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	h.refused(answered(t, cancelled), ledger.Internal)
-	close(goOn)
+	close(resume)
 	soon(t, "at rest", h.runtime.Quiesce)
 	h.is(id, payment.Charged, "")
 }
@@ -214,12 +214,12 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 // merchant cancels meanwhile, because the call may still be on its way.
 func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
-	for name, meddle := range map[string]func(*house, ledger.ID) (live.Result, error){
-		"the payer comes back": func(h *house, id ledger.ID) (live.Result, error) { return h.Returned(org, id) },
-		"the merchant cancels": func(h *house, id ledger.ID) (live.Result, error) { return h.Cancel(of(id)) },
-		"the process restarts": func(h *house, id ledger.ID) (live.Result, error) { h.restart(); return h.Find(org, id) },
-		"nobody does anything": func(h *house, id ledger.ID) (live.Result, error) { return h.Find(org, id) },
-		"a due item comes twice": func(h *house, id ledger.ID) (live.Result, error) {
+	for name, meddle := range map[string]func(*fixture, ledger.ID) (paymentactor.Result, error){
+		"the payer comes back": func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Returned(org, id) },
+		"the merchant cancels": func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Cancel(of(id)) },
+		"the process restarts": func(h *fixture, id ledger.ID) (paymentactor.Result, error) { h.restart(); return h.Find(org, id) },
+		"nobody does anything": func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Find(org, id) },
+		"a due item comes twice": func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
 			h.due(id)
 			h.due(id)
 			h.runtime.Quiesce()
@@ -234,7 +234,7 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 				return lostAnswer
 			}}
 			r.says(actors.Pay, notKnown)
-			h := openAs(t, func(h *house) { h.on(r) })
+			h := openAs(t, func(h *fixture) { h.on(r) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			h.advance(10 * time.Second)
 			if r := h.is(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
@@ -254,24 +254,24 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		operation actors.Operation
-		set       func(*house)
+		set       func(*fixture)
 		card      string
-		do        func(h *house, id ledger.ID) (live.Result, error)
+		do        func(h *fixture, id ledger.ID) (paymentactor.Result, error)
 		want      payment.Status
 	}{
-		"refund": {actors.Refund, plain, "4242424242424242", func(h *house, id ledger.ID) (live.Result, error) {
+		"refund": {actors.Refund, plain, "4242424242424242", func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
 			return h.Refund(part(id, 0))
 		}, payment.Charged},
-		"commit": {actors.Capture, func(h *house) { h.set(0, twoPhase) }, "4242424242424242", func(h *house, id ledger.ID) (live.Result, error) {
+		"commit": {actors.Capture, func(h *fixture) { h.set(0, twoPhase) }, "4242424242424242", func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
 			return h.Commit(part(id, 0))
 		}, payment.PaymentHeld},
-		"cancel": {actors.Void, plain, "4000000000000077", func(h *house, id ledger.ID) (live.Result, error) {
+		"cancel": {actors.Void, plain, "4000000000000077", func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
 			return h.Cancel(of(id))
 		}, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := scripted(c.operation, lostAnswer).says(c.operation, notKnown)
-			h := openAs(t, func(h *house) { c.set(h); h.on(r) })
+			h := openAs(t, func(h *fixture) { c.set(h); h.on(r) })
 			id := h.create(payment.Payment, c.card, 70, "").Record.ID
 			h.must(c.do(h, id))
 			h.advance(10 * time.Minute)
@@ -287,13 +287,13 @@ func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
 // caller was told that nothing was done.
 func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 	r := new(rail)
-	began, goOn := make(chan ledger.ID), make(chan struct{})
+	began, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		began <- call.Reference
-		<-goOn
+		<-resume
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`)}}
 	}
-	h := openAs(t, func(h *house) { h.wait = 50 * time.Millisecond; h.on(r) })
+	h := openAs(t, func(h *fixture) { h.wait = 50 * time.Millisecond; h.on(r) })
 	go func() { _, _ = h.try(payment.Payment, "") }()
 	id := <-began
 	_, err := h.Cancel(of(id))
@@ -301,7 +301,7 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 	secret := material(id, `{"otp":"123456"}`)
 	_, err = h.Complete(secret)
 	h.refused(err, ledger.Unavailable)
-	close(goOn)
+	close(resume)
 	soon(t, "at rest", h.runtime.Quiesce)
 	h.is(id, payment.ActionRequired, "")
 	h.submitted(id, actors.Void, 0)
@@ -315,15 +315,15 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 // same answer, whatever happened since.
 func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) {
 	r := new(rail)
-	began, goOn := make(chan struct{}), make(chan struct{})
+	began, resume := make(chan struct{}), make(chan struct{})
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Refund {
 			close(began)
-			<-goOn
+			<-resume
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	refund := part(id, 0)
 	refund.Key = keyed("k", "a")
@@ -333,7 +333,7 @@ func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) 
 	if first.Record.Status != payment.Charged || first.Record.Op == nil {
 		t.Errorf("%s, operation %+v", first.Record.Status, first.Record.Op)
 	}
-	close(goOn)
+	close(resume)
 	soon(t, "at rest", h.runtime.Quiesce)
 	h.is(id, payment.Refunded, "")
 	if again := h.whole(h.Refund(refund)); !again.Replay || again.Stamp != first.Stamp || again.Record.Status != payment.Charged {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -22,8 +22,8 @@ func failing(how string, priority int) func(*directory.Settings) {
 }
 
 // three is a fixture with three terminals of a kind: two that refuse, then one that does not.
-func three(t *testing.T, i int, set func(*house)) (h *house, ids [3]ledger.ID) {
-	h = openAs(t, func(h *house) {
+func three(t *testing.T, i int, set func(*fixture)) (h *fixture, ids [3]ledger.ID) {
+	h = openAs(t, func(h *fixture) {
 		h.set(i, failing(directory.FailRejected, 1))
 		ids[0] = h.terminals[i].ID
 		ids[1] = h.add(i, failing(directory.FailRejected, 2))
@@ -37,7 +37,7 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 	var cards []string
 	var mu sync.Mutex
 	var statuses []string
-	h, ids := three(t, 0, func(h *house) {
+	h, ids := three(t, 0, func(h *fixture) {
 		r := new(rail)
 		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 			cards = append(cards, string(call.Card.Number)+" "+string(call.Card.CVV))
@@ -78,7 +78,7 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 // At every moment, also during each call, the payout's money is held once.
 func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 	var during []string
-	h, ids := three(t, 1, func(h *house) {
+	h, ids := three(t, 1, func(h *fixture) {
 		r := new(rail)
 		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 			during = append(during, h.balance())
@@ -114,7 +114,7 @@ func TestWhereAllTerminalsRefuseTheLastAnswerStands(t *testing.T) {
 }
 
 func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
-	h, ids := three(t, 0, func(h *house) { h.set(0, failing(directory.FailTimeout, 0)) })
+	h, ids := three(t, 0, func(h *fixture) { h.set(0, failing(directory.FailTimeout, 0)) })
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charging {
 		t.Errorf("%s", r.Status)
@@ -130,7 +130,7 @@ func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
 func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	r := scripted(actors.Pay, lostAnswer).says(actors.Pay, refused)
-	h, _ := three(t, 0, func(h *house) { h.on(r) })
+	h, _ := three(t, 0, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.advance(10 * time.Second)
 	h.is(id, payment.Rejected, "card_declined")
@@ -138,7 +138,7 @@ func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
 }
 
 func TestAFailureIsNeverSentOn(t *testing.T) {
-	h, ids := three(t, 0, func(h *house) { h.set(0, failing(directory.FailFailed, 0)) })
+	h, ids := three(t, 0, func(h *fixture) { h.set(0, failing(directory.FailFailed, 0)) })
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Failed || why(r.Failure) != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
 		t.Errorf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
@@ -154,7 +154,7 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h, ids := three(t, 0, func(h *house) { h.on(r) })
+	h, ids := three(t, 0, func(h *fixture) { h.on(r) })
 	charged := h.create(payment.Payment, "4242424242424242", 70, "").Record
 	if charged.Status != payment.Charged || charged.Terminal != ids[2] || why(charged.Attempts[0].Failure) != "no route to host" {
 		t.Errorf("%s by %v after %+v", charged.Status, charged.Terminal, charged.Attempts)
@@ -169,7 +169,7 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 // An inquiry that was never sent says nothing about its call, which may have charged: no other
 // terminal is tried.
 func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
-	h, id := lostOn(t, payment.Payment, &flaky{after: true}, func(h *house) { h.add(0, failing("", 1)) }, func(h *house) {
+	h, id := lostOn(t, payment.Payment, &flaky{after: true}, func(h *fixture) { h.add(0, failing("", 1)) }, func(h *fixture) {
 		r := &rail{}
 		first := true
 		r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
@@ -191,7 +191,7 @@ func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
 // methods without a card.
 func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*live.Create)
+		change func(*paymentactor.Create)
 		status payment.Status
 		calls  int
 	}{
@@ -201,10 +201,10 @@ func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &flaky{after: true, change: c.change}
-			h, id := lostOn(t, payment.Payment, f, func(h *house) {
+			h, id := lostOn(t, payment.Payment, f, func(h *fixture) {
 				h.set(0, failing(directory.FailRejected, 0))
 				h.add(0, failing("", 1))
-			}, func(h *house) { h.wrap = nil })
+			}, func(h *fixture) { h.wrap = nil })
 			h.runtime.Quiesce()
 			if got := h.read(id).Status; got != c.status {
 				t.Errorf("%s", got)
@@ -216,7 +216,7 @@ func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 
 // A terminal whose terms exclude the transaction is skipped.
 func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
-	h, ids := three(t, 0, func(h *house) {
+	h, ids := three(t, 0, func(h *fixture) {
 		h.set(2, func(s *directory.Settings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // there is no rate
 	})
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
@@ -227,7 +227,7 @@ func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
 
 // If the next terminal's fee makes a payout too expensive, the first terminal's refusal stands.
 func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *testing.T) {
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.add(1, func(s *directory.Settings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
 	})
 	r := h.create(payment.Payout, "4000000000000002", 99_995, "").Record
@@ -241,7 +241,7 @@ func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *test
 
 // The record has a bounded number of attempts.
 func TestTheTerminalsThatAreTriedAreBounded(t *testing.T) {
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.set(0, failing(directory.FailRejected, 1))
 		for range 40 {
 			h.add(0, failing(directory.FailRejected, 1))
@@ -257,7 +257,7 @@ func TestTheTerminalsThatAreTriedAreBounded(t *testing.T) {
 // A terminal is chosen by its type, asset, method and amount, by priority, then id.
 func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.set(0, func(s *directory.Settings) { s.Priority, s.MaxAmount = 1, amount(50) })
 		h.add(0, func(s *directory.Settings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
 		h.add(0, func(s *directory.Settings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
@@ -267,13 +267,13 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 	})
 	for _, c := range []struct {
 		amount uint64
-		change func(*live.Create)
+		change func(*paymentactor.Create)
 		want   int
 	}{
 		{50, nil, 0}, {51, nil, 3}, {51, method("voucher"), 2},
-		{51, func(c *live.Create) { c.Request.Asset.Currency = "EUR" }, 4},
-		{51, func(c *live.Create) { c.Request.Asset.Currency = "GBP" }, -1},
-		{1, func(c *live.Create) { c.Request.Asset.Env = money.Test }, -1},
+		{51, func(c *paymentactor.Create) { c.Request.Asset.Currency = "EUR" }, 4},
+		{51, func(c *paymentactor.Create) { c.Request.Asset.Currency = "GBP" }, -1},
+		{1, func(c *paymentactor.Create) { c.Request.Asset.Env = money.Test }, -1},
 	} {
 		r := h.must(h.begin(payment.Payment, "4242424242424242", c.amount, c.change))
 		if c.want < 0 {
@@ -291,7 +291,7 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 // DECISIONS, "Conversion": the fee first, in the source currency; then floor((amount − fee) ×
 // rate × 10^(scale difference)), at routing's rate.
 func TestMoneyIsConvertedAtTheRateOfItsRouting(t *testing.T) {
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}
 		h.set(0, func(s *directory.Settings) {
 			s.SettlementCurrency, s.SettlementNetwork, s.FeeBps = "USDT", "tron", 150
@@ -313,7 +313,7 @@ func TestMoneyIsConvertedAtTheRateOfItsRouting(t *testing.T) {
 }
 
 func TestAPayoutIsConvertedAndWithoutARateRejected(t *testing.T) {
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.rates = map[string]money.Rate{"USD/EUR": rate("0.5")}
 		h.set(1, func(s *directory.Settings) { s.SettlementCurrency = "EUR" })
 	})

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -71,7 +71,7 @@ func (c *chaos) rail() *rail {
 // balance, and no work is left.
 func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		r := c.rail()
 		lose := r.inquire
 		h.wrap = func(p actors.Provider) actors.Provider {
@@ -132,7 +132,7 @@ func (c chaotic) Inquire(ctx context.Context, q *actors.Question) actors.Outcome
 	return c.rail.Inquire(ctx, q)
 }
 
-func (h *house) records(fn func(*payment.Record)) int {
+func (h *fixture) records(fn func(*payment.Record)) int {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
@@ -150,7 +150,7 @@ func (h *house) records(fn func(*payment.Record)) int {
 	return n
 }
 
-func (h *house) unfinished() (n int) {
+func (h *fixture) unfinished() (n int) {
 	h.records(func(r *payment.Record) {
 		if !r.Status.Final() {
 			n++
@@ -160,7 +160,7 @@ func (h *house) unfinished() (n int) {
 }
 
 // accounted compares the fixture's transactions with the rail's own log.
-func (h *house) accounted(many int) {
+func (h *fixture) accounted(many int) {
 	h.t.Helper()
 	log, err := os.ReadFile(filepath.Join(h.dir, "simulator.log"))
 	if err != nil {
@@ -207,7 +207,7 @@ func (h *house) accounted(many int) {
 }
 
 // operates makes a random operation on one of the existing transactions.
-func (c *chaos) operates(h *house, n int) {
+func (c *chaos) operates(h *fixture, n int) {
 	c.mu.Lock()
 	i, what, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
 	key := keyed(fmt.Sprint("op", c.random.IntN(3*n)), "")
@@ -223,15 +223,15 @@ func (c *chaos) operates(h *house, n int) {
 	command.Key.Hash[0], command.Key.Hash[1] = byte(i), byte(what)
 	switch what {
 	case 0, 1:
-		_, err = h.Refund(live.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+		_, err = h.Refund(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
 	case 2:
 		_, err = h.Cancel(command)
 	case 3:
-		_, err = h.Commit(live.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+		_, err = h.Commit(paymentactor.Amount{Command: command, Amount: part(command.ID, amount).Amount})
 	case 4:
-		_, err = h.Complete(live.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
+		_, err = h.Complete(paymentactor.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
 	case 5:
-		_, err = h.Continue(live.Continue{Command: command, Credentials: payment.Credentials{Method: payment.BankCard},
+		_, err = h.Continue(paymentactor.Continue{Command: command, Credentials: payment.Credentials{Method: payment.BankCard},
 			Card: request(payment.Payment, delaysRefunds, 1, "").Card})
 	case 6:
 		_, err = h.Returned(org, command.ID)
@@ -247,7 +247,7 @@ func (c *chaos) operates(h *house, n int) {
 // everything has ended.
 func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.lossy = true
 		r := c.rail()
 		lose := r.inquire
@@ -270,7 +270,7 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 			all.Add(1)
 			go func() {
 				defer all.Done()
-				_, _ = h.begin(payment.Payment, cards[i%len(cards)], uint64(10+i), func(create *live.Create) {
+				_, _ = h.begin(payment.Payment, cards[i%len(cards)], uint64(10+i), func(create *paymentactor.Create) {
 					create.Request.TxID = fmt.Sprint("tx", i)
 					if i%5 == 0 {
 						create.Hosted, create.Card, create.Request.Method = true, nil, ""

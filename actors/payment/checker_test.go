@@ -11,7 +11,7 @@ import (
 )
 
 // checked runs the checker: its rules hold whatever a test has done.
-func (h *house) checked() {
+func (h *fixture) checked() {
 	h.t.Helper()
 	in := check.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)}
 	if h.scripted {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -15,7 +15,7 @@ import (
 )
 
 // twoRails is a fixture with two payment terminals; down switches the provider of the first.
-func twoRails(t *testing.T, rest time.Duration) (h *house, ids [2]ledger.ID, down *atomic.Bool) {
+func twoRails(t *testing.T, rest time.Duration) (h *fixture, ids [2]ledger.ID, down *atomic.Bool) {
 	down = new(atomic.Bool)
 	r := new(rail)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -24,9 +24,9 @@ func twoRails(t *testing.T, rest time.Duration) (h *house, ids [2]ledger.ID, dow
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h = openAs(t, func(h *house) {
+	h = openAs(t, func(h *fixture) {
 		h.on(r)
-		h.breaker = live.Breaker{Failures: 3, Rest: rest}
+		h.breaker = paymentactor.Breaker{Failures: 3, Rest: rest}
 		h.set(0, failing("", 1))
 		ids = [2]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2))}
 	})
@@ -95,8 +95,8 @@ func TestOneAnswerBetweenSilencesKeepsTheCircuitClosed(t *testing.T) {
 // A terminal that never answers leaves its payments' outcomes unknown: those payments stay with it,
 // and later ones go elsewhere.
 func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
-	h := openAs(t, func(h *house) {
-		h.breaker = live.Breaker{Failures: 3, Rest: 24 * time.Hour}
+	h := openAs(t, func(h *fixture) {
+		h.breaker = paymentactor.Breaker{Failures: 3, Rest: 24 * time.Hour}
 		h.set(0, failing(directory.FailTimeout, 1))
 		h.add(0, failing("", 2))
 	})
@@ -118,7 +118,7 @@ func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
 }
 
 func TestWhereNoTerminalIsFoundEachSaysWhy(t *testing.T) {
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		for _, change := range []func(*directory.Settings){
 			func(s *directory.Settings) { s.Currencies = []money.Currency{"EUR"} },
 			func(s *directory.Settings) { s.Methods = []string{"sbp"} },

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -14,7 +14,7 @@ import (
 )
 
 // entries returns a transaction's entries as the auditor sees them, oldest first.
-func (h *house) entries(id ledger.ID) string {
+func (h *fixture) entries(id ledger.ID) string {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
@@ -41,7 +41,7 @@ func (h *house) entries(id ledger.ID) string {
 }
 
 // fee replaces the payment terminal's fee.
-func (h *house) fee(fixed uint64) {
+func (h *fixture) fee(fixed uint64) {
 	next := *h.terminals[0]
 	next.Settings.FeeFixed = money.FromUint64(fixed)
 	h.terminals = append([]*directory.Terminal{&next}, h.terminals[1:]...)
@@ -107,7 +107,7 @@ func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testi
 }
 
 // headroom returns the counter that keeps an asset's totals in range.
-func (h *house) headroom(asset money.Asset) string {
+func (h *fixture) headroom(asset money.Asset) string {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
@@ -133,7 +133,7 @@ func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
 	for _, step := range []struct {
 		card   string
 		amount string
-		change func(*live.Create)
+		change func(*paymentactor.Create)
 		status payment.Status
 		kept   string
 	}{
@@ -141,8 +141,11 @@ func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
 		{"4000000000000002", "100", nil, "rejected", "103"},
 		{"4000000000000119", "100", nil, "failed", "103"},
 		{"4000000000000077", "100", nil, "charging", "206"},
-		{"4242424242424242", "100", func(c *live.Create) { c.Request.FailURL = "" }, "rejected", "206"},
-		{"4242424242424242", "100", func(c *live.Create) { c.Request.Type = payment.Payout; c.Request.Amount = money.FromUint64(1_000) }, "rejected", "206"},
+		{"4242424242424242", "100", func(c *paymentactor.Create) { c.Request.FailURL = "" }, "rejected", "206"},
+		{"4242424242424242", "100", func(c *paymentactor.Create) {
+			c.Request.Type = payment.Payout
+			c.Request.Amount = money.FromUint64(1_000)
+		}, "rejected", "206"},
 		{"4242424242424242", ledger.MaxAmount.String(), nil, "charged", "1" + strings.Repeat("0", 69) + "209"},
 	} {
 		c := request(payment.Payment, step.card, 1, "")

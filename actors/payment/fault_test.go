@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -19,14 +19,14 @@ import (
 )
 
 // unsealing is a keyring that cannot seal.
-type unsealing struct{ live.Sealer }
+type unsealing struct{ paymentactor.Sealer }
 
 func (unsealing) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, errors.New("no key") }
 
 // A card that cannot be sealed is stored nowhere: its caller gets an error, and the charge ends
 // when the payer's time is over.
 func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
-	h := openAs(t, func(h *house) { h.sealer, h.handling = unsealing{h.keyring}, time.Millisecond })
+	h := openAs(t, func(h *fixture) { h.sealer, h.handling = unsealing{h.keyring}, time.Millisecond })
 	create := request(payment.Payment, redirect, 70, "tx")
 	create.Partner = h.partner
 	number := create.Card.Number
@@ -48,7 +48,7 @@ func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
 // A waiting caller is answered at once if the actor panics after its decision is durable.
 func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
 	var fail atomic.Bool
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.handling = time.Millisecond
 		h.asked = func() {
 			if fail.Swap(false) {
@@ -67,7 +67,7 @@ func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
 
 // Observers are called after a status is durable, and a panic of an observer affects nothing else.
 func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.handling = time.Millisecond
 		h.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			if r.Status == payment.Charged || r.Status == payment.Refunded {
@@ -88,7 +88,7 @@ func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
 
 // fill brings the partner's totals to a quarter of their range, where no command may begin; each
 // step moves less than that, counting both of its sides.
-func (h *house) fill() {
+func (h *fixture) fill() {
 	h.t.Helper()
 	eighth := money.FromUint64(1)
 	for range 253 {
@@ -105,7 +105,7 @@ func (h *house) fill() {
 func TestWhereTotalsHaveNoRoomNothingIsBegun(t *testing.T) {
 	h := open(t)
 	charged := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	hosted := h.must(h.begin(payment.Payout, "", 70, func(c *live.Create) {
+	hosted := h.must(h.begin(payment.Payout, "", 70, func(c *paymentactor.Create) {
 		c.Hosted, c.Card, c.Request.Method = true, nil, ""
 	})).ID
 	h.fill()
@@ -127,7 +127,7 @@ func TestWhereTotalsHaveNoRoomNothingIsBegun(t *testing.T) {
 }
 
 // touch writes a record like another writer: its state stays, its version changes.
-func (h *house) touch(id ledger.ID) {
+func (h *fixture) touch(id ledger.ID) {
 	h.t.Helper()
 	r := h.whole(h.Find(org, id))
 	answer := make(chan error, 1)
@@ -154,7 +154,7 @@ func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(rail)
-			h := openAs(t, func(h *house) { h.add(0, func(*directory.Settings) {}); h.on(r) })
+			h := openAs(t, func(h *fixture) { h.add(0, func(*directory.Settings) {}); h.on(r) })
 			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 				h.touch(call.Reference)
 				return c.outcome
@@ -191,17 +191,17 @@ func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
 // A provider keeps what it was given until it answers, even if the actor panics meanwhile.
 func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
 	r := new(rail)
-	began, goOn := make(chan ledger.ID), make(chan struct{})
+	began, resume := make(chan ledger.ID), make(chan struct{})
 	var given string
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete {
 			began <- call.Reference
-			<-goOn
+			<-resume
 			given = string(call.Material) + string(call.Card.Number)
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, password, 70, "").Record.ID
 	answer := make(chan error, 1)
 	go func() {
@@ -211,7 +211,7 @@ func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
 	<-began
 	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	h.refused(answered(t, answer), ledger.Internal)
-	close(goOn)
+	close(resume)
 	soon(t, "at rest", h.runtime.Quiesce)
 	h.is(id, payment.Charged, "")
 	if given != `{"otp":"123456"}`+password {

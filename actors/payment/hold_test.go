@@ -13,15 +13,15 @@ import (
 )
 
 // twoPhased is a fixture whose terminals hold money until commit or cancel.
-func twoPhased(t *testing.T, set func(*house)) *house {
-	return openAs(t, func(h *house) {
+func twoPhased(t *testing.T, set func(*fixture)) *fixture {
+	return openAs(t, func(h *fixture) {
 		h.set(0, twoPhase)
 		h.set(1, twoPhase)
 		set(h)
 	})
 }
 
-func plain(*house) {}
+func plain(*fixture) {}
 
 func TestAHeldPaymentIsChargedByItsCommit(t *testing.T) {
 	h := twoPhased(t, plain)
@@ -44,7 +44,7 @@ func TestAHeldPaymentIsChargedByItsCommit(t *testing.T) {
 }
 
 func TestACommitOfAPartReleasesTheRestAndTakesTheFeeOfThePart(t *testing.T) {
-	h := twoPhased(t, func(h *house) {
+	h := twoPhased(t, func(h *fixture) {
 		h.set(0, func(s *directory.Settings) { s.FeeBps = 1_000 }) // a tenth
 	})
 	id := h.create(payment.Payment, "4242424242424242", 100, "").Record.ID
@@ -115,7 +115,7 @@ func TestACancelledHoldIsReleasedAndFailed(t *testing.T) {
 }
 
 func TestAHoldExpiresByTheClock(t *testing.T) {
-	h := twoPhased(t, func(h *house) {
+	h := twoPhased(t, func(h *fixture) {
 		h.set(1, func(s *directory.Settings) { s.HoldTTL = time.Hour })
 	})
 	payIn := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -211,7 +211,7 @@ var (
 
 func TestACommitThatTheRailRefusesLeavesTheHoldAsItWas(t *testing.T) {
 	r := scripted(actors.Capture, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "too_late"}})
-	h := twoPhased(t, func(h *house) { h.on(r) })
+	h := twoPhased(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	if r := h.must(h.Commit(part(id, 0))); r.Status != payment.PaymentHeld || why(r.Failure) != "too_late" {
 		t.Errorf("%s %q", r.Status, why(r.Failure))
@@ -237,7 +237,7 @@ func TestWhileACommitIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := scripted(actors.Capture, lostAnswer, done).says(actors.Capture, c.says...)
-			h := twoPhased(t, func(h *house) { h.on(r) })
+			h := twoPhased(t, func(h *fixture) { h.on(r) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := h.must(h.Commit(part(id, 0))); r.Status != payment.PaymentHeld {
 				t.Errorf("%s %q", r.Status, why(r.Failure))
@@ -261,7 +261,7 @@ func TestWhileACommitIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 func TestAHoldThatTheRailHasCapturedByItselfIsChargedWhenItShouldExpire(t *testing.T) {
 	r := scripted(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "captured"}})
 	r.inquire = func(context.Context, *actors.Question) actors.Outcome { return done }
-	h := twoPhased(t, func(h *house) { h.on(r) })
+	h := twoPhased(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.advance(directory.DefaultHoldTTL)
 	if got := h.is(id, payment.Charged, "").Captured; got != money.FromUint64(70) {
@@ -273,7 +273,7 @@ func TestAHoldThatTheRailHasCapturedByItselfIsChargedWhenItShouldExpire(t *testi
 // A hold that expires while its commit is unknown is not given up before the commit's answer.
 func TestAHoldDoesNotExpireUnderACommit(t *testing.T) {
 	r := scripted(actors.Capture, lostAnswer).says(actors.Capture, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, done)
-	h := twoPhased(t, func(h *house) {
+	h := twoPhased(t, func(h *fixture) {
 		h.set(0, func(s *directory.Settings) { s.HoldTTL = time.Minute })
 		h.on(r)
 	})
@@ -304,7 +304,7 @@ func TestAHoldThatTheRailHasCapturedAfterALostCommitIsChargedForThatMuch(t *test
 		}
 		return done
 	}
-	h := twoPhased(t, func(h *house) { h.on(r) })
+	h := twoPhased(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.must(h.Commit(part(id, 30)))
 	h.advance(time.Hour)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -18,9 +18,9 @@ import (
 )
 
 // hosted creates a transaction whose payer enters the credentials later.
-func (h *house) hosted(txid string) live.Result {
+func (h *fixture) hosted(txid string) paymentactor.Result {
 	h.t.Helper()
-	r, err := h.begin(payment.Payment, "", 70, func(c *live.Create) {
+	r, err := h.begin(payment.Payment, "", 70, func(c *paymentactor.Create) {
 		c.Hosted, c.Card, c.Request.Method, c.Request.TxID = true, nil, "", txid
 		c.Request.ReturnURL, c.Request.FailURL = "", ""
 	})
@@ -29,9 +29,9 @@ func (h *house) hosted(txid string) live.Result {
 }
 
 // brings returns what a payer with a card enters on the hosted page.
-func brings(id ledger.ID, number string) live.Continue {
-	return live.Continue{
-		Command:     live.Command{Org: org, ID: id}, // the page's token identifies the transaction
+func brings(id ledger.ID, number string) paymentactor.Continue {
+	return paymentactor.Continue{
+		Command:     paymentactor.Command{Org: org, ID: id}, // the page's token identifies the transaction
 		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: number[:6], CardLast4: number[12:], CardPrint: "f00d"},
 		Card:        &secret.Card{Number: []byte(number), CVV: []byte("123")},
 		Browser:     []byte(`{"language":"en"}`),
@@ -45,7 +45,7 @@ func TestAHostedPaymentWaitsForItsPayerWhoIsThenCharged(t *testing.T) {
 		browser = string(call.Browser)
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.hosted("t").Record.ID
 	created := h.is(id, payment.Created, "")
 	if created.Terminal != (ledger.ID{}) || created.Route != "" || !created.Hosted {
@@ -140,11 +140,11 @@ func TestARouteThatIsNotOfferedLeavesTheHostedPaymentWaiting(t *testing.T) {
 	h := open(t)
 	id := h.hosted("").Record.ID
 	offered := h.terminals
-	for name, change := range map[string]func(*live.Continue){
-		"a rail that there is not":          func(c *live.Continue) { c.Route = "another" },
-		"a rail in another case":            func(c *live.Continue) { c.Route = "Simulator" },
-		"a rail that has no terminal":       func(*live.Continue) { h.terminals = nil },
-		"a rail whose terminal is too dear": func(*live.Continue) { h.terminals = dear(offered[0]) },
+	for name, change := range map[string]func(*paymentactor.Continue){
+		"a rail that there is not":          func(c *paymentactor.Continue) { c.Route = "another" },
+		"a rail in another case":            func(c *paymentactor.Continue) { c.Route = "Simulator" },
+		"a rail that has no terminal":       func(*paymentactor.Continue) { h.terminals = nil },
+		"a rail whose terminal is too dear": func(*paymentactor.Continue) { h.terminals = dear(offered[0]) },
 	} {
 		c := brings(id, "4242424242424242")
 		c.Route = "simulator"
@@ -213,11 +213,11 @@ func TestOfManyWhoContinueOneGoesOn(t *testing.T) {
 
 func TestTheNetworkThatThePayersCredentialsNameIsTaken(t *testing.T) {
 	h := open(t)
-	r := h.must(h.begin(payment.Payment, "", 70, func(c *live.Create) {
+	r := h.must(h.begin(payment.Payment, "", 70, func(c *paymentactor.Create) {
 		c.Hosted, c.Card, c.Request.Method = true, nil, ""
 		c.Request.Asset = money.Asset{Currency: "USDT", Env: money.Prod}
 	}))
-	c := live.Continue{Command: live.Command{Org: org, ID: r.ID}, Credentials: payment.Credentials{Method: "e_wallet", Network: "tron"}}
+	c := paymentactor.Continue{Command: paymentactor.Command{Org: org, ID: r.ID}, Credentials: payment.Credentials{Method: "e_wallet", Network: "tron"}}
 	if got := h.must(h.Continue(c)); got.Status != payment.Charged || got.Asset.Network != "tron" {
 		t.Errorf("%s in %v", got.Status, got.Asset)
 	}
@@ -227,7 +227,7 @@ func TestTheNetworkThatThePayersCredentialsNameIsTaken(t *testing.T) {
 // is wiped.
 func TestAContinueWhoseKeyIsTakenMeanwhileIsAConflictAndItsCardWiped(t *testing.T) {
 	h := open(t)
-	h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = keyed("k", "create") }))
+	h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = keyed("k", "create") }))
 	id := h.hosted("").Record.ID
 	c := brings(id, "4242424242424242")
 	c.Key = keyed("k", "continue")

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -63,13 +63,13 @@ func (r *rail) NextReport(since time.Time) (time.Time, bool) {
 }
 
 // on puts the rail before the simulator, whose log then no longer shows what the rail did.
-func (h *house) on(r *rail) {
+func (h *fixture) on(r *rail) {
 	h.scripted = true
 	h.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
 }
 
 // try creates a transaction and returns what the caller gets.
-func (h *house) try(kind payment.Type, txid string) (live.Result, error) {
+func (h *fixture) try(kind payment.Type, txid string) (paymentactor.Result, error) {
 	c := request(kind, "4242424242424242", 70, txid)
 	c.Partner = h.partner
 	return h.Create(c)
@@ -103,7 +103,7 @@ func answered(t testing.TB, answer <-chan error) error {
 }
 
 // until waits for a condition.
-func (h *house) until(what string, holds func() bool) {
+func (h *fixture) until(what string, holds func() bool) {
 	h.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -119,7 +119,7 @@ func (h *house) until(what string, holds func() bool) {
 }
 
 // reaches waits until a transaction has a status; only with a real clock.
-func (h *house) reaches(id ledger.ID, want payment.Status) {
+func (h *fixture) reaches(id ledger.ID, want payment.Status) {
 	h.t.Helper()
 	h.until(string(want), func() bool { return h.read(id).Status == want })
 }
@@ -155,7 +155,7 @@ func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.runtime.Quiesce()
 	if err := h.clock.Set(start.Add(time.Second)); err != nil {
@@ -177,7 +177,7 @@ func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 }
 
 // due wakes a transaction at its due instant.
-func (h *house) due(id ledger.ID) {
+func (h *fixture) due(id ledger.ID) {
 	h.t.Helper()
 	result, err := h.Read(org, 1, id)
 	if err != nil {
@@ -191,13 +191,13 @@ func (h *house) due(id ledger.ID) {
 // "unknown reference" for a call that is about to charge.
 func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 	r := &rail{}
-	began, goOn := make(chan ledger.ID), make(chan struct{})
+	began, resume := make(chan ledger.ID), make(chan struct{})
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		began <- call.Reference
-		<-goOn
+		<-resume
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	answers := make(chan error, 1)
 	go func() {
 		_, err := h.try(payment.Payment, "")
@@ -211,7 +211,7 @@ func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 	}
 	h.due(id)
 	h.due(id)
-	close(goOn)
+	close(resume)
 	soon(t, "at rest", h.runtime.Quiesce)
 	if n := r.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries while the submission was under way", n)
@@ -234,14 +234,14 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		kind payment.Type
-		set  func(*house)
+		set  func(*fixture)
 		want payment.Status
 	}{
-		"looking for the terminal of the call": {payment.Payment, func(h *house) { h.asked = once() }, payment.Failed},
-		"admission":                            {payment.Payout, func(h *house) { h.admission = admitting(once()) }, ""},
+		"looking for the terminal of the call": {payment.Payment, func(h *fixture) { h.asked = once() }, payment.Failed},
+		"admission":                            {payment.Payout, func(h *fixture) { h.admission = admitting(once()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := openAs(t, func(h *house) { c.set(h); h.handling = time.Millisecond })
+			h := openAs(t, func(h *fixture) { c.set(h); h.handling = time.Millisecond })
 			create := request(c.kind, "4242424242424242", 70, "once")
 			create.Partner = h.partner
 			number := create.Card.Number
@@ -294,7 +294,7 @@ func (a admitting) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answe
 // Due work whose handling panics comes again.
 func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 	var fail atomic.Bool
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.real, h.handling = true, time.Millisecond
 		h.inquire = 10 * time.Millisecond
 		h.asked = func() {
@@ -328,7 +328,7 @@ func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
 		<-ctx.Done()
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}}
-	h := openAs(t, func(h *house) { h.on(r); h.inquire = 20 * time.Millisecond })
+	h := openAs(t, func(h *fixture) { h.on(r); h.inquire = 20 * time.Millisecond })
 	soon(t, "the create is answered", func() {
 		result, err := h.try(payment.Payment, "")
 		if err != nil || result.Record.Status != payment.Charging {
@@ -346,7 +346,7 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 		asked.Wait() // all of them use the txid before there is an outcome
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	var all sync.WaitGroup
 	ids := make([]ledger.ID, racers)
 	for i := range racers {
@@ -376,7 +376,7 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 }
 
 func TestCallersThatGaveUpAreForgotten(t *testing.T) {
-	if n := live.Waiters(1_000); n > 1 {
+	if n := paymentactor.Waiters(1_000); n > 1 {
 		t.Errorf("an actor keeps %d callers that wait no more", n)
 	}
 }
@@ -388,32 +388,32 @@ func wiped(secret []byte) bool {
 // The card is wiped after its use, whatever happens to the create.
 func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 	release := make(chan struct{})
-	full := func(h *house) {
+	full := func(h *fixture) {
 		for h.runtime.Go(func() { <-release }) == nil {
 		}
 	}
 	for name, c := range map[string]struct {
 		kind   payment.Type
-		set    func(*house)
-		change func(*live.Create)
-		before func(*house)
+		set    func(*fixture)
+		change func(*paymentactor.Create)
+		before func(*fixture)
 	}{
 		"charged":              {kind: payment.Payment},
 		"paid":                 {kind: payment.Payout},
-		"refused at once":      {kind: payment.Payment, change: func(c *live.Create) { c.Request.ReturnURL = "" }},
-		"no terminal":          {kind: payment.Payment, before: func(h *house) { h.terminals = nil }},
-		"insufficient balance": {kind: payment.Payout, change: func(c *live.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the writer refuses":   {kind: payment.Payout, set: func(h *house) { h.admission = admitting(func() {}) }, change: func(c *live.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the txid is taken":    {kind: payment.Payment, before: func(h *house) { h.create(payment.Payment, "4242424242424242", 70, "taken") }},
-		"the pool is full":     {kind: payment.Payment, set: func(h *house) { h.wait = 50 * time.Millisecond }, before: full},
-		"an adapter panics": {kind: payment.Payment, set: func(h *house) {
+		"refused at once":      {kind: payment.Payment, change: func(c *paymentactor.Create) { c.Request.ReturnURL = "" }},
+		"no terminal":          {kind: payment.Payment, before: func(h *fixture) { h.terminals = nil }},
+		"insufficient balance": {kind: payment.Payout, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the writer refuses":   {kind: payment.Payout, set: func(h *fixture) { h.admission = admitting(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the txid is taken":    {kind: payment.Payment, before: func(h *fixture) { h.create(payment.Payment, "4242424242424242", 70, "taken") }},
+		"the pool is full":     {kind: payment.Payment, set: func(h *fixture) { h.wait = 50 * time.Millisecond }, before: full},
+		"an adapter panics": {kind: payment.Payment, set: func(h *fixture) {
 			h.on(&rail{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
 		}},
-		"no provider any more":  {kind: payment.Payment, set: func(h *house) { h.wait = 50 * time.Millisecond; h.asked = func() { h.terminals = nil } }},
-		"the journal is closed": {kind: payment.Payout, set: func(h *house) { h.admission = admitting(func() {}) }, before: func(h *house) { h.closeJournal() }},
+		"no provider any more":  {kind: payment.Payment, set: func(h *fixture) { h.wait = 50 * time.Millisecond; h.asked = func() { h.terminals = nil } }},
+		"the journal is closed": {kind: payment.Payout, set: func(h *fixture) { h.admission = admitting(func() {}) }, before: func(h *fixture) { h.closeJournal() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := openAs(t, func(h *house) {
+			h := openAs(t, func(h *fixture) {
 				if c.set != nil {
 					c.set(h)
 				}
@@ -444,7 +444,7 @@ func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 }
 
 // closeJournal closes the store under the runtime, once.
-func (h *house) closeJournal() {
+func (h *fixture) closeJournal() {
 	if err := h.journal.Close(); err != nil {
 		h.t.Error(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
@@ -18,7 +18,7 @@ type flaky struct {
 	before, after bool
 	reached       chan ledger.ID
 	forever       chan struct{}
-	change        func(*live.Create)
+	change        func(*paymentactor.Create)
 }
 
 func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -35,7 +35,7 @@ func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 }
 
 // dieAnd abandons the runtime and opens the store again, as after a kill, with the changes of set.
-func (h *house) dieAnd(set func(*house)) {
+func (h *fixture) dieAnd(set func(*fixture)) {
 	h.t.Helper()
 	h.witness.dead.Store(true)
 	if err := h.journal.Close(); err != nil {
@@ -49,12 +49,12 @@ func (h *house) dieAnd(set func(*house)) {
 	h.start()
 }
 
-func lost(t *testing.T, kind payment.Type, f *flaky) (*house, ledger.ID) {
-	return lostOn(t, kind, f, plain, func(h *house) { h.wrap = nil })
+func lost(t *testing.T, kind payment.Type, f *flaky) (*fixture, ledger.ID) {
+	return lostOn(t, kind, f, plain, func(h *fixture) { h.wrap = nil })
 }
 
 // lostOn loses a call in a fixture that set has set up, and restarts it with the changes of next.
-func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*house)) (*house, ledger.ID) {
+func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*fixture)) (*fixture, ledger.ID) {
 	h := openAs(t, set)
 	f.reached, f.forever = make(chan ledger.ID, 1), make(chan struct{})
 	t.Cleanup(func() { close(f.forever) })

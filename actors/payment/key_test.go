@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -21,8 +21,8 @@ func keyed(text, body string) actors.Key {
 func TestARepeatedCreateWithItsKeyIsAnsweredWithTheFirstOne(t *testing.T) {
 	h := open(t)
 	longest := strings.Repeat("€", 255)
-	pay := func(key actors.Key) (live.Result, error) {
-		return h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = key })
+	pay := func(key actors.Key) (paymentactor.Result, error) {
+		return h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = key })
 	}
 	for _, text := range []string{"k", longest} {
 		first, err := pay(keyed(text, "a"))
@@ -45,8 +45,8 @@ func TestARepeatedCreateWithItsKeyIsAnsweredWithTheFirstOne(t *testing.T) {
 // would refuse it.
 func TestAKeyIsClaimedWithItsCreateAlsoIfThatIsRejected(t *testing.T) {
 	h := open(t)
-	pay := func(text string) (live.Result, error) {
-		return h.begin(payment.Payment, "4000000000000002", 70, func(c *live.Create) { c.Key, c.Request.TxID = keyed(text, text), "t" })
+	pay := func(text string) (paymentactor.Result, error) {
+		return h.begin(payment.Payment, "4000000000000002", 70, func(c *paymentactor.Create) { c.Key, c.Request.TxID = keyed(text, text), "t" })
 	}
 	first, err := pay("k")
 	h.must(first, err)
@@ -61,8 +61,8 @@ func TestAKeyIsClaimedWithItsCreateAlsoIfThatIsRejected(t *testing.T) {
 
 func TestManyCreatesWithOneKeyAreOneTransactionAndOneCall(t *testing.T) {
 	h := open(t)
-	results, errs := race(func(int) (live.Result, error) {
-		return h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = keyed("k", "a") })
+	results, errs := race(func(int) (paymentactor.Result, error) {
+		return h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = keyed("k", "a") })
 	})
 	firsts := 0
 	for i, r := range results {
@@ -81,37 +81,37 @@ func TestManyCreatesWithOneKeyAreOneTransactionAndOneCall(t *testing.T) {
 }
 
 func TestARepeatedOperationWithItsKeyIsOneEffect(t *testing.T) {
-	with := func(c live.Command, key actors.Key) live.Command {
+	with := func(c paymentactor.Command, key actors.Key) paymentactor.Command {
 		c.Key = key
 		return c
 	}
 	for name, c := range map[string]struct {
 		card      string
-		house     func(*house)
-		do        func(h *house, c live.Command) (live.Result, error)
+		settings  func(*fixture)
+		do        func(h *fixture, c paymentactor.Command) (paymentactor.Result, error)
 		operation actors.Operation
 		status    payment.Status
 	}{
-		"refund": {"4242424242424242", plain, func(h *house, c live.Command) (live.Result, error) {
+		"refund": {"4242424242424242", plain, func(h *fixture, c paymentactor.Command) (paymentactor.Result, error) {
 			a := part(c.ID, 30)
 			a.Command = c
 			return h.Refund(a)
 		}, actors.Refund, payment.Refunded},
-		"refund that takes its time": {delaysRefunds, plain, func(h *house, c live.Command) (live.Result, error) {
-			return h.Refund(live.Amount{Command: c})
+		"refund that takes its time": {delaysRefunds, plain, func(h *fixture, c paymentactor.Command) (paymentactor.Result, error) {
+			return h.Refund(paymentactor.Amount{Command: c})
 		}, actors.Refund, payment.Refunding},
-		"cancel": {"4000000000000077", plain, func(h *house, c live.Command) (live.Result, error) { return h.Cancel(c) }, actors.Void, payment.Failed},
-		"commit": {"4242424242424242", func(h *house) { h.set(0, twoPhase) }, func(h *house, c live.Command) (live.Result, error) {
-			return h.Commit(live.Amount{Command: c})
+		"cancel": {"4000000000000077", plain, func(h *fixture, c paymentactor.Command) (paymentactor.Result, error) { return h.Cancel(c) }, actors.Void, payment.Failed},
+		"commit": {"4242424242424242", func(h *fixture) { h.set(0, twoPhase) }, func(h *fixture, c paymentactor.Command) (paymentactor.Result, error) {
+			return h.Commit(paymentactor.Amount{Command: c})
 		}, actors.Capture, payment.Charged},
-		"password": {password, plain, func(h *house, c live.Command) (live.Result, error) {
-			return h.Complete(live.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
+		"password": {password, plain, func(h *fixture, c paymentactor.Command) (paymentactor.Result, error) {
+			return h.Complete(paymentactor.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
 		}, actors.Complete, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := openAs(t, c.house)
+			h := openAs(t, c.settings)
 			id := h.create(payment.Payment, c.card, 70, "").Record.ID
-			results, errs := race(func(int) (live.Result, error) { return c.do(h, with(of(id), keyed("k", "a"))) })
+			results, errs := race(func(int) (paymentactor.Result, error) { return c.do(h, with(of(id), keyed("k", "a"))) })
 			firsts := 0
 			for i, r := range results {
 				if errs[i] != nil || r.Record.Status != c.status {
@@ -141,8 +141,8 @@ func TestARepeatedOperationWithItsKeyIsOneEffect(t *testing.T) {
 // meanwhile.
 func TestARepetitionIsAnsweredAsTheFirstRequestWas(t *testing.T) {
 	h := open(t)
-	pay := func() (live.Result, error) {
-		return h.begin(payment.Payment, "4000000000000077", 70, func(c *live.Create) { c.Key = keyed("create", "a") })
+	pay := func() (paymentactor.Result, error) {
+		return h.begin(payment.Payment, "4000000000000077", 70, func(c *paymentactor.Create) { c.Key = keyed("create", "a") })
 	}
 	created, err := pay()
 	id := h.must(created, err).ID
@@ -171,7 +171,7 @@ func TestARepetitionIsAnsweredAsTheFirstRequestWas(t *testing.T) {
 func TestARefusedOperationDoesNotClaimItsKey(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	refund := func(amount uint64, body string) (live.Result, error) {
+	refund := func(amount uint64, body string) (paymentactor.Result, error) {
 		a := part(id, amount)
 		a.Key = keyed("k", body)
 		return h.Refund(a)
@@ -187,7 +187,7 @@ func TestARefusedOperationDoesNotClaimItsKey(t *testing.T) {
 func TestARepeatedCancelThatWasNotGrantedIsNotGrantedAgain(t *testing.T) {
 	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	c := of(id)
 	c.Key = keyed("k", "a")
@@ -203,7 +203,7 @@ func TestTheCardOfARepeatedRequestIsWiped(t *testing.T) {
 	h := open(t)
 	for range 2 {
 		var number []byte
-		_, err := h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key, number = keyed("create", "a"), c.Card.Number })
+		_, err := h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key, number = keyed("create", "a"), c.Card.Number })
 		if err != nil || !wiped(number) {
 			t.Errorf("wiped %v (%v)", wiped(number), err)
 		}
@@ -223,8 +223,8 @@ func TestTheCardOfARepeatedRequestIsWiped(t *testing.T) {
 // Two partners may use one key for different requests.
 func TestAKeyIsItsOwnersOwn(t *testing.T) {
 	h := open(t)
-	first := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = keyed("k", "a") }))
-	second := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) {
+	first := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = keyed("k", "a") }))
+	second := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Partner = &directory.Partner{Number: 2, Org: org, Active: true}
 		c.Key = keyed("k", "b")
 		c.Key.Scope = actors.KeyOfPartner(2)

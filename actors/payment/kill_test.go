@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -71,16 +71,16 @@ func (d deadly) Inquire(ctx context.Context, q *actors.Question) actors.Outcome 
 
 // script drives one transaction of a fixture that may be killed at any point.
 type script struct {
-	*house
+	*fixture
 	*killer
 	id ledger.ID
 }
 
 // do makes a request, and after a kill makes it again.
-func (s *script) do(name string, request func(*live.Service, actors.Key) (live.Result, error)) {
+func (s *script) do(name string, request func(*paymentactor.Service, actors.Key) (paymentactor.Result, error)) {
 	s.t.Helper()
 	type answer struct {
-		live.Result
+		paymentactor.Result
 		error
 	}
 	for {
@@ -112,7 +112,7 @@ func (s *script) do(name string, request func(*live.Service, actors.Key) (live.R
 // pass moves the clock, now and, after a kill, again after the restart.
 func (s *script) pass(d time.Duration) {
 	s.t.Helper()
-	to := s.house.clock.Now().Add(d)
+	to := s.fixture.clock.Now().Add(d)
 	for {
 		runtime, errs := s.runtime, make(chan error, 1)
 		go func() { errs <- runtime.Advance(to) }()
@@ -131,8 +131,8 @@ func (s *script) pass(d time.Duration) {
 // dies ends this process. An abandoned runtime must not move the clock of the next one.
 func (s *script) dies() {
 	for killed := true; killed; {
-		now := s.house.clock.Now()
-		s.dieAnd(func(h *house) { h.clock = clock.NewManual(now) })
+		now := s.fixture.clock.Now()
+		s.dieAnd(func(h *fixture) { h.clock = clock.NewManual(now) })
 		runtime, rested := s.runtime, make(chan struct{})
 		go func() {
 			defer close(rested)
@@ -148,8 +148,8 @@ func (s *script) dies() {
 
 func (s *script) status() payment.Status { return s.read(s.id).Status }
 
-func (s *script) create(kind payment.Type, card string, change func(*live.Create)) {
-	s.do("create", func(service *live.Service, key actors.Key) (live.Result, error) {
+func (s *script) create(kind payment.Type, card string, change func(*paymentactor.Create)) {
+	s.do("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 		c := request(kind, card, 70, "t")
 		c.Partner, c.Key = s.partner, key
 		if change != nil {
@@ -165,12 +165,14 @@ func (s *script) approves() {
 	if r := s.read(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
 		s.decides(s.id, true)
 	}
-	s.do("returned", func(service *live.Service, _ actors.Key) (live.Result, error) { return service.Returned(org, s.id) })
+	s.do("returned", func(service *paymentactor.Service, _ actors.Key) (paymentactor.Result, error) {
+		return service.Returned(org, s.id)
+	})
 	s.pass(25 * time.Second)
 }
 
-func (s *script) operate(name string, operation func(*live.Service, live.Command) (live.Result, error)) {
-	s.do(name, func(service *live.Service, key actors.Key) (live.Result, error) {
+func (s *script) operate(name string, operation func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error)) {
+	s.do(name, func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 		c := of(s.id)
 		c.Key = key
 		return operation(service, c)
@@ -178,30 +180,30 @@ func (s *script) operate(name string, operation func(*live.Service, live.Command
 	s.pass(25 * time.Second)
 }
 
-func commits(amount uint64) func(*live.Service, live.Command) (live.Result, error) {
-	return func(service *live.Service, c live.Command) (live.Result, error) {
-		return service.Commit(live.Amount{Command: c, Amount: part(c.ID, amount).Amount})
+func commits(amount uint64) func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error) {
+	return func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
+		return service.Commit(paymentactor.Amount{Command: c, Amount: part(c.ID, amount).Amount})
 	}
 }
 
-func refunds(amount uint64) func(*live.Service, live.Command) (live.Result, error) {
-	return func(service *live.Service, c live.Command) (live.Result, error) {
-		return service.Refund(live.Amount{Command: c, Amount: part(c.ID, amount).Amount})
+func refunds(amount uint64) func(*paymentactor.Service, paymentactor.Command) (paymentactor.Result, error) {
+	return func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
+		return service.Refund(paymentactor.Amount{Command: c, Amount: part(c.ID, amount).Amount})
 	}
 }
 
 // scripts are sequences of requests for a transaction, with the final state when there is no kill.
 var scripts = []struct {
 	name string
-	set  func(*house)
+	set  func(*fixture)
 	run  func(*script)
 	ends payment.Status
 	has  string
 }{
-	{"a password, a hold, a commit of part, two refunds", func(h *house) { h.set(0, twoPhase) }, func(s *script) {
+	{"a password, a hold, a commit of part, two refunds", func(h *fixture) { h.set(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, password, nil)
-		s.operate("password", func(service *live.Service, c live.Command) (live.Result, error) {
-			return service.Complete(live.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
+		s.operate("password", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
+			return service.Complete(paymentactor.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
 		})
 		s.operate("commit", commits(50))
 		if s.status() == payment.Charged {
@@ -212,9 +214,11 @@ var scripts = []struct {
 	{"a redirect and a cancel", plain, func(s *script) {
 		s.create(payment.Payment, redirect, nil)
 		s.approves()
-		s.operate("cancel", func(service *live.Service, c live.Command) (live.Result, error) { return service.Cancel(c) })
+		s.operate("cancel", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
+			return service.Cancel(c)
+		})
 	}, payment.Charged, "100070 / 0"},
-	{"a payout over three terminals", func(h *house) {
+	{"a payout over three terminals", func(h *fixture) {
 		h.set(1, failing(directory.FailRejected, 1))
 		h.add(1, failing(directory.FailRejected, 2))
 		h.add(1, failing("", 3))
@@ -225,16 +229,16 @@ var scripts = []struct {
 	}, payment.Rejected, "100000 / 0"},
 	{"a payout whose recipient chooses", plain, func(s *script) {
 		s.create(payment.Payout, "", method("open_banking"))
-		s.operate("choose", func(service *live.Service, c live.Command) (live.Result, error) {
-			return service.Choose(live.Choice{Command: c, Bank: "sim-bank-1"})
+		s.operate("choose", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
+			return service.Choose(paymentactor.Choice{Command: c, Bank: "sim-bank-1"})
 		})
 	}, payment.Charged, "99930 / 0"},
-	{"a hold that expires", func(h *house) { h.set(0, twoPhase) }, func(s *script) {
+	{"a hold that expires", func(h *fixture) { h.set(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, "4000000000000341", nil)
 	}, payment.Failed, "100000 / 0"},
 	{"a hosted page, a refund that takes its time and a chargeback", plain, func(s *script) {
-		s.create(payment.Payment, "", func(c *live.Create) { c.Hosted, c.Card, c.Request.Method = true, nil, "" })
-		s.operate("continue", func(service *live.Service, c live.Command) (live.Result, error) {
+		s.create(payment.Payment, "", func(c *paymentactor.Create) { c.Hosted, c.Card, c.Request.Method = true, nil, "" })
+		s.operate("continue", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
 			with := brings(c.ID, "4000000000000259")
 			with.Key = c.Key
 			return service.Continue(with)
@@ -245,12 +249,14 @@ var scripts = []struct {
 		s.pass(time.Hour)
 	}, payment.Reversed, "100000 / 0"},
 	{"a cancel of a slow card", plain, func(s *script) {
-		s.do("create", func(service *live.Service, key actors.Key) (live.Result, error) {
+		s.do("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 			c := request(payment.Payment, "4000000000000077", 70, "t")
 			c.Partner, c.Key = s.partner, key
 			return service.Create(c)
 		})
-		s.operate("cancel", func(service *live.Service, c live.Command) (live.Result, error) { return service.Cancel(c) })
+		s.operate("cancel", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
+			return service.Cancel(c)
+		})
 	}, payment.Failed, "100000 / 0"},
 }
 
@@ -264,7 +270,7 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 	for _, n := range at {
 		k.at[n] = true
 	}
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		if len(at) > 0 {
 			h.wait = 50 * time.Millisecond // a request whose answer a kill has taken waits only briefly
 		}
@@ -274,7 +280,7 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 		c.set(h)
 	})
 	t.Cleanup(func() { close(k.forever) })
-	s := &script{house: h, killer: k}
+	s := &script{fixture: h, killer: k}
 	c.run(s)
 	s.pass(8 * 24 * time.Hour) // longer than any hold
 	v := h.journal.View()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -14,9 +14,9 @@ import (
 
 // tells makes the rail report something about a transaction, and waits for the immediate
 // consequences.
-func (h *house) tells(id ledger.ID, what actors.Reported, reason string) {
+func (h *fixture) tells(id ledger.ID, what actors.Reported, reason string) {
 	h.t.Helper()
-	h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{
+	h.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{
 		Org: org, Reference: id, Terminal: h.read(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
 	}))
 	h.runtime.Quiesce()
@@ -30,7 +30,7 @@ const (
 func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing.T) {
 	for name, card := range map[string]string{"cancelled": "4000000000000077", "declined": "4000000000000002", "failed": "4000000000000119"} {
 		t.Run(name, func(t *testing.T) {
-			h := openAs(t, func(h *house) { h.on(scripted(actors.Refund, done)) })
+			h := openAs(t, func(h *fixture) { h.on(scripted(actors.Refund, done)) })
 			closed := h.create(payment.Payment, card, 70, "").Record
 			if name == "cancelled" {
 				closed = h.must(h.Cancel(of(closed.ID)))
@@ -53,7 +53,7 @@ func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing
 }
 
 func TestMoneyInSuspenseThatTheRailDoesNotTakeBackStaysThere(t *testing.T) {
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.on(scripted(actors.Refund, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
 	})
 	id := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
@@ -67,7 +67,7 @@ func TestMoneyInSuspenseThatTheRailDoesNotTakeBackStaysThere(t *testing.T) {
 
 func TestTheWayBackOfMoneyInSuspenseIsInquiredWhereItsAnswerIsLost(t *testing.T) {
 	r := scripted(actors.Refund, lostAnswer).says(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	h.tells(id, actors.Settled, "")
 	h.advance(time.Second)
@@ -79,7 +79,7 @@ func TestTheWayBackOfMoneyInSuspenseIsInquiredWhereItsAnswerIsLost(t *testing.T)
 
 // A payout that was sent after all cannot be called back.
 func TestAPayoutThatSettlesLateStaysInSuspense(t *testing.T) {
-	h := openAs(t, func(h *house) { h.on(new(rail)) })
+	h := openAs(t, func(h *fixture) { h.on(new(rail)) })
 	id := h.create(payment.Payout, "4000000000000002", 70, "").Record.ID
 	h.tells(id, actors.Settled, "")
 	h.advance(time.Hour)
@@ -106,25 +106,25 @@ func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *te
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := new(rail)
-			began, goOn := make(chan ledger.ID), make(chan struct{})
+			began, resume := make(chan ledger.ID), make(chan struct{})
 			r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 				switch call.Operation {
 				case actors.Refund:
 					return done
 				case actors.Void:
 					began <- call.Reference
-					<-goOn
+					<-resume
 					return c.void
 				}
 				return r.Provider.Submit(ctx, call)
 			}
 			r.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.says }
-			h := openAs(t, func(h *house) { h.on(r) })
+			h := openAs(t, func(h *fixture) { h.on(r) })
 			id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelled := h.SendCancel(of(id))
 			<-began
-			h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[0].ID, What: actors.Settled}))
-			close(goOn)
+			h.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[0].ID, What: actors.Settled}))
+			close(resume)
 			_ = answered(t, cancelled) // granted or not
 			h.advance(time.Hour)
 			if got := h.read(id).Status; got != c.status {
@@ -137,7 +137,7 @@ func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *te
 
 func TestAChargeThatIsReportedAsSettledIsChargedWithoutAnInquiry(t *testing.T) {
 	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.tells(id, actors.Settled, "")
 	h.is(id, payment.Charged, "")
@@ -173,7 +173,7 @@ func TestWhatARailReportsOfAnotherTerminalIsNotBelieved(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	for _, what := range []actors.Reported{actors.TakenBack, actors.Corrected, actors.Settled} {
-		h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[1].ID, What: what}))
+		h.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[1].ID, What: what}))
 	}
 	h.runtime.Quiesce()
 	h.is(id, payment.Charged, "")
@@ -194,7 +194,7 @@ func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
 		{"unknown, then refunded", lostAnswer, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := openAs(t, func(h *house) { h.on(scripted(actors.Refund, c.refund).says(actors.Refund, c.says)) })
+			h := openAs(t, func(h *fixture) { h.on(scripted(actors.Refund, c.refund).says(actors.Refund, c.says)) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			h.must(h.Refund(part(id, 30)))
 			h.tells(id, actors.TakenBack, "the bank's own words")

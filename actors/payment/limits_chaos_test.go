@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -39,7 +39,7 @@ func atOnce(n int, do func(int)) {
 
 // admitted counts the transactions that passed the limits and those that a limit has refused,
 // without hosted ones that still wait.
-func (h *house) admitted() (passed, breached int) {
+func (h *fixture) admitted() (passed, breached int) {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
@@ -55,7 +55,7 @@ func (h *house) admitted() (passed, breached int) {
 	return passed, breached
 }
 
-func (h *house) wantAdmitted(passed, breached int) {
+func (h *fixture) wantAdmitted(passed, breached int) {
 	h.t.Helper()
 	if p, b := h.admitted(); p != passed || b != breached {
 		h.t.Errorf("%d were admitted and %d refused, want %d and %d", p, b, passed, breached)
@@ -66,10 +66,10 @@ func (h *house) wantAdmitted(passed, breached int) {
 // are, also with a restart between them.
 func TestAVelocityAdmitsExactlyItsCountOfAHundredAtOnce(t *testing.T) {
 	const most = 30
-	for name, attempt := range map[string]func(*house, ledger.ID){
-		"payments":             func(h *house, _ ledger.ID) { h.create(payment.Payment, good, 1, "") },
-		"payouts":              func(h *house, _ ledger.ID) { h.create(payment.Payout, good, 1, "") },
-		"hosted continuations": func(h *house, id ledger.ID) { h.must(h.Continue(brings(id, good))) },
+	for name, attempt := range map[string]func(*fixture, ledger.ID){
+		"payments":             func(h *fixture, _ ledger.ID) { h.create(payment.Payment, good, 1, "") },
+		"payouts":              func(h *fixture, _ ledger.ID) { h.create(payment.Payout, good, 1, "") },
+		"hosted continuations": func(h *fixture, id ledger.ID) { h.must(h.Continue(brings(id, good))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := limit(directory.Velocity, most, nil)
@@ -118,7 +118,7 @@ func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 		<-forever
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.limits = []*directory.Limit{day, pace}
 		h.on(r)
 		h.wait = 50 * time.Millisecond
@@ -129,7 +129,7 @@ func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 		passed, breached := h.admitted()
 		return passed == most && breached == most
 	})
-	h.dieAnd(func(h *house) { h.wrap, h.wait = nil, 0 })
+	h.dieAnd(func(h *fixture) { h.wrap, h.wait = nil, 0 })
 	h.runtime.Quiesce()
 	pay := func(int) { h.create(payment.Payment, good, 10, "") }
 	h.usage(day, "", "0 300 0")
@@ -153,7 +153,7 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 	const most = 300
 	day := limit(directory.DailyVolume, most, nil)
 	elsewhere := limit(directory.MonthlyVolume, 200, nil)
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.lossy = true
 		r := c.rail()
 		lose := r.inquire
@@ -189,7 +189,7 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 	cards := []string{good, password, "4000000000000077", "4000000000000341", "4000000000000259", declined}
 	for range 4 {
 		atOnce(many, func(i int) {
-			_, _ = h.begin(payment.Payment, cards[i%len(cards)], uint64(5+i%30), func(create *live.Create) {
+			_, _ = h.begin(payment.Payment, cards[i%len(cards)], uint64(5+i%30), func(create *paymentactor.Create) {
 				create.Request.TxID = fmt.Sprint("tx", i)
 				if i%5 == 0 {
 					create.Hosted, create.Card, create.Request.Method = true, nil, ""
@@ -225,7 +225,7 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 
 // counter is an Admission whose counting the test controls.
 type counter struct {
-	live.Admission
+	paymentactor.Admission
 	mu     sync.Mutex
 	hold   chan struct{} // guarded by mu: closed to let an attempt be counted; nil: at once
 	held   bool          // guarded by mu: an attempt was held
@@ -272,11 +272,11 @@ func (c *counter) set(hold chan struct{}, failed error) {
 	c.hold, c.failed = hold, failed
 }
 
-func counted(t *testing.T, limits ...*directory.Limit) (*house, *counter) {
+func counted(t *testing.T, limits ...*directory.Limit) (*fixture, *counter) {
 	c := new(counter)
-	return openAs(t, func(h *house) {
+	return openAs(t, func(h *fixture) {
 		h.limits = limits
-		h.before = func(a live.Admission) live.Admission {
+		h.before = func(a paymentactor.Admission) paymentactor.Admission {
 			c.Admission = a
 			return c
 		}
@@ -359,13 +359,13 @@ func TestARejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	l := limit(directory.Velocity, 1, func(l *directory.Limit) { l.Asset = tron })
 	small := limit(directory.PerTransaction, 5, func(l *directory.Limit) { l.Asset = tron })
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.limits = []*directory.Limit{l, small}
 		h.set(0, func(s *directory.Settings) { s.Networks = []money.Network{"tron"} })
 	})
 	pay := func(amount uint64, want string) {
 		t.Helper()
-		r := h.must(h.begin(payment.Payment, good, amount, func(c *live.Create) { c.Request.Asset.Currency = "USDT" }))
+		r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.Asset.Currency = "USDT" }))
 		if why(r.Failure) != want || r.Asset != tron {
 			t.Errorf("%s %q on %q, want %q", r.Status, why(r.Failure), r.Asset.Network, want)
 		}
@@ -383,7 +383,7 @@ func TestATransactionMayBeBoundedByAHundredLimits(t *testing.T) {
 	for i := range directory.MaxLimits {
 		limits = append(limits, limit([]directory.LimitKind{directory.DailyVolume, directory.MonthlyVolume}[i%2], 100, nil))
 	}
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.limits = limits
 		h.set(0, twoPhase)
 	})

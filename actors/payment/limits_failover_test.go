@@ -12,8 +12,8 @@ import (
 
 // passingOn is a fixture whose first terminal refuses everything, so that the others are tried in
 // turn; limits are made for the three terminals.
-func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (h *house, ids [3]ledger.ID) {
-	h = openAs(t, func(h *house) {
+func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (h *fixture, ids [3]ledger.ID) {
+	h = openAs(t, func(h *fixture) {
 		h.set(0, failing(directory.FailRejected, 1))
 		ids = [3]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2)), h.add(0, failing("", 3))}
 		h.limits = limits(ids)
@@ -165,7 +165,7 @@ func TestAMerchantThatIsSwitchedOffTakesNothingByItsPages(t *testing.T) {
 func TestALimitThatChangesCountsWhatWasSentOnOnce(t *testing.T) {
 	var ids [3]ledger.ID
 	var l *directory.Limit
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.real = true
 		h.set(0, failing(directory.FailRejected, 1))
 		ids = [3]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2)), h.add(0, failing("", 3))}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -41,12 +41,12 @@ func limit(kind directory.LimitKind, most uint64, change func(*directory.Limit))
 	return l
 }
 
-func limited(t *testing.T, limits ...*directory.Limit) *house {
-	return openAs(t, func(h *house) { h.limits = limits })
+func limited(t *testing.T, limits ...*directory.Limit) *fixture {
+	return openAs(t, func(h *fixture) { h.limits = limits })
 }
 
 // usage returns "used reserved remaining" of a volume, "used remaining" of a velocity.
-func (h *house) usage(l *directory.Limit, subject string, want string) directory.Usage {
+func (h *fixture) usage(l *directory.Limit, subject string, want string) directory.Usage {
 	h.t.Helper()
 	u, err := h.accounts.Usage(context.Background(), l, subject)
 	if err != nil {
@@ -63,7 +63,7 @@ func (h *house) usage(l *directory.Limit, subject string, want string) directory
 }
 
 // ends creates a transaction and checks its result; it returns the transaction.
-func (h *house) ends(card string, amount uint64, status payment.Status, reason string) *payment.Record {
+func (h *fixture) ends(card string, amount uint64, status payment.Status, reason string) *payment.Record {
 	h.t.Helper()
 	r := h.create(payment.Payment, card, amount, "").Record
 	return h.is(r.ID, status, reason)
@@ -138,7 +138,7 @@ func TestVolumesBeginAnewAtMidnightAndAtTheMonthsEndByTheClock(t *testing.T) {
 
 func TestWhatIsUnderWayIsReservedAndWhatMovesNoMoneyIsGivenBack(t *testing.T) {
 	l := limit(directory.DailyVolume, 100, nil)
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.limits = []*directory.Limit{l}
 		h.set(0, twoPhase)
 	})
@@ -159,7 +159,7 @@ func TestWhatIsUnderWayIsReservedAndWhatMovesNoMoneyIsGivenBack(t *testing.T) {
 
 func TestAHoldOfYesterdayIsGivenBackToYesterday(t *testing.T) {
 	l := limit(directory.DailyVolume, 100, nil)
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.limits = []*directory.Limit{l}
 		h.set(0, twoPhase)
 	})
@@ -211,7 +211,7 @@ func TestAVelocityIsKeptAcrossARestart(t *testing.T) {
 	h := limited(t, partner, card)
 	pay := func(print string) *payment.Record {
 		t.Helper()
-		return h.must(h.begin(payment.Payment, good, 1, func(c *live.Create) { c.Request.CardPrint = print }))
+		return h.must(h.begin(payment.Payment, good, 1, func(c *paymentactor.Create) { c.Request.CardPrint = print }))
 	}
 	pay("a")
 	pay("b")
@@ -261,10 +261,12 @@ func TestARepeatedCreateIsNoAttempt(t *testing.T) {
 }
 
 func TestAScopeTakesTogetherWhatIsOfOneSubject(t *testing.T) {
-	for scope, set := range map[directory.Scope]func(*live.Create, string){
-		directory.ScopeCard:  func(c *live.Create, of string) { c.Request.CardPrint = of },
-		directory.ScopeEmail: func(c *live.Create, of string) { c.Request.Customer = []byte(`{"email":"` + of + `@Example.com"}`) },
-		directory.ScopeIP: func(c *live.Create, of string) {
+	for scope, set := range map[directory.Scope]func(*paymentactor.Create, string){
+		directory.ScopeCard: func(c *paymentactor.Create, of string) { c.Request.CardPrint = of },
+		directory.ScopeEmail: func(c *paymentactor.Create, of string) {
+			c.Request.Customer = []byte(`{"email":"` + of + `@Example.com"}`)
+		},
+		directory.ScopeIP: func(c *paymentactor.Create, of string) {
 			c.Request.PayerIP = netip.MustParseAddr(map[string]string{"a": "203.0.113.7", "b": "2001:db8::1"}[of])
 		},
 	} {
@@ -274,7 +276,7 @@ func TestAScopeTakesTogetherWhatIsOfOneSubject(t *testing.T) {
 			h := limited(t, volume, pace)
 			pay := func(of string, amount uint64, want string) {
 				t.Helper()
-				r := h.must(h.begin(payment.Payment, good, amount, func(c *live.Create) {
+				r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) {
 					if of != "" {
 						set(c, of)
 					}
@@ -297,7 +299,7 @@ func TestAScopeTakesTogetherWhatIsOfOneSubject(t *testing.T) {
 func TestALimitOfATerminalBoundsWhatGoesThere(t *testing.T) {
 	var first, second ledger.ID
 	l := limit(directory.DailyVolume, 100, nil)
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.limits = []*directory.Limit{l}
 		h.set(0, failing(directory.FailRejected, 1))
 		first, second = h.terminals[0].ID, h.add(0, failing("", 2))
@@ -340,7 +342,7 @@ func TestAHostedPaymentIsJudgedWhenItsPayerBringsACard(t *testing.T) {
 
 func TestWhoIsOnTheBlocklistIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	var seen directory.Payer
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.blocked = func(p *directory.Payer) string {
 			seen = *p
 			seen.BIN = bytes.Clone(p.BIN) // the card is wiped
@@ -348,7 +350,7 @@ func TestWhoIsOnTheBlocklistIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 		}
 		h.limits = []*directory.Limit{limit(directory.PerTransaction, 1, nil)}
 	})
-	r := h.must(h.begin(payment.Payment, good, 50, func(c *live.Create) {
+	r := h.must(h.begin(payment.Payment, good, 50, func(c *paymentactor.Create) {
 		c.Request.Customer = []byte(`{"email":" Eve@Example.com","phone":"+7 (900) 123-45-67","country":"ru","EMAIL":"other@example.com"}`)
 		c.Request.CardPrint, c.Request.CardBIN = "print", "424242"
 		c.Request.PayerIP = netip.MustParseAddr("203.0.113.7")

@@ -45,7 +45,7 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	if s.addresses == nil {
 		return a
 	}
-	if a.to, a.set = s.addresses.Told(org, r.Partner, r.Asset.Env, r.Terminal); a.to != (ledger.ID{}) {
+	if a.to, a.set = s.addresses.Recipient(org, r.Partner, r.Asset.Env, r.Terminal); a.to != (ledger.ID{}) {
 		a.terminal, _ = s.directory.Terminal(org, a.to)
 	}
 	return a

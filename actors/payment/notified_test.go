@@ -3,7 +3,7 @@ package payment_test
 import (
 	"testing"
 
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	"mizan/posting"
@@ -44,16 +44,16 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := charging()
-			live.CountTold(d, nil, c.statuses, c.notices)
+			paymentactor.CountTold(d, nil, c.statuses, c.notices)
 			wantCounts(t, d.Record, c.told, c.untold, c.unwanted)
 		})
 	}
 }
 
-func TestCountsGoOnFromTheRecordDecidedOn(t *testing.T) {
+func TestCountsContinueFromTheRecordDecidedOn(t *testing.T) {
 	d := charging()
 	before := &payment.Record{Notified: 3, Unnotified: 4, Unwanted: 5}
-	live.CountTold(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
+	paymentactor.CountTold(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
 	wantCounts(t, d.Record, 4, 5, 6)
 	wantCounts(t, before, 3, 4, 5)
 }
@@ -62,7 +62,7 @@ func TestCountsGoOnFromTheRecordDecidedOn(t *testing.T) {
 func TestADecisionThatIsHandedOverOnceMoreIsNotCountedTwice(t *testing.T) {
 	d := charging()
 	for range 2 {
-		live.CountTold(d, &payment.Record{Notified: 3}, nil, nil)
+		paymentactor.CountTold(d, &payment.Record{Notified: 3}, nil, nil)
 	}
 	wantCounts(t, d.Record, 3, 2, 1)
 }

@@ -16,8 +16,8 @@ import (
 const threshold = 50
 
 // operated is a fixture whose terminals have operators and a threshold.
-func operated(t *testing.T, set func(*house)) *house {
-	return openAs(t, func(h *house) {
+func operated(t *testing.T, set func(*fixture)) *fixture {
+	return openAs(t, func(h *fixture) {
 		large := money.FromUint64(threshold)
 		for _, terminal := range h.terminals {
 			terminal.Name = "T"
@@ -30,7 +30,7 @@ func operated(t *testing.T, set func(*house)) *house {
 
 // alerts returns the operators' messages about transactions, in the order of booking: the first
 // word of each, and whether it is about a return.
-func (h *house) alerts() string {
+func (h *fixture) alerts() string {
 	h.t.Helper()
 	view := h.journal.View()
 	defer view.Close()
@@ -57,7 +57,7 @@ func (h *house) alerts() string {
 	return strings.Join(told, "; ")
 }
 
-func (h *house) wantAlerts(want string) {
+func (h *fixture) wantAlerts(want string) {
 	h.t.Helper()
 	h.runtime.Quiesce()
 	if got := h.alerts(); got != want {
@@ -86,7 +86,7 @@ func TestOperatorsAreToldWhenItIsChargedNotBefore(t *testing.T) {
 }
 
 func TestOfAHoldWhatIsCapturedIsLargeOrNot(t *testing.T) {
-	h := operated(t, func(h *house) { h.set(0, twoPhase) })
+	h := operated(t, func(h *fixture) { h.set(0, twoPhase) })
 	whole := h.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	small := h.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	h.wantAlerts("")
@@ -115,7 +115,7 @@ func TestOperatorsAreToldOfALargeReturn(t *testing.T) {
 }
 
 func TestOperatorsAreToldOfAFeeAboveTheAmount(t *testing.T) {
-	h := operated(t, func(h *house) {
+	h := operated(t, func(h *fixture) {
 		h.set(0, func(s *directory.Settings) { s.FeeFixed = money.FromUint64(20) })
 	})
 	h.create(payment.Payment, "4242424242424242", 20, "")
@@ -125,11 +125,11 @@ func TestOperatorsAreToldOfAFeeAboveTheAmount(t *testing.T) {
 }
 
 func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
-	for name, set := range map[string]func(*house){
-		"no operators": func(h *house) { h.terminals[0].Notification.Telegram = nil },
-		"no way":       func(h *house) { h.operators = func(*directory.Notification) bool { return false } },
-		"nobody looks": func(h *house) { h.operators = nil },
-		"no threshold": func(h *house) { h.terminals[0].Notification.Large = nil },
+	for name, set := range map[string]func(*fixture){
+		"no operators": func(h *fixture) { h.terminals[0].Notification.Telegram = nil },
+		"no way":       func(h *fixture) { h.operators = func(*directory.Notification) bool { return false } },
+		"nobody looks": func(h *fixture) { h.operators = nil },
+		"no threshold": func(h *fixture) { h.terminals[0].Notification.Large = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := operated(t, set)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
@@ -20,7 +20,7 @@ func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	got := h.create(payment.Payment, number, 70, "").Record
 	if why(got.Failure) != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
 		t.Errorf("%q %s", why(got.Failure), got.RailMeta)
@@ -47,11 +47,11 @@ func TestWhoComesBackOftenDoesNotPutTheInquiryOff(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-func (h *house) dueAt(id ledger.ID) ledger.Micros { return h.found(id).Stamp.Due }
+func (h *fixture) dueAt(id ledger.ID) ledger.Micros { return h.found(id).Stamp.Due }
 
-func (h *house) version(id ledger.ID) uint64 { return h.found(id).Stamp.Version }
+func (h *fixture) version(id ledger.ID) uint64 { return h.found(id).Stamp.Version }
 
-func (h *house) found(id ledger.ID) live.Result {
+func (h *fixture) found(id ledger.ID) paymentactor.Result {
 	h.t.Helper()
 	r, err := h.Find(org, id)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.inquire = time.Minute; h.on(r) })
+	h := openAs(t, func(h *fixture) { h.inquire = time.Minute; h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	overdue := h.BeginRefund(part(id, 10))
 	<-calls

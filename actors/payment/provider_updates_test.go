@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -16,7 +16,7 @@ import (
 
 // Examine calls the wrapped provider's Examine, if it has one.
 func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
-	if e, able := w.Provider.(live.Examiner); able {
+	if e, able := w.Provider.(paymentactor.Examiner); able {
 		return e.Examine(ctx, q)
 	}
 	return actors.Report{}, false
@@ -34,7 +34,7 @@ func (e examined) Examine(_ context.Context, q *actors.Question) (actors.Report,
 }
 
 // providerUpdate makes the terminal announce an update, and waits for the consequences.
-func (h *house) providerUpdate(terminal, id ledger.ID) {
+func (h *fixture) providerUpdate(terminal, id ledger.ID) {
 	h.t.Helper()
 	if err := h.ProviderUpdate(org, terminal, id); err != nil {
 		h.t.Fatal(err)
@@ -49,7 +49,7 @@ func saying(v payment.Verdict) func(context.Context, *actors.Question) actors.Ou
 func TestAProviderUpdateHasTheProviderAskedAtOnce(t *testing.T) {
 	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
 		r := &rail{inquire: saying(payment.VerdictCharged)}
-		h := openAs(t, func(h *house) { h.on(r) })
+		h := openAs(t, func(h *fixture) { h.on(r) })
 		id := h.create(payment.Payment, card, 70, "").Record.ID
 		h.is(id, status, "")
 		h.providerUpdate(h.terminals[0].ID, id)
@@ -60,7 +60,7 @@ func TestAProviderUpdateHasTheProviderAskedAtOnce(t *testing.T) {
 // The announcement itself is not trusted: only the provider's answer counts.
 func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
 	r := &rail{inquire: saying(payment.VerdictPending)}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	before := h.path(id)
 	for range 3 {
@@ -75,7 +75,7 @@ func TestAProviderUpdateThatTheProviderKnowsNothingOfChangesNothing(t *testing.T
 
 func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 	r := &rail{inquire: saying(payment.VerdictCharged)}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	h.providerUpdate(h.terminals[1].ID, id)
 	h.providerUpdate(h.terminals[0].ID, uuid.New())
@@ -89,7 +89,7 @@ func TestAProviderUpdateOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 }
 
 // The answer that is expected may be older than the update.
-func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *testing.T) {
+func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
 	r := &rail{}
 	r.inquire = func(context.Context, *actors.Question) actors.Outcome {
@@ -100,7 +100,7 @@ func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *t
 		<-release
 		return actors.Outcome{Verdict: payment.VerdictPending}
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if err := h.ProviderUpdate(org, h.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestAProviderUpdateAboutARefundAsksForTheRefund(t *testing.T) {
 		questions = append(questions, *q)
 		return actors.Outcome{Verdict: payment.VerdictCharged}
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000007726", 70, "").Record.ID
 	h.must(h.Refund(part(id, 30)))
 	h.is(id, payment.Refunding, "")
@@ -164,7 +164,7 @@ func TestAProviderUpdateAboutAClosedTransactionHasItExamined(t *testing.T) {
 		e.examine = func(q *actors.Question) (actors.Report, bool) {
 			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Failure: payment.Failure{Detail: "said so"}}, true
 		}
-		h := openAs(t, func(h *house) {
+		h := openAs(t, func(h *fixture) {
 			h.scripted = true
 			h.wrap = func(p actors.Provider) actors.Provider { e.rail.Provider = p; return e }
 		})
@@ -199,7 +199,7 @@ func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
 		told = append(told, q.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.restart()
 	h.advance(time.Second)

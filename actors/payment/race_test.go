@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
@@ -13,8 +13,8 @@ import (
 const racers = 64
 
 // race makes all calls concurrently and returns the answers.
-func race(run func(i int) (live.Result, error)) (results []live.Result, errs []error) {
-	results, errs = make([]live.Result, racers), make([]error, racers)
+func race(run func(i int) (paymentactor.Result, error)) (results []paymentactor.Result, errs []error) {
+	results, errs = make([]paymentactor.Result, racers), make([]error, racers)
 	var all sync.WaitGroup
 	begin := make(chan struct{})
 	for i := range racers {
@@ -31,7 +31,7 @@ func race(run func(i int) (live.Result, error)) (results []live.Result, errs []e
 }
 
 // wins counts the calls that were not refused; the others must be refused with one of the codes.
-func (h *house) wins(errs []error, codes ...ledger.Code) (won int) {
+func (h *fixture) wins(errs []error, codes ...ledger.Code) (won int) {
 	h.t.Helper()
 	for _, err := range errs {
 		if err == nil {
@@ -53,7 +53,7 @@ func TestOfManyFullRefundsOneIsMade(t *testing.T) {
 	for _, card := range []string{"4242424242424242", delaysRefunds} {
 		h := open(t)
 		id := h.create(payment.Payment, card, 70, "").Record.ID
-		_, errs := race(func(int) (live.Result, error) { return h.Refund(part(id, 0)) })
+		_, errs := race(func(int) (paymentactor.Result, error) { return h.Refund(part(id, 0)) })
 		if won := h.wins(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 1 {
 			t.Errorf("%d won", won)
 		}
@@ -68,7 +68,7 @@ func TestOfManyFullRefundsOneIsMade(t *testing.T) {
 func TestOfManyPartialRefundsNoMoreAreMadeThanThereIs(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	_, errs := race(func(int) (live.Result, error) { return h.Refund(part(id, 3)) })
+	_, errs := race(func(int) (paymentactor.Result, error) { return h.Refund(part(id, 3)) })
 	if won := h.wins(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 23 {
 		t.Errorf("%d won", won)
 	}
@@ -79,7 +79,7 @@ func TestOfManyPartialRefundsNoMoreAreMadeThanThereIs(t *testing.T) {
 func TestOfManyRefundsThatTheRailRefusesEachHearsOfIt(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, refusesRefunds, 70, "").Record.ID
-	results, errs := race(func(int) (live.Result, error) { return h.Refund(part(id, 0)) })
+	results, errs := race(func(int) (paymentactor.Result, error) { return h.Refund(part(id, 0)) })
 	won := h.wins(errs, ledger.Conflict)
 	for i, r := range results {
 		if errs[i] == nil && (r.Record.Status != payment.Charged || refundMsg(r.Record) != "refund_refused") {
@@ -94,7 +94,7 @@ func TestOfManyCommitsAndCancelsOneWins(t *testing.T) {
 	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
 		h := twoPhased(t, plain)
 		id := h.create(kind, "4242424242424242", 70, "").Record.ID
-		_, errs := race(func(i int) (live.Result, error) {
+		_, errs := race(func(i int) (paymentactor.Result, error) {
 			if i%2 == 0 {
 				return h.Commit(part(id, 0))
 			}
@@ -118,7 +118,7 @@ func TestOfManyCommitsAndCancelsOneWins(t *testing.T) {
 func TestOfManyPasswordsOneIsSubmitted(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, password, 70, "").Record.ID
-	_, errs := race(func(int) (live.Result, error) { return h.Complete(material(id, `{"otp":"123456"}`)) })
+	_, errs := race(func(int) (paymentactor.Result, error) { return h.Complete(material(id, `{"otp":"123456"}`)) })
 	if won := h.wins(errs, ledger.Conflict); won != 1 {
 		t.Errorf("%d won", won)
 	}
@@ -131,7 +131,7 @@ func TestAPayerWhoComesBackManyTimesIsChargedOnceOrNotAtAll(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	h.decides(id, true)
-	_, errs := race(func(i int) (live.Result, error) {
+	_, errs := race(func(i int) (paymentactor.Result, error) {
 		if i%8 == 0 {
 			return h.Cancel(of(id))
 		}

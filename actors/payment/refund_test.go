@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -33,7 +33,7 @@ func TestARefundWithoutAnAmountReturnsAllOfIt(t *testing.T) {
 	h.refused(err, ledger.InvalidRefundAmount)
 }
 
-func TestRefundsOfPartsGoOnUntilNothingIsLeft(t *testing.T) {
+func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	var refunds []ledger.ID
@@ -130,7 +130,7 @@ func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := scripted(actors.Refund, lostAnswer, done).says(actors.Refund, c.says...)
-			h := openAs(t, func(h *house) { h.on(r) })
+			h := openAs(t, func(h *fixture) { h.on(r) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := h.must(h.Refund(part(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
 				t.Errorf("%s while it is unknown", r.Status)
@@ -153,7 +153,7 @@ func TestAFurtherRefundThatIsRefusedLeavesThePaymentRefunded(t *testing.T) {
 	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: payment.VerdictPending, Again: time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			r := scripted(actors.Refund, done, second).says(actors.Refund, refused)
-			h := openAs(t, func(h *house) { h.on(r) })
+			h := openAs(t, func(h *fixture) { h.on(r) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			h.must(h.Refund(part(id, 50)))
 			h.must(h.Refund(part(id, 0)))
@@ -194,7 +194,7 @@ func TestTheFeeGoesBackByCumulativeFloorsWhereItIsRefundable(t *testing.T) {
 		}, "99993 / 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := openAs(t, func(h *house) {
+			h := openAs(t, func(h *fixture) {
 				h.set(0, func(s *directory.Settings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
 			})
 			id := h.create(payment.Payment, "4242424242424242", 100, "").Record.ID
@@ -229,7 +229,7 @@ func TestOnlyASettledPaymentIsRefunded(t *testing.T) {
 		"failed":     h.create(payment.Payment, "4000000000000119", 70, "").Record,
 		"charging":   h.create(payment.Payment, "4000000000000077", 70, "").Record,
 		"waiting":    h.create(payment.Payment, redirect, 70, "").Record,
-		"not routed": h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Request.ReturnURL = "" })),
+		"not routed": h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := h.Refund(part(r.ID, 0))
@@ -242,24 +242,24 @@ func TestOnlyASettledPaymentIsRefunded(t *testing.T) {
 func TestAForeignTransactionIsUnknownToEveryOperation(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	for name, foreign := range map[string]live.Command{
+	for name, foreign := range map[string]paymentactor.Command{
 		"another partner's": {Org: org, Partner: 2, ID: id}, "another organization's": {Org: ledger.ID{9}, Partner: 1, ID: id},
 		"nobody's": {Org: org, Partner: 1, ID: ledger.ID{9}},
 	} {
-		_, err := h.Refund(live.Amount{Command: foreign})
+		_, err := h.Refund(paymentactor.Amount{Command: foreign})
 		h.refused(err, ledger.NotFound)
 		_, err = h.Cancel(foreign)
 		h.refused(err, ledger.NotFound)
-		_, err = h.Commit(live.Amount{Command: foreign})
+		_, err = h.Commit(paymentactor.Amount{Command: foreign})
 		h.refused(err, ledger.NotFound)
-		sent := live.Material{Command: foreign, Object: []byte(`{"otp":"1"}`)}
+		sent := paymentactor.Material{Command: foreign, Object: []byte(`{"otp":"1"}`)}
 		_, err = h.Complete(sent)
 		h.refused(err, ledger.NotFound)
-		_, err = h.Choose(live.Choice{Command: foreign, Bank: "sim-bank-1"})
+		_, err = h.Choose(paymentactor.Choice{Command: foreign, Bank: "sim-bank-1"})
 		h.refused(err, ledger.NotFound)
 		card := request(payment.Payment, "4242424242424242", 1, "").Card
 		number := card.Number
-		_, err = h.Continue(live.Continue{Command: foreign, Card: card})
+		_, err = h.Continue(paymentactor.Continue{Command: foreign, Card: card})
 		h.refused(err, ledger.NotFound)
 		if !wiped(number) || !wiped(sent.Object) {
 			t.Errorf("%s: a secret is still there", name)

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
 
 // signs returns the material for what a record publishes.
-func signs(t *testing.T, r *payment.Record) live.Material {
+func signs(t *testing.T, r *payment.Record) paymentactor.Material {
 	t.Helper()
 	var published struct{ Payload string }
 	if r.Action == nil || json.Unmarshal(r.Action.Material, &published) != nil || published.Payload == "" {
@@ -28,7 +28,7 @@ func signs(t *testing.T, r *payment.Record) live.Material {
 }
 
 // chain creates a payment whose payer has to sign.
-func (h *house) chain() *payment.Record {
+func (h *fixture) chain() *payment.Record {
 	h.t.Helper()
 	r := h.must(h.begin(payment.Payment, "", 70, method("native_gas")))
 	if r.Status != payment.ActionRequired || r.Action.ExpiresAt != ledger.MicrosOf(h.clock.Now().Add(time.Minute)) {
@@ -37,7 +37,9 @@ func (h *house) chain() *payment.Record {
 	return r
 }
 
-func mine(id ledger.ID) live.Command { return live.Command{Org: org, Partner: 1, ID: id} }
+func mine(id ledger.ID) paymentactor.Command {
+	return paymentactor.Command{Org: org, Partner: 1, ID: id}
+}
 
 func TestASignatureOfWhatIsPublishedIsCharged(t *testing.T) {
 	h := open(t)
@@ -91,7 +93,7 @@ func TestManyReadersHaveItPublishedAnewOnce(t *testing.T) {
 	h := open(t)
 	r := h.chain()
 	h.advance(2 * time.Minute)
-	results, errs := race(func(int) (live.Result, error) { return h.Current(mine(r.ID), false) })
+	results, errs := race(func(int) (paymentactor.Result, error) { return h.Current(mine(r.ID), false) })
 	for i, got := range results {
 		if errs[i] != nil || string(got.Record.Action.Material) != string(results[0].Record.Action.Material) || string(got.Record.Action.Material) == string(r.Action.Material) {
 			t.Errorf("reader %d: %v, %s", i, errs[i], got.Record.Action.Material)
@@ -117,7 +119,7 @@ func TestOnlyWhoseItIsReadsIt(t *testing.T) {
 	h := open(t)
 	r := h.chain()
 	h.advance(2 * time.Minute)
-	_, err := h.Current(live.Command{Org: org, Partner: 2, ID: r.ID}, false)
+	_, err := h.Current(paymentactor.Command{Org: org, Partner: 2, ID: r.ID}, false)
 	h.refused(err, ledger.NotFound)
 	h.went(r.ID, "created new authorizing charging action_required")
 	if got := h.must(h.Current(of(r.ID), true)); got.Action.ExpiresAt == r.Action.ExpiresAt { // the payer's page names no partner
@@ -138,11 +140,11 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 }
 
 // publishes opens a fixture whose rail asks for an action and publishes it again with reissue.
-func publishes(t *testing.T, action payment.Action, reissue func(h *house, q *actors.Question) actors.Outcome) (*house, *publisher, ledger.ID) {
+func publishes(t *testing.T, action payment.Action, reissue func(h *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
 	t.Helper()
 	p := new(publisher)
 	p.rail = scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).says(actors.Void, done)
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.scripted = true
 		h.wrap = func(inner actors.Provider) actors.Provider { p.rail.Provider = inner; return p }
 		p.reissue = func(q *actors.Question) actors.Outcome { return reissue(h, q) }
@@ -153,7 +155,7 @@ func publishes(t *testing.T, action payment.Action, reissue func(h *house, q *ac
 // The address of the rail's own page may expire before the payer's time does.
 func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 	n := 1
-	h, p, id := publishes(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(h *house, q *actors.Question) actors.Outcome {
+	h, p, id := publishes(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(h *fixture, q *actors.Question) actors.Outcome {
 		if q.Acting {
 			t.Error("the rail is told that the action is known")
 		}
@@ -193,7 +195,7 @@ func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
 		"that it is denied": {actors.Outcome{Verdict: payment.VerdictRefused}, payment.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, p, id := publishes(t, expiring, func(*house, *actors.Question) actors.Outcome { return c.answer })
+			h, p, id := publishes(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })
 			h.advance(2 * time.Minute)
 			before := h.version(id)
 			got := h.must(h.Current(mine(id), false))
@@ -212,7 +214,7 @@ func TestAProviderThatPublishesOnceIsNotAskedAgain(t *testing.T) {
 	r := scripted(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).says(actors.Void, done)
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.advance(2 * time.Minute)
 	asked := r.inquired.Load()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
@@ -18,16 +18,16 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		card      string
 		twoPhase  bool
 		operation actors.Operation
-		ask       func(h *house, id ledger.ID) (live.Result, error)
+		ask       func(h *fixture, id ledger.ID) (paymentactor.Result, error)
 		ends      payment.Status
 	}{
-		"commit": {"4242424242424242", true, actors.Capture, func(h *house, id ledger.ID) (live.Result, error) { return h.Commit(part(id, 0)) }, payment.Charged},
-		"refund": {"4242424242424242", false, actors.Refund, func(h *house, id ledger.ID) (live.Result, error) { return h.Refund(part(id, 0)) }, payment.Refunded},
-		"cancel of what is held": {"4242424242424242", true, actors.Void, func(h *house, id ledger.ID) (live.Result, error) {
-			return h.Cancel(live.Command{Org: org, Partner: 1, ID: id})
+		"commit": {"4242424242424242", true, actors.Capture, func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Commit(part(id, 0)) }, payment.Charged},
+		"refund": {"4242424242424242", false, actors.Refund, func(h *fixture, id ledger.ID) (paymentactor.Result, error) { return h.Refund(part(id, 0)) }, payment.Refunded},
+		"cancel of what is held": {"4242424242424242", true, actors.Void, func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return h.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
-		"cancel of what waits for its payer": {"4000000000003220", false, actors.Void, func(h *house, id ledger.ID) (live.Result, error) {
-			return h.Cancel(live.Command{Org: org, Partner: 1, ID: id})
+		"cancel of what waits for its payer": {"4000000000003220", false, actors.Void, func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
+			return h.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 				}
 				return r.Provider.Submit(ctx, call)
 			}
-			h := openAs(t, func(h *house) {
+			h := openAs(t, func(h *fixture) {
 				h.on(r)
 				if c.twoPhase {
 					h.set(0, twoPhase)
@@ -73,13 +73,13 @@ func TestTheChoiceOfABankOutlivesAKill(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
-	result, err := h.begin(payment.Payout, "", 70, func(c *live.Create) { c.Request.Method, c.Card = "sepa", nil })
+	h := openAs(t, func(h *fixture) { h.on(r) })
+	result, err := h.begin(payment.Payout, "", 70, func(c *paymentactor.Create) { c.Request.Method, c.Card = "sepa", nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	bank := result.Record.Action.Destinations[0].ID
-	if _, err := h.Choose(live.Choice{Command: live.Command{Org: org, Partner: 1, ID: result.Record.ID}, Bank: bank}); err != nil {
+	if _, err := h.Choose(paymentactor.Choice{Command: paymentactor.Command{Org: org, Partner: 1, ID: result.Record.ID}, Bank: bank}); err != nil {
 		t.Fatal(err)
 	}
 	h.restart()

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
@@ -32,7 +32,7 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 			return []actors.Report{{Org: org, What: actors.TakenBack, Reference: ledger.ID{9}}}, nil
 		},
 	}
-	h := openAs(t, func(h *house) { h.on(r) })
+	h := openAs(t, func(h *fixture) { h.on(r) })
 	began := time.Now()
 	soon(t, "the clock is moved", func() {
 		if err := h.runtime.Advance(start.Add(time.Hour)); err == nil {
@@ -66,7 +66,7 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	h := openAs(t, func(h *house) { h.real = true; h.on(r) })
+	h := openAs(t, func(h *fixture) { h.real = true; h.on(r) })
 	defer close(release)
 	<-began
 	result, err := h.try(payment.Payment, "")
@@ -94,7 +94,7 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 		r.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
 			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
 		}
-		h := openAs(t, func(h *house) { h.on(r) })
+		h := openAs(t, func(h *fixture) { h.on(r) })
 		id = h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 		due.Store(true)
 		h.advance(time.Second)
@@ -137,7 +137,7 @@ func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
 	}
 }
 
-func (h *house) reverse(id ledger.ID) {
-	h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
+func (h *fixture) reverse(id ledger.ID) {
+	h.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
 	h.runtime.Quiesce()
 }

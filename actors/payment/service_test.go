@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -88,7 +88,7 @@ func TestAReturnIsItsOwnTransactionThatMirrorsTheCharge(t *testing.T) {
 func TestSixtyFourCreatesOfOneTxIDAreOneTransactionAndOneCall(t *testing.T) {
 	h := open(t)
 	var all sync.WaitGroup
-	results := make([]live.Result, 64)
+	results := make([]paymentactor.Result, 64)
 	for i := range results {
 		all.Add(1)
 		go func() {

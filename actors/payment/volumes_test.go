@@ -3,7 +3,7 @@ package payment_test
 import (
 	"testing"
 
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -11,9 +11,9 @@ import (
 )
 
 // in pays an amount of a currency.
-func (h *house) in(currency money.Currency, amount uint64, want string) {
+func (h *fixture) in(currency money.Currency, amount uint64, want string) {
 	h.t.Helper()
-	r := h.must(h.begin(payment.Payment, good, amount, func(c *live.Create) { c.Request.Asset.Currency = currency }))
+	r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.Asset.Currency = currency }))
 	if why(r.Failure) != want {
 		h.t.Errorf("%d %s: %s %q, want %q", amount, currency, r.Status, why(r.Failure), want)
 	}
@@ -82,7 +82,7 @@ func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 	h := limited(t, month, day)
 	pay := func(print string, amount uint64, want string) {
 		t.Helper()
-		r := h.must(h.begin(payment.Payment, good, amount, func(c *live.Create) { c.Request.CardPrint = print }))
+		r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.CardPrint = print }))
 		if why(r.Failure) != want {
 			t.Errorf("%d by %q: %s %q, want %q", amount, print, r.Status, why(r.Failure), want)
 		}
@@ -101,7 +101,7 @@ func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 // What was decided before the process ended counts after the restart as it would have before.
 func TestVolumesThatWereReadAgainAreGivenBackAndSettled(t *testing.T) {
 	day, month := limit(directory.DailyVolume, 200, nil), limit(directory.MonthlyVolume, 300, nil)
-	h := openAs(t, func(h *house) {
+	h := openAs(t, func(h *fixture) {
 		h.limits = []*directory.Limit{day, month}
 		h.set(0, twoPhase)
 	})

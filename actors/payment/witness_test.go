@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
@@ -22,7 +22,7 @@ import (
 // and no card is passed where it is not needed.
 type witness struct {
 	actors.Provider
-	h       *house
+	h       *fixture
 	journal *posting.Journal
 	dead    atomic.Bool // the process is dead: its remaining calls have no effect
 }
@@ -34,7 +34,7 @@ type timed interface {
 
 // reissuing is a Reissuer behind a witness.
 type reissuing struct {
-	live.Reissuer
+	paymentactor.Reissuer
 	w *witness
 }
 
@@ -47,7 +47,7 @@ func (r reissuing) Reissue(ctx context.Context, q *actors.Question) actors.Outco
 // reporting makes the witness implement timed and Reissuer if the wrapped provider does.
 func reporting(w *witness, before actors.Provider) actors.Provider {
 	t, reports := before.(timed)
-	r, reissues := before.(live.Reissuer)
+	r, reissues := before.(paymentactor.Reissuer)
 	switch {
 	case reports && reissues:
 		return struct {
@@ -129,7 +129,7 @@ func (s *seen) heard(about made, o actors.Outcome) {
 }
 
 // submissions counts the calls of an operation for a transaction.
-func (h *house) submissions(id ledger.ID, operation actors.Operation) (n int) {
+func (h *fixture) submissions(id ledger.ID, operation actors.Operation) (n int) {
 	h.seen.mu.Lock()
 	defer h.seen.mu.Unlock()
 	for c, times := range h.seen.calls {
@@ -207,7 +207,7 @@ func waits(r *payment.Record) bool {
 }
 
 // transactions calls fn with all transactions in the store.
-func (h *house) transactions(v *posting.View, fn func(r *payment.Record, s posting.Stamp)) {
+func (h *fixture) transactions(v *posting.View, fn func(r *payment.Record, s posting.Stamp)) {
 	h.t.Helper()
 	err := v.Records(org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
 		r, err := paymentcodec.Decode(stored.Payload)
@@ -222,7 +222,7 @@ func (h *house) transactions(v *posting.View, fn func(r *payment.Record, s posti
 }
 
 // sound is checked at the end of a test.
-func (h *house) sound() {
+func (h *fixture) sound() {
 	h.t.Helper()
 	h.waiting()
 	if !h.foreign {
@@ -233,7 +233,7 @@ func (h *house) sound() {
 // waiting is checked whenever no work is in progress: every transaction that has not ended wants to
 // be woken, and no other does; what only a live charge needs is gone after its end; and sealed
 // cards exist exactly where a later step needs them.
-func (h *house) waiting() {
+func (h *fixture) waiting() {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()

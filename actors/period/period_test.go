@@ -24,8 +24,8 @@ var (
 	eur       = money.Asset{Currency: "EUR", Env: money.Prod}
 )
 
-// office is a service over a real journal, whose organization has begun in September.
-type office struct {
+// fixture is a service over a real journal, whose organization has begun in September.
+type fixture struct {
 	t       *testing.T
 	org     ledger.ID
 	dir     string
@@ -35,16 +35,16 @@ type office struct {
 	stop    func()
 }
 
-func openOffice(t *testing.T) *office {
+func openFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &office{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
+	o := &fixture{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
 	o.start()
 	t.Cleanup(func() { o.stop() })
 	o.book(0)
 	return o
 }
 
-func (o *office) start() {
+func (o *fixture) start() {
 	o.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
@@ -76,7 +76,7 @@ func moved(org ledger.ID, on ledger.Date) *posting.Change {
 }
 
 // submit moves a euro on a day by a command.
-func (o *office) submit(on ledger.Date) error {
+func (o *fixture) submit(on ledger.Date) error {
 	o.t.Helper()
 	change := moved(o.org, on)
 	if on != 0 {
@@ -88,7 +88,7 @@ func (o *office) submit(on ledger.Date) error {
 }
 
 // falls books something that takes effect on a day without a command that names the day.
-func (o *office) falls(on ledger.Date) {
+func (o *fixture) falls(on ledger.Date) {
 	o.t.Helper()
 	change := moved(o.org, on)
 	done := make(chan posting.Receipt, 1)
@@ -98,7 +98,7 @@ func (o *office) falls(on ledger.Date) {
 	}
 }
 
-func (o *office) book(on ledger.Date) {
+func (o *fixture) book(on ledger.Date) {
 	o.t.Helper()
 	if err := o.submit(on); err != nil {
 		o.t.Fatal(err)
@@ -106,18 +106,18 @@ func (o *office) book(on ledger.Date) {
 }
 
 // after moves the clock to the first instants after a month.
-func (o *office) after(m period.Month) {
+func (o *fixture) after(m period.Month) {
 	o.t.Helper()
 	if err := o.clock.Set(m.End().Time().Add(time.Hour)); err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-func (o *office) close(m period.Month) (Result, error) {
+func (o *fixture) close(m period.Month) (Result, error) {
 	return o.service.Close(Close{Org: o.org, Month: m, By: period.By{Login: "chief"}})
 }
 
-func (o *office) mustClose(m period.Month) *period.Record {
+func (o *fixture) mustClose(m period.Month) *period.Record {
 	o.t.Helper()
 	r, err := o.close(m)
 	if err != nil {
@@ -126,7 +126,7 @@ func (o *office) mustClose(m period.Month) *period.Record {
 	return r.Record
 }
 
-func (o *office) wantCode(err error, code ledger.Code) {
+func (o *fixture) wantCode(err error, code ledger.Code) {
 	o.t.Helper()
 	if !ledger.IsRefusal(err, code) {
 		o.t.Errorf("%v, want %s", err, code)
@@ -134,7 +134,7 @@ func (o *office) wantCode(err error, code ledger.Code) {
 }
 
 // balance returns a month's current trial balance.
-func (o *office) balance(m period.Month) [32]byte {
+func (o *fixture) balance(m period.Month) [32]byte {
 	o.t.Helper()
 	v := o.journal.View()
 	defer v.Close()
@@ -146,7 +146,7 @@ func (o *office) balance(m period.Month) [32]byte {
 }
 
 func TestAClosedMonthIsAsItsEventAndItsRecordSay(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	o.book(0)
 	made := o.mustClose(september)
@@ -168,7 +168,7 @@ func TestAClosedMonthIsAsItsEventAndItsRecordSay(t *testing.T) {
 }
 
 func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Conflict) // it has not ended
 	o.after(september + 2)
@@ -187,7 +187,7 @@ func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
 
 // An organization without any record has no month before the current one.
 func TestNothingIsClosedWhereNothingHasBegun(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.org = uuid.New()
 	o.after(september)
 	_, err := o.close(september)
@@ -195,7 +195,7 @@ func TestNothingIsClosedWhereNothingHasBegun(t *testing.T) {
 }
 
 func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	waits := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	move := func(expect uint64, due ledger.Micros) {
 		done := make(chan posting.Receipt, 1)
@@ -217,7 +217,7 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 // Invariant 2: if something is dated into the month while its balance is read, the closing is
 // computed again from the current state. Commands can cause that once.
 func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	reads := 0
 	o.service.read = func() {
@@ -238,7 +238,7 @@ func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
 
 // Invariant 2: after a closing that failed, commands are accepted again.
 func TestAClosingThatIsNotDoneKeepsNobodyOut(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	reads := 0
 	o.service.read = func() {
@@ -260,7 +260,7 @@ func TestAClosingThatIsNotDoneKeepsNobodyOut(t *testing.T) {
 
 // Invariant 2: the number of tries is bounded.
 func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	reads := 0
 	o.service.read = func() {
@@ -278,7 +278,7 @@ func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
 
 // Invariant 4.
 func TestAKeyGivesTheMonthThatItHasClosed(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september + 1)
 	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
 	first, err := o.service.Close(asked)
@@ -298,7 +298,7 @@ func TestAKeyGivesTheMonthThatItHasClosed(t *testing.T) {
 // Of 64 concurrent closings of a month one succeeds; with one key all get its result.
 func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 	for _, keyed := range []bool{false, true} {
-		o := openOffice(t)
+		o := openFixture(t)
 		o.after(september)
 		var all sync.WaitGroup
 		results := make(chan Result, 64)
@@ -334,7 +334,7 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 
 // Invariant 4: also if the key's first request closes the month while this one reads.
 func TestAKeyGivesTheMonthThatItHasClosedMeanwhile(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
 	var first Result
@@ -352,7 +352,7 @@ func TestAKeyGivesTheMonthThatItHasClosedMeanwhile(t *testing.T) {
 
 // Invariant 3.
 func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	reads := 0
 	o.service.read = func() {
@@ -376,7 +376,7 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 
 // Invariant 4: a repeated request does not wait for a turn.
 func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
 	if _, err := o.service.Close(asked); err != nil {
@@ -392,7 +392,7 @@ func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
 // Invariant 3: a request that waits for its turn in vain is told to ask again, and has closed
 // nothing.
 func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	o.service.turn <- struct{}{}
 	o.service.wait = time.Nanosecond
@@ -405,7 +405,7 @@ func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
 
 // A key whose claim names no closed month is damage, and not an answer.
 func TestAKeyThatNamesNoClosedMonthIsAnError(t *testing.T) {
-	o := openOffice(t)
+	o := openFixture(t)
 	o.after(september)
 	key := actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
 	done := make(chan posting.Receipt, 1)

@@ -205,7 +205,7 @@ func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
 		return nil
 	}
 	r := d.Record
-	to, set := a.service.directory.Told(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
+	to, set := a.service.directory.Recipient(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
 	if !set {
 		return nil
 	}

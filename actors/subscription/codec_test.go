@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	live "mizan/actors/subscription"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/subscription"
@@ -61,7 +61,7 @@ func TestEveryFieldOfASubscriptionIsStored(t *testing.T) {
 				}
 			}
 		}
-		got, err := live.Decode(want.ID, live.Encode(want))
+		got, err := subscriptionactor.Decode(want.ID, subscriptionactor.Encode(want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("stored\n%+v (%v), want\n%+v", got, err, want)
 		}
@@ -70,15 +70,15 @@ func TestEveryFieldOfASubscriptionIsStored(t *testing.T) {
 
 func TestADamagedSubscriptionIsAnErrorAndNeverAPanic(t *testing.T) {
 	r := anyone(dice(t))
-	payload := live.Encode(r)
+	payload := subscriptionactor.Encode(r)
 	for i := range payload {
-		if _, err := live.Decode(r.ID, payload[:i]); err == nil {
+		if _, err := subscriptionactor.Decode(r.ID, payload[:i]); err == nil {
 			t.Fatalf("cut to %d bytes: read", i)
 		}
 		for bit := range 8 {
 			bad := append([]byte(nil), payload...)
 			bad[i] ^= 1 << bit
-			_, _ = live.Decode(r.ID, bad) // an error or another record; the store's checksum would detect it
+			_, _ = subscriptionactor.Decode(r.ID, bad) // an error or another record; the store's checksum would detect it
 		}
 	}
 }
@@ -89,14 +89,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte{1, 0x80})
 	for range 8 {
-		f.Add(live.Encode(anyone(d)))
+		f.Add(subscriptionactor.Encode(anyone(d)))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		r, err := live.Decode(ledger.ID{1}, payload)
+		r, err := subscriptionactor.Decode(ledger.ID{1}, payload)
 		if err != nil {
 			return
 		}
-		again, err := live.Decode(ledger.ID{1}, live.Encode(r))
+		again, err := subscriptionactor.Decode(ledger.ID{1}, subscriptionactor.Encode(r))
 		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Fatalf("%+v is read, written and read as %+v (%v)", r, again, err)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
-	live "mizan/actors/subscription"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -259,7 +259,7 @@ func TestCancelledIsFinal(t *testing.T) {
 	}
 	h.advance(365 * day)
 	h.is(s.ID, "cancelled", 0, 0)
-	for name, do := range map[string]func(live.Command) (live.Result, error){"pause": h.Pause, "resume": h.Resume, "cancel": h.Cancel} {
+	for name, do := range map[string]func(subscriptionactor.Command) (subscriptionactor.Result, error){"pause": h.Pause, "resume": h.Resume, "cancel": h.Cancel} {
 		if _, err := do(h.of(s.ID)); !ledger.IsRefusal(err, ledger.Conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -282,7 +282,7 @@ func TestWhatIsCancelledWhileItIsRenewedIsCancelledAndHearsOfTheRenewal(t *testi
 }
 
 // subscribeSlow subscribes with a card that the rail charges five seconds late.
-func (h *house) subscribeSlow() ledger.ID {
+func (h *fixture) subscribeSlow() ledger.ID {
 	h.t.Helper()
 	initial := h.pay(card("4000000000000077"))
 	h.advance(10 * time.Second)
@@ -303,7 +303,7 @@ func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
 	}
 }
 
-func (h *house) partner(active bool) {
+func (h *fixture) partner(active bool) {
 	h.t.Helper()
 	if _, err := h.directory.PatchPartner(h.t.Context(), h.first.Org, h.first.Partner, directory.PartnerPatch{Active: &active}); err != nil {
 		h.t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
-	live "mizan/actors/subscription"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -55,7 +55,7 @@ func TestASubscriptionStandsOnAChargedPaymentWithAStoredCredential(t *testing.T)
 		"none":        {ledger.ID{}, "initial_payment_id: there is no such payment"},
 	} {
 		_, refused, err := h.ask(terms(c.initial), actors.Key{})
-		if got := strings.Join(refused, "; "); got != c.want || (c.want != "") != errors.Is(err, live.ErrTerms) {
+		if got := strings.Join(refused, "; "); got != c.want || (c.want != "") != errors.Is(err, subscriptionactor.ErrTerms) {
 			t.Errorf("%s: refused %q (%v), want %q", name, got, err, c.want)
 		}
 	}
@@ -66,13 +66,13 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
 	var refused []string
-	_, err := h.Create(live.Create{Org: h.second.Org, Partner: h.second.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
+	_, err := h.Create(subscriptionactor.Create{Org: h.second.Org, Partner: h.second.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
 		refused = append(refused, field+": "+detail)
 	}})
-	if !errors.Is(err, live.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
+	if !errors.Is(err, subscriptionactor.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
 		t.Errorf("%v %q", err, refused)
 	}
-	for _, c := range []live.Command{
+	for _, c := range []subscriptionactor.Command{
 		{Org: h.first.Org, Partner: h.first.Partner, ID: random()},
 		{Org: h.first.Org, Partner: h.first.Partner + 1000, ID: s.ID},
 		{Org: h.second.Org, Partner: h.second.Partner, ID: s.ID},
@@ -89,7 +89,7 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	h.is(s.ID, "active", 0, 0)
 }
 
-func second(_ live.Result, err error) error { return err }
+func second(_ subscriptionactor.Result, err error) error { return err }
 
 // generous is a rail that returns the test's tokens.
 type generous struct {
@@ -113,7 +113,7 @@ func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
 		secret.Text(strings.Repeat("t", actors.MaxToken+1)): false, "t\xff": false, "": false,
 	} {
-		h := openAs(t, func(h *house) {
+		h := openAs(t, func(h *fixture) {
 			h.wrap = func(p actors.Provider) actors.Provider { return generous{p, token} }
 		})
 		r := h.pay(nil)
@@ -133,7 +133,7 @@ var lostCredential = payment.Failure{Code: payment.ProcessingError, Detail: "The
 
 // A missing credential is never replaced by anything: the renewal is not sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
-	h := openAs(t, func(h *house) { h.sealer = lost{h.keyring} })
+	h := openAs(t, func(h *fixture) { h.sealer = lost{h.keyring} })
 	s := h.subscribe(nil)
 	h.advance(30 * day)
 	r := h.renewals(s.ID)[0]
@@ -151,7 +151,7 @@ func TestAKeyGivesTheAnswerOfItsRequestWhateverHasHappenedSince(t *testing.T) {
 	if err != nil || made.Replay {
 		t.Fatal(err)
 	}
-	paused, err := h.Pause(live.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	paused, err := h.Pause(subscriptionactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestAKeyGivesTheAnswerOfItsRequestWhateverHasHappenedSince(t *testing.T) {
 	if err != nil || !again.Replay || again.Record.Standing != made.Record.Standing || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
 		t.Errorf("%+v (%v), want %+v", again.Record, err, made.Record)
 	}
-	repeated, err := h.Pause(live.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	repeated, err := h.Pause(subscriptionactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
 	if err != nil || !repeated.Replay || repeated.Record.Standing != paused.Record.Standing {
 		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
 	}
@@ -193,7 +193,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 		})
 	}
 	all.Wait()
-	rows, _, err := h.List(h.first.Org, h.first.Partner, live.Page{Env: money.Test, Limit: 100})
+	rows, _, err := h.List(h.first.Org, h.first.Partner, subscriptionactor.Page{Env: money.Test, Limit: 100})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d subscriptions (%v)", len(rows), err)
 	}
@@ -242,7 +242,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.advance(65 * day) // renewals move no row
-	walk := func(p live.Page) (ids []ledger.ID, pages int) {
+	walk := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
 		for {
 			rows, next, err := h.List(h.first.Org, h.first.Partner, p)
 			if err != nil {
@@ -259,19 +259,19 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 		}
 	}
 	newest := []ledger.ID{made[4], made[3], made[2], made[1], made[0]}
-	if got, pages := walk(live.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
+	if got, pages := walk(subscriptionactor.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
 		t.Errorf("%v in %d pages, want %v in 3", got, pages, newest)
 	}
-	if got, _ := walk(live.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
+	if got, _ := walk(subscriptionactor.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
 		t.Errorf("active: %v", got)
 	}
-	if got, pages := walk(live.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, made[1:2]) || pages != 1 {
+	if got, pages := walk(subscriptionactor.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, made[1:2]) || pages != 1 {
 		t.Errorf("cancelled: %v in %d pages", got, pages)
 	}
-	if got, _ := walk(live.Page{Env: money.Prod, Limit: 5}); got != nil {
+	if got, _ := walk(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
 		t.Errorf("prod: %v", got)
 	}
-	if rows, _, err := h.List(h.second.Org, h.second.Partner, live.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
+	if rows, _, err := h.List(h.second.Org, h.second.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
 		t.Errorf("another's: %v (%v)", rows, err)
 	}
 }
@@ -283,7 +283,7 @@ func TestTheStreamTellsOfTheLifecycle(t *testing.T) {
 	h.advance(30 * day) // no notification: no address is set
 	h.set("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
 	h.advance(30 * day)
-	for _, do := range []func(live.Command) (live.Result, error){h.Pause, h.Resume, h.Cancel} {
+	for _, do := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){h.Pause, h.Resume, h.Cancel} {
 		if _, err := do(h.of(s.ID)); err != nil {
 			t.Fatal(err)
 		}
@@ -413,26 +413,26 @@ func TestTheRecordOfARenewalSaysWhatItRenews(t *testing.T) {
 
 // hurried calls a function once, just before a change is submitted to the writer.
 type hurried struct {
-	live.Directory
+	subscriptionactor.Directory
 	first func()
 	once  sync.Once
 	armed atomic.Bool
 }
 
 // Told implements actors.Addresses.
-func (d *hurried) Told(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
+func (d *hurried) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
 	if d.armed.Load() {
 		d.once.Do(d.first)
 	}
-	return d.Directory.Told(org, partner, env, terminal)
+	return d.Directory.Recipient(org, partner, env, terminal)
 }
 
 // The writer checks the version: if another writer has changed the record meanwhile, the decision
 // is made again.
 func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
 	d := new(hurried)
-	h := openAs(t, func(h *house) {
-		h.guide = func(inner live.Directory) live.Directory { d.Directory = inner; return d }
+	h := openAs(t, func(h *fixture) {
+		h.guide = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
 	})
 	s := h.subscribe(nil)
 	d.first = func() {
@@ -445,7 +445,7 @@ func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
 		done := make(chan error, 1)
 		h.journal.Submit(&posting.Change{Steps: []posting.Step{{
 			Org: h.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: s.ID}, Expect: 1,
-			Record: live.Encode(pause.Record), Events: pause.Events,
+			Record: subscriptionactor.Encode(pause.Record), Events: pause.Events,
 		}}}, func(r posting.Receipt) { done <- r.Err })
 		if err := <-done; err != nil {
 			t.Error(err)

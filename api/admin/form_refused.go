@@ -15,7 +15,7 @@ import (
 // still checks the others, but changes nothing.
 func decide[T any](ctx context.Context, f *form, do func(context.Context) (T, error)) (T, error) {
 	if len(f.problems) > 0 {
-		ctx = directoryactor.Rehearse(ctx)
+		ctx = directoryactor.WithDryRun(ctx)
 	}
 	made, err := do(ctx)
 	if err = f.refused(err); err != nil {

@@ -361,7 +361,7 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
 					return given("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
 				},
-				Close: func(d *dice, _ schema.Row) schema.Input { return given("closed_by", d.text("clerk 7", "")) },
+				Close: func(d *dice, _ schema.Row) schema.Input { return given("closed_by", d.text("teller 7", "")) },
 			}
 			l.rare = []Action{Close}
 			l.lived(t)

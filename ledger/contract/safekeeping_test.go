@@ -76,7 +76,7 @@ func TestGuaranteedMoneyIsOwedAndTrustIsHeldApart(t *testing.T) {
 	x.books("Dr A:segregated_cash:{c} 500", "Cr L:trust:{c} 500")
 	x.do(Withdraw, "amount", `"300"`)
 	x.books("Dr L:trust:{c} 300", "Cr A:segregated_cash:{c} 300")
-	x.do(Close, "closed_by", `"clerk 7"`)
+	x.do(Close, "closed_by", `"teller 7"`)
 	x.books("Dr L:trust:{c} 1200", "Cr A:segregated_cash:{c} 1200")
 }
 
@@ -111,7 +111,7 @@ func TestHibahIsAGiftToAGuaranteedDeposit(t *testing.T) {
 	x.do(GrantHibah, "amount", `"7"`, "granted_by", `"the board"`)
 	x.says("balance", "1012", "hibah_total", "12")
 	x.lists("hibah_history", "2026-01-04 5 a good year the board", "2026-01-04 7  the board")
-	x.do(Close, "closed_by", `"clerk 7"`)
+	x.do(Close, "closed_by", `"teller 7"`)
 	x.books("Dr L:wadiah:{c} 1012", "Cr A:cash:BH 1012")
 
 	kept(t, "custody_type", `"trust"`).refuses("custody_type", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
@@ -135,9 +135,9 @@ func TestSafekeepingIsClosedBySomebody(t *testing.T) {
 	x := kept(t)
 	x.refuses("closed_by", Close)
 	x.refuses("closed_by", Close, "closed_by", `""`)
-	x.do(Close, "closed_by", `"clerk 7"`)
+	x.do(Close, "closed_by", `"teller 7"`)
 	x.books("Dr L:wadiah:{c} 1000", "Cr A:cash:BH 1000")
-	x.says("balance", "0", "closed_by", "clerk 7", "closed_at", "2026-01-01T12:00:00Z")
+	x.says("balance", "0", "closed_by", "teller 7", "closed_at", "2026-01-01T12:00:00Z")
 	if x.r.Status != Closed || !x.d.Finish {
 		t.Errorf("%s, finished: %v", x.r.Status, x.d.Finish)
 	}
@@ -162,7 +162,7 @@ func keepingMoves() map[string]move {
 		"review": {name: Pass, given: board()}, "activate": {name: Activate},
 		"deposit": {name: PutIn, given: given("amount", `"1"`)}, "withdraw": {name: Withdraw, given: given("amount", `"1"`)},
 		"grant_hibah": {name: GrantHibah, given: given("amount", `"1"`, "granted_by", `"the board"`)},
-		"close":       {name: Close, given: given("closed_by", `"clerk 7"`)},
+		"close":       {name: Close, given: given("closed_by", `"teller 7"`)},
 	}
 }
 

@@ -95,7 +95,7 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 	if back, event, err := gone.Patch(UserPatch{Active: &on}); err != nil || event.Name != "activate" || back.Begun(session) {
 		t.Error("a session came back with its user", event, err)
 	}
-	if clerk, _, err := anna.Patch(UserPatch{Roles: &auditor}); err != nil || clerk.Partner != 0 {
+	if other, _, err := anna.Patch(UserPatch{Roles: &auditor}); err != nil || other.Partner != 0 {
 		t.Error("who is no partner's any more still has one", err)
 	}
 	if _, _, err := anna.Patch(UserPatch{Roles: &auditor, Partner: &eight}); err == nil {

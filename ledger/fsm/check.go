@@ -59,7 +59,7 @@ func (c *checker[S, E, P]) rows() {
 			c.mistake("state %s has no row", show(state))
 		}
 	}
-	for _, state := range strangers(c.table, c.states) {
+	for _, state := range unknownNames(c.table, c.states) {
 		c.mistake("row %s is not a listed state", state)
 	}
 }
@@ -80,7 +80,7 @@ func (c *checker[S, E, P]) steps() {
 				c.mistake("%s on %s has no reason of one line", show(state), show(event))
 			}
 		}
-		for _, event := range strangers(row, c.events) {
+		for _, event := range unknownNames(row, c.events) {
 			c.mistake("%s on %s: the event is not listed", show(state), event)
 		}
 	}
@@ -122,9 +122,9 @@ func (c *checker[S, E, P]) reachable(initial S) {
 	}
 }
 
-// strangers returns the names of a map's keys that are not in the list. They are sorted, because
+// unknownNames returns the names of a map's keys that are not in the list. They are sorted, because
 // a map has no order.
-func strangers[K comparable, V any](m map[K]V, list []K) []string {
+func unknownNames[K comparable, V any](m map[K]V, list []K) []string {
 	var found []string
 	for key := range m {
 		if !slices.Contains(list, key) {

@@ -294,7 +294,7 @@ func frozen(r *payment.Record) payment.Record {
 func (o *one) step() {
 	before, decided := frozen(o.r), o.r
 	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.wake, o.refund, o.refund, o.cancel, o.commit, o.complete,
-		o.reverse, o.correct, o.giveBack, o.goOn, o.reroute}
+		o.reverse, o.correct, o.giveBack, o.resume, o.reroute}
 	d, ok := rapid.SampledFrom(kinds).Draw(o.t, "step")()
 	if len(before.Attempts) == 0 {
 		before.Attempts = decided.Attempts
@@ -403,8 +403,8 @@ func (o *one) correct() (payment.Decision, bool) {
 
 func (o *one) giveBack() (payment.Decision, bool) { return o.c.GiveBack(o.r, o.name()) }
 
-// goOn continues a hosted transaction.
-func (o *one) goOn() (payment.Decision, bool) {
+// resume continues a hosted transaction.
+func (o *one) resume() (payment.Decision, bool) {
 	if !o.r.Waiting() {
 		return payment.Decision{}, false
 	}

@@ -286,7 +286,7 @@ func pause(ctx context.Context, limiter *limiting.Limiter, n int) error {
 
 // headsOf returns the heads of all organizations that have booked something.
 func headsOf(v *posting.View) (heads []Head, err error) {
-	err = v.SectionOrganizations(posting.Blocks, func(org ledger.ID) (bool, error) {
+	err = v.OrganizationsWith(posting.Blocks, func(org ledger.ID) (bool, error) {
 		size, root, err := v.Head(org)
 		heads = append(heads, Head{Organization: org.String(), Size: size, Root: root[:]})
 		return true, err

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/vmihailenco/msgpack/v5"
 
-	recurring "mizan/actors/subscription"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -133,10 +133,10 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *posting.Change {
 	step := posting.Step{
 		Org: s.w.First.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: d.Record.ID}, Expect: version,
-		Record: recurring.Encode(d.Record), Due: d.Due, Events: d.Events,
+		Record: subscriptionactor.Encode(d.Record), Due: d.Due, Events: d.Events,
 	}
 	if version == 0 {
-		step.List = recurring.ListOf(d.Record.Partner, uint8(d.Record.Asset.Env))
+		step.List = subscriptionactor.ListOf(d.Record.Partner, uint8(d.Record.Asset.Env))
 	}
 	return &posting.Change{Steps: []posting.Step{step}}
 }
@@ -147,6 +147,6 @@ func standing(t *testing.T, r *subscription.Record) []byte {
 	var row struct {
 		Standing []byte `msgpack:"standing"`
 	}
-	fixture.Must(t, msgpack.Unmarshal(recurring.Encode(r)[1:], &row))
+	fixture.Must(t, msgpack.Unmarshal(subscriptionactor.Encode(r)[1:], &row))
 	return row.Standing
 }

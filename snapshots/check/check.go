@@ -188,7 +188,7 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	known := make(map[ledger.ID]bool)
 	for s := posting.Blocks; s <= posting.KVs; s++ {
 		err := c.ReadSection(findings.RuleJournal, func() error {
-			return c.View.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
+			return c.View.OrganizationsWith(s, func(id ledger.ID) (bool, error) {
 				known[id] = true
 				return true, nil
 			})

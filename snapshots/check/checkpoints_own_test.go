@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/posting"
@@ -19,7 +19,7 @@ func (w *contractStore) goesOn(t *testing.T) {
 	t.Helper()
 	for range 5 {
 		h := fixture.Start(t, &w.Store)
-		acting.New(h.Runtime)
+		contractactor.New(h.Runtime)
 		w.at = w.at.AddDate(0, 1, 0)
 		fixture.Must(t, h.Runtime.Advance(w.at))
 		h.Close()

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/posting"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
@@ -60,7 +60,7 @@ func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
 		return
 	}
 	id := ledger.ID(owner)
-	if kind == ledger.ClaimNumber && o.ID == words.PlatformOrg {
+	if kind == ledger.ClaimNumber && o.ID == directory.PlatformOrg {
 		c.directory.Claimed[key] = id
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -103,7 +103,7 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 	func() {
 		h := fixture.Start(t, w)
 		defer h.Close()
-		service := acting.New(h.Runtime)
+		service := contractactor.New(h.Runtime)
 		for range 6 {
 			for _, p := range contract.Products {
 				for _, reading := range contract.Readings { // a fixed order, so that a seed repeats a run
@@ -127,15 +127,15 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 }
 
 // live creates a contract and makes random requests about it. It counts the events.
-func (d randomInput) live(t testing.TB, service *acting.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
+func (d randomInput) live(t testing.TB, service *contractactor.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
 	t.Helper()
-	r := d.made(t, service, acting.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
+	r := d.made(t, service, contractactor.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
 	for range 30 {
 		handler := p.Handlers[d.IntN(len(p.Handlers))]
 		if handler.Timer || !leads(r.Record, handler) && d.IntN(10) > 0 {
 			continue
 		}
-		a := acting.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
+		a := contractactor.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
 		if handler.Name == contract.Pass {
 			a.Input = inputOf(t, fatwa)
 		}
@@ -148,18 +148,18 @@ func (d randomInput) live(t testing.TB, service *acting.Service, org ledger.ID, 
 }
 
 // made tries to create a contract until it is not refused.
-func (d randomInput) made(t testing.TB, service *acting.Service, c acting.Create) acting.Result {
+func (d randomInput) made(t testing.TB, service *contractactor.Service, c contractactor.Create) contractactor.Result {
 	t.Helper()
 	var err error
 	for range 1_000 {
 		c.Input, c.Key = d.opening(t, c.Product), d.key()
-		var r acting.Result
+		var r contractactor.Result
 		if r, err = service.Create(c); err == nil {
 			return r
 		}
 	}
 	t.Fatal(err)
-	return acting.Result{}
+	return contractactor.Result{}
 }
 
 // leads tells whether a handler is possible in the contract's state without ending the

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mizan/actors"
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -70,8 +70,8 @@ func copyContractStore(t testing.TB, days int) *contractStore {
 type contractMaker struct {
 	*fixture.Server
 	store   *contractStore
-	service *acting.Service
-	of      map[string]acting.Create
+	service *contractactor.Service
+	of      map[string]contractactor.Create
 }
 
 // inputOf parses the members of a body.
@@ -92,7 +92,7 @@ func (s *contractMaker) create(name string, p *contract.Product, reading *contra
 
 func (s *contractMaker) createWith(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
 	s.T.Helper()
-	c := acting.Create{Org: s.store.First.Org, Product: p, Reading: reading, Env: env, Input: inputOf(s.T, body), Key: key}
+	c := contractactor.Create{Org: s.store.First.Org, Product: p, Reading: reading, Env: env, Input: inputOf(s.T, body), Key: key}
 	r, err := s.service.Create(c)
 	if err != nil {
 		s.T.Fatalf("%s: %v", name, err)
@@ -109,7 +109,7 @@ func (s *contractMaker) do(name string, action contract.Action, body string, wan
 func (s *contractMaker) doWith(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
 	s.T.Helper()
 	of := s.of[name]
-	r, err := s.service.Act(acting.Act{
+	r, err := s.service.Act(contractactor.Act{
 		Org: of.Org, ID: s.store.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: inputOf(s.T, body), Key: key,
 	})
 	if err != nil || r.Record.Status != want {
@@ -152,7 +152,7 @@ func (w *contractStore) trade(t testing.TB) {
 	defer h.Close()
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
-	s := &contractMaker{Server: h, store: w, service: acting.New(h.Runtime), of: make(map[string]acting.Create)}
+	s := &contractMaker{Server: h, store: w, service: contractactor.New(h.Runtime), of: make(map[string]contractactor.Create)}
 	found, err := s.service.Screen(w.First.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.KeyOfStaff, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = found.ID

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/vmihailenco/msgpack/v5"
 
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/internal/clock"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
@@ -56,7 +56,7 @@ func asked(w *fixture.Store, txid string) (payment.DecisionContext, payment.Requ
 }
 
 func claim(org ledger.ID, partner int64, r *payment.Record) ledger.Claim {
-	return ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: live.TxIDKey(partner, r.TxID), Owner: r.ID[:]}
+	return ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: paymentactor.TxIDKey(partner, r.TxID), Owner: r.ID[:]}
 }
 
 // settlement moves money between the bank and a partner, outside any transaction.
@@ -239,7 +239,7 @@ var totalFaults = []fault{
 		w.Submit(t, forced(settlement(w.First.Org, 3, true, 500, 0)))
 		h := fixture.Start(t, w)
 		defer h.Close()
-		if _, err := h.Directory.PatchPartner(t.Context(), w.First.Org, 3, words.PartnerPatch{Overdraft: &[]words.Overdraft{}}); err != nil {
+		if _, err := h.Directory.PatchPartner(t.Context(), w.First.Org, 3, directory.PartnerPatch{Overdraft: &[]directory.Overdraft{}}); err != nil {
 			t.Fatal(err)
 		}
 	}, nil, ""},

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/internal/clock"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/posting"
@@ -53,7 +53,7 @@ func (in *insider) read() {
 	v := in.journal.View()
 	defer v.Close()
 	for s := posting.Blocks; s <= posting.KVs; s++ {
-		fixture.Must(in.t, v.SectionOrganizations(s, func(org ledger.ID) (bool, error) {
+		fixture.Must(in.t, v.OrganizationsWith(s, func(org ledger.ID) (bool, error) {
 			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
 				in.keepRow(key, value)
 				return true, nil
@@ -86,7 +86,7 @@ func kindOfRow(key []byte) string {
 	case 's':
 		return "shifted"
 	case 'y':
-		return "daybook"
+		return "page buffer"
 	case 'r':
 		return "record " + string(key[org])
 	case 'q':
@@ -173,14 +173,14 @@ func everyKind(t *testing.T) *fixture.Store {
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 	owner, _ := n.Directory.Partner(w.First.Org, w.First.Partner)
 	for _, meta := range []string{"short", strings.Repeat("long ", 20_000)} {
-		_, err := n.Payments.Create(live.Create{Org: w.First.Org, Partner: owner, Key: actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: meta[:5], Hash: [32]byte{1}},
+		_, err := n.Payments.Create(paymentactor.Create{Org: w.First.Org, Partner: owner, Key: actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: meta[:5], Hash: [32]byte{1}},
 			Request: payment.Request{
 				Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 				MerchantMeta: []byte(`{"a":"` + meta + `"}`),
 			}})
 		fixture.Must(t, err)
 	}
-	_, err := n.Directory.CreateBlock(t.Context(), w.First.Org, words.BlockDraft{Kind: words.BlockEmail, Value: "a@shop.example"})
+	_, err := n.Directory.CreateBlock(t.Context(), w.First.Org, directory.BlockDraft{Kind: directory.BlockEmail, Value: "a@shop.example"})
 	fixture.Must(t, err)
 	n.Create(w.First, payment.Payment, "4000000000003220", 1_500, "later") // its card stays sealed until its payer acts
 	n.close()
@@ -244,7 +244,7 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	sample := copyContractStore(t, fixture.Buffered)
-	spare := map[string]bool{"daybook": true, "list": true, "page": true, "checkpoint": true}
+	spare := map[string]bool{"page buffer": true, "list": true, "page": true, "checkpoint": true}
 	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
 		before, missed := in.answers(), make(map[string]int)
 		for kind, rows := range in.rows {

@@ -6,9 +6,9 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
@@ -21,30 +21,32 @@ func administered(t *testing.T) (w *fixture.Store, made ledger.ID) {
 	w = fixture.Copy(t)
 	h := fixture.Start(t, w)
 	defer h.Close()
-	with := func(key string) (actors.Key, func(any) directory.Answer) {
-		return actors.Key{Scope: actors.KeyOfAdmin, Text: key}, func(any) directory.Answer {
-			return directory.Answer{Status: 200, Body: []byte("{}")}
+	with := func(key string) (actors.Key, func(any) directoryactor.Answer) {
+		return actors.Key{Scope: actors.KeyOfAdmin, Text: key}, func(any) directoryactor.Answer {
+			return directoryactor.Answer{Status: 200, Body: []byte("{}")}
 		}
 	}
 	key, answer := with("make")
-	o, err := h.Directory.CreateOrganization(directory.Once(t.Context(), key, answer), words.OrganizationDraft{Name: "Made"})
+	o, err := h.Directory.CreateOrganization(directoryactor.Once(t.Context(), key, answer), directory.OrganizationDraft{Name: "Made"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, answer = with("change")
 	name := "Changed"
-	if _, err := h.Directory.PatchPartner(directory.Once(t.Context(), key, answer), w.First.Org, w.First.Partner, words.PartnerPatch{Name: &name}); err != nil {
+	if _, err := h.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.First.Org, w.First.Partner, directory.PartnerPatch{Name: &name}); err != nil {
 		t.Fatal(err)
 	}
 	return w, o.ID
 }
 
 func answerTo(key string) ledger.Source {
-	return ledger.Source{Kind: ledger.Answer, ID: words.AnswerID(key)}
+	return ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(key)}
 }
 
 func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
-	claim := func(key string) []byte { return store.KeyClaim(nil, words.PlatformOrg, ledger.ClaimIdempotency, key) }
+	claim := func(key string) []byte {
+		return store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key)
+	}
 	for name, c := range map[string]struct {
 		broken []int
 		says   string
@@ -82,5 +84,5 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 // plantClaim plants a key's claim that names a record that does not exist.
 func plantClaim(p *fixture.Planter, w *fixture.Store, key string) {
 	owner := append(ownerOf(ledger.Partner, uuid.New()), w.First.Org[:]...)
-	p.Group.Set(store.KeyClaim(nil, words.PlatformOrg, ledger.ClaimIdempotency, key), owner)
+	p.Group.Set(store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key), owner)
 }

@@ -8,7 +8,7 @@ import (
 	directoryactor "mizan/actors/directory"
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
@@ -32,7 +32,7 @@ func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte)
 	const head = 32 + 1 + 16
 	k := foreignKey{org: org, made: made, place: made.ID}
 	if len(owner) == head+len(k.place) {
-		k.place, k.answer = ledger.ID(owner[head:]), words.AnswerID(key)
+		k.place, k.answer = ledger.ID(owner[head:]), directory.AnswerID(key)
 	}
 	return k
 }
@@ -51,7 +51,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 		return
 	}
 	h := o.Histories.Find(made)
-	if h == nil || h.Marks&scan.HasRow == 0 || o.ID == words.PlatformOrg {
+	if h == nil || h.Marks&scan.HasRow == 0 || o.ID == directory.PlatformOrg {
 		c.foreignKeys = append(c.foreignKeys, readForeignKey(o.ID, made, key, owner))
 		return
 	}
@@ -70,7 +70,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 // checkReply checks that a cached reply shows an earlier state of an existing transaction or
 // contract.
 func (c *orgCheck) checkReply(r *scan.Record) {
-	c.CheckState(r, string(words.StateGiven))
+	c.CheckState(r, string(directory.StateGiven))
 	switch {
 	case actors.ContractReply.Has(r.Payload):
 		c.contracts.CheckContractReply(r)

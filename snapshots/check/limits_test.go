@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -30,24 +30,24 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	terminal := h.Directory.Terminals(org, w.First.Partner)[0]
 	b.strange = h.Directory.Terminals(w.Second.Org, w.Second.Partner)[0].ID
 	amount, count, on := money.FromUint64(1000), int64(5), true
-	for source, draft := range map[*ledger.Source]words.LimitDraft{
+	for source, draft := range map[*ledger.Source]directory.LimitDraft{
 		&b.daily: {
-			Partner: w.First.Partner, Terminal: &terminal.ID, Kind: words.DailyVolume, Currency: "USD",
+			Partner: w.First.Partner, Terminal: &terminal.ID, Kind: directory.DailyVolume, Currency: "USD",
 			Env: terminal.Env.String(), MaxAmount: &amount,
 		},
-		&b.velocity: {Partner: w.First.Partner, Kind: words.Velocity, MaxCount: &count, Window: "hour", Scope: words.ScopeIP},
+		&b.velocity: {Partner: w.First.Partner, Kind: directory.Velocity, MaxCount: &count, Window: "hour", Scope: directory.ScopeIP},
 	} {
 		l, err := h.Directory.CreateLimit(ctx, org, draft)
 		fixture.Must(t, err)
-		for _, patch := range []words.LimitPatch{{Active: new(bool)}, {Active: &on}} {
+		for _, patch := range []directory.LimitPatch{{Active: new(bool)}, {Active: &on}} {
 			_, err = h.Directory.PatchLimit(ctx, org, l.ID, patch)
 			fixture.Must(t, err)
 		}
 		*source = ledger.Source{Kind: ledger.Limit, ID: l.ID}
 	}
-	for source, draft := range map[*ledger.Source]words.BlockDraft{
-		&b.card:    {Kind: words.BlockCard, Value: "0123456789abcdef0123456789abcdef", Masked: "424242******4242"},
-		&b.country: {Kind: words.BlockCountry, Value: "RU"},
+	for source, draft := range map[*ledger.Source]directory.BlockDraft{
+		&b.card:    {Kind: directory.BlockCard, Value: "0123456789abcdef0123456789abcdef", Masked: "424242******4242"},
+		&b.country: {Kind: directory.BlockCountry, Value: "RU"},
 	} {
 		entry, err := h.Directory.CreateBlock(ctx, org, draft)
 		fixture.Must(t, err)

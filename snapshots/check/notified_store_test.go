@@ -12,15 +12,15 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/account"
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/actors/notifier"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/snapshots/fixture"
@@ -30,8 +30,8 @@ import (
 // notifications: some acknowledge, some fail at first, some always fail.
 type notifiedStore struct {
 	fixture.Store
-	owner     *words.Partner // has terminals with their own addresses
-	heir      *words.Partner // has an address, and a terminal without one
+	owner     *directory.Partner // has terminals with their own addresses
+	heir      *directory.Partner // has an address, and a terminal without one
 	terminals map[money.Currency]ledger.ID
 	hook      ledger.ID // the owner's notification-only terminal
 
@@ -133,7 +133,7 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 	h.Journal = fixture.OpenJournal(t, w, h.Clock, nil)
 	h.Runtime = actors.New(actors.Options{Clock: h.Clock, Journal: h.Journal, Log: fixture.NoLog, Sealer: fixture.Keyring(t, w.Dir)})
 	var err error
-	h.Directory, err = directory.Start(h.Runtime, fixture.Keyring(t, w.Dir))
+	h.Directory, err = directoryactor.Start(h.Runtime, fixture.Keyring(t, w.Dir))
 	fixture.Must(t, err)
 	h.Directory.AllowPrivateHooks(true)
 	h.Simulator, err = simulator.Open(simulator.Options{
@@ -144,7 +144,7 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 		addresses = h.Directory
 	}
 	accounts := account.New(h.Runtime)
-	h.Payments = live.New(live.Options{
+	h.Payments = paymentactor.New(paymentactor.Options{
 		Runtime: h.Runtime, Directory: h.Directory, Admission: accounts, Sealer: fixture.Keyring(t, w.Dir), Addresses: addresses,
 		Providers:  map[string]actors.Provider{"simulator": h.Simulator},
 		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
@@ -152,13 +152,13 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 	accounts.Recall(h.Payments.Attempts)
 	n.notifier, err = notifier.New(notifier.Options{
 		Runtime: h.Runtime, Addresses: h.Directory, AllowPrivate: true,
-		Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.Payments},
+		Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.Payments},
 		Operators: func(_, _ ledger.ID, _, _ []byte) (notifier.Attempt, []byte, time.Duration) {
 			return notifier.Attempt{}, nil, 0
 		},
 	})
 	fixture.Must(t, err)
-	h.Runtime.Start(live.Resumes)
+	h.Runtime.Start(paymentactor.Resumes)
 	n.notifier.Resume()
 	return n
 }
@@ -169,10 +169,10 @@ func (n *notifyingServer) close() {
 }
 
 // at makes a terminal whose notifications go to a path; empty: to no address.
-func (n *notifyingServer) at(w *notifiedStore, owner *words.Partner, kind words.TerminalType, currency money.Currency, path string) ledger.ID {
+func (n *notifyingServer) at(w *notifiedStore, owner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
-	draft := words.TerminalDraft{Partner: owner.Number, Name: "notified", Provider: words.Simulator, Type: kind}
-	if kind != words.MerchantTerminal {
+	draft := directory.TerminalDraft{Partner: owner.Number, Name: "notified", Provider: directory.Simulator, Type: kind}
+	if kind != directory.MerchantTerminal {
 		draft.ProviderParams = []byte(`{"currencies":["` + string(currency) + `"]}`)
 	}
 	if path != "" {
@@ -184,9 +184,9 @@ func (n *notifyingServer) at(w *notifiedStore, owner *words.Partner, kind words.
 }
 
 // pay makes a payment of the owner and waits for the first attempt to notify.
-func (n *notifyingServer) pay(w *notifiedStore, owner *words.Partner, currency money.Currency, card string) *payment.Record {
+func (n *notifyingServer) pay(w *notifiedStore, owner *directory.Partner, currency money.Currency, card string) *payment.Record {
 	n.T.Helper()
-	result, err := n.Payments.Create(live.Create{Org: w.First.Org, Partner: owner, Request: payment.Request{
+	result, err := n.Payments.Create(paymentactor.Create{Org: w.First.Org, Partner: owner, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(2_500), Asset: money.Asset{Currency: currency, Env: money.Prod},
 		Method: payment.BankCard, ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}, Card: &secret.Card{Number: []byte(card), CVV: []byte("123")}})
@@ -211,19 +211,19 @@ func (w *notifiedStore) fill(t testing.TB) {
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(time.Hour), nil)
 	defer n.close()
 	var err error
-	w.owner, err = n.Directory.CreatePartner(t.Context(), w.First.Org, words.PartnerDraft{Name: "Notified", Login: "notified", Lang: "ru"}, []byte("nine-Lions-paint"))
+	w.owner, err = n.Directory.CreatePartner(t.Context(), w.First.Org, directory.PartnerDraft{Name: "Notified", Login: "notified", Lang: "ru"}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
 	w.heir, err = n.Directory.CreatePartner(t.Context(), w.First.Org,
-		words.PartnerDraft{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir"}, []byte("nine-Lions-paint"))
+		directory.PartnerDraft{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir"}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
 	w.terminals = map[money.Currency]ledger.ID{
-		acknowledging: n.at(w, w.owner, words.PaymentTerminal, acknowledging, "/ok"),
-		failing:       n.at(w, w.owner, words.PaymentTerminal, failing, "/always"),
-		failingOnce:   n.at(w, w.owner, words.PaymentTerminal, failingOnce, "/once"),
-		unaddressed:   n.at(w, w.owner, words.PaymentTerminal, unaddressed, ""),
-		ofTheHeir:     n.at(w, w.heir, words.PaymentTerminal, ofTheHeir, ""),
+		acknowledging: n.at(w, w.owner, directory.PaymentTerminal, acknowledging, "/ok"),
+		failing:       n.at(w, w.owner, directory.PaymentTerminal, failing, "/always"),
+		failingOnce:   n.at(w, w.owner, directory.PaymentTerminal, failingOnce, "/once"),
+		unaddressed:   n.at(w, w.owner, directory.PaymentTerminal, unaddressed, ""),
+		ofTheHeir:     n.at(w, w.heir, directory.PaymentTerminal, ofTheHeir, ""),
 	}
-	w.hook = n.at(w, w.owner, words.MerchantTerminal, "", "/ok")
+	w.hook = n.at(w, w.owner, directory.MerchantTerminal, "", "/ok")
 	n.Advance(2 * time.Minute) // all addresses have been set for a while
 	const good = "4242424242424242"
 	w.parked = n.pay(w, w.owner, failing, good)
@@ -241,7 +241,7 @@ func (w *notifiedStore) fill(t testing.TB) {
 	w.pending = n.pay(w, w.owner, failing, good)
 	n.Advance(time.Minute)
 	part := money.FromUint64(500)
-	_, err = n.Payments.Refund(live.Amount{Command: live.Command{Org: w.First.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
+	_, err = n.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: w.First.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
 	fixture.Must(t, err)
 	fixture.Must(t, n.notifier.Post(w.First.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)

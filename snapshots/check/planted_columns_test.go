@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"mizan/actors"
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -145,22 +145,22 @@ func plantListRows(key func(w *contractStore) []byte, change func(w *contractSto
 }
 
 func leaseList(w *contractStore) []byte {
-	l := acting.ListOf(contract.Lease, contract.Secular)
+	l := contractactor.ListOf(contract.Lease, contract.Secular)
 	return store.KeyLists(nil, w.First.Org, l.Partner, l.Env)
 }
 
 func customersLeases(w *contractStore) []byte {
-	l := acting.ListOfPerson(contract.Lease, contract.Secular, w.customer)
+	l := contractactor.ListOfPerson(contract.Lease, contract.Secular, w.customer)
 	return store.KeyLists(nil, w.First.Org, l.Partner, l.Env)
 }
 
 func investorsIssues(w *contractStore) []byte {
-	l := acting.ListOfPerson(contract.Certificate, contract.Secular, w.investor)
+	l := contractactor.ListOfPerson(contract.Certificate, contract.Secular, w.investor)
 	return store.KeyLists(nil, w.First.Org, l.Partner, l.Env)
 }
 
 func environmentsLeases(w *contractStore) []byte {
-	l := acting.ListOfEnv(contract.Lease, contract.Secular, money.Test)
+	l := contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test)
 	return store.KeyLists(nil, w.First.Org, l.Partner, l.Env)
 }
 
@@ -200,7 +200,7 @@ var contractListFaults = []contractFault{
 }
 
 func replyOf(w *contractStore, key string) ledger.Source {
-	return ledger.Source{Kind: ledger.Reply, ID: acting.ReplyID(w.First.Org, key)}
+	return ledger.Source{Kind: ledger.Reply, ID: contractactor.ReplyID(w.First.Org, key)}
 }
 
 // plantReply plants a changed reply to the last action that had a key.
@@ -288,7 +288,7 @@ var staffFaults = []contractFault{
 				Claims: []ledger.Claim{(&actors.Key{Scope: actors.KeyOfStaff, Text: "other"}).Claim(w.First.Org, contractSource(w.contracts["deposit"]), nil)},
 				Steps: []posting.Step{{
 					Org: w.First.Org, Source: ledger.Source{Kind: ledger.Reply, ID: reply}, Record: []byte{byte(actors.ContractReply)},
-					Events: []ledger.Event{words.NewReply(reply)},
+					Events: []ledger.Event{directory.NewReply(reply)},
 				}},
 			})
 		})

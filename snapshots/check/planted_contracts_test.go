@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/contract"
@@ -63,10 +63,10 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 	}
 	change := &posting.Change{}
 	if version == 0 {
-		step.List, step.Number = acting.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
-		step.Also = []posting.List{acting.ListOfPerson(r.Product, r.Reading, r.Customer()), acting.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
+		step.List, step.Number = contractactor.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
+		step.Also = []posting.List{contractactor.ListOfPerson(r.Product, r.Reading, r.Customer()), contractactor.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
 		change.Counters = []ledger.CounterGuard{{
-			Org: b.sample.First.Org, Key: acting.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
+			Org: b.sample.First.Org, Key: contractactor.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
 			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
 		}}
 	}
@@ -101,7 +101,7 @@ func (b *contractScenarios) find(name string) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
 	defer view.Close()
-	r, found, err := acting.Load(view, b.sample.First.Org, b.sample.contracts[name])
+	r, found, err := contractactor.Load(view, b.sample.First.Org, b.sample.contracts[name])
 	if err != nil || !found {
 		b.t.Fatalf("%s: %v, %v", name, found, err)
 	}
@@ -111,7 +111,7 @@ func (b *contractScenarios) find(name string) *craftedContract {
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	part, err := acting.Extract(view, b.sample.First.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
+	part, err := contractactor.Extract(view, b.sample.First.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = part

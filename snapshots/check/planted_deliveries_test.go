@@ -11,7 +11,7 @@ import (
 	"mizan/actors/notifier"
 	"mizan/internal/clock"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -240,7 +240,7 @@ var noFaults = []deliveryFault{
 	{"a payment right after its terminal got an address", func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), unmarkingReader{})
 		defer n.close()
-		terminal := n.at(w, w.owner, words.PaymentTerminal, "RUB", "/ok")
+		terminal := n.at(w, w.owner, directory.PaymentTerminal, "RUB", "/ok")
 		if r := n.pay(w, w.owner, "RUB", "4242424242424242"); r.Terminal != terminal {
 			t.Fatalf("paid at terminal %v: %q", r.Terminal, r.Failure.Describe("en"))
 		}

@@ -116,7 +116,7 @@ func page(notices ...store.Notice) []byte {
 // unmarkingReader reports that no address is set.
 type unmarkingReader struct{}
 
-func (unmarkingReader) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+func (unmarkingReader) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
 	return to, false
 }
 

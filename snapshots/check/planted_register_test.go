@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/posting/store"
@@ -18,8 +18,8 @@ import (
 )
 
 // registerKey returns the key of a register row of a kind.
-func registerKey(org, id ledger.ID, row acting.RegisterRow, rest ...byte) []byte {
-	key := append(append([]byte{acting.RegisterRows}, id[:]...), byte(row))
+func registerKey(org, id ledger.ID, row contractactor.RegisterRow, rest ...byte) []byte {
+	key := append(append([]byte{contractactor.RegisterRows}, id[:]...), byte(row))
 	return store.KeyKV(nil, org, append(key, rest...))
 }
 
@@ -36,7 +36,7 @@ func plantRegister(change func(p *fixture.Planter, org, id ledger.ID)) func(*tes
 // plantSubscription changes the first subscription.
 func plantSubscription(change func(s *contract.Subscription)) func(*testing.T, *contractStore) {
 	return plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
-		keys, rows := p.Rows(registerKey(org, id, acting.SubscriptionRow))
+		keys, rows := p.Rows(registerKey(org, id, contractactor.SubscriptionRow))
 		s, err := contract.ReadSubscription(1, rows[0])
 		fixture.Must(p.T, err)
 		change(&s)
@@ -47,7 +47,7 @@ func plantSubscription(change func(s *contract.Subscription)) func(*testing.T, *
 // plantPosition changes the first holder.
 func plantPosition(change func(h *contract.Holder)) func(*testing.T, *contractStore) {
 	return plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
-		keys, rows := p.Rows(registerKey(org, id, acting.HolderRow))
+		keys, rows := p.Rows(registerKey(org, id, contractactor.HolderRow))
 		h, err := contract.ReadHolder(1, rows[0])
 		fixture.Must(p.T, err)
 		change(&h)
@@ -65,28 +65,28 @@ var registerFaults = []contractFault{
 	{"a holder with more certificates", []int{3}, "not those of its subscriptions", plantPosition(func(h *contract.Holder) { h.Certificates++ })},
 	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", plantPosition(func(h *contract.Holder) { h.Investor[15]++ })},
 	{"a subscription that is missing", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, bigEndian(3)...))
+		p.Group.Delete(registerKey(org, id, contractactor.SubscriptionRow, bigEndian(3)...))
 	})},
 	{"a subscription that is missing before others", []int{3}, "missing or damaged", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, bigEndian(2)...))
+		p.Group.Delete(registerKey(org, id, contractactor.SubscriptionRow, bigEndian(2)...))
 	})},
 	{"one subscription more", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
-		_, rows := p.Rows(registerKey(org, id, acting.SubscriptionRow))
-		p.Group.Set(registerKey(org, id, acting.SubscriptionRow, bigEndian(4)...), rows[2])
+		_, rows := p.Rows(registerKey(org, id, contractactor.SubscriptionRow))
+		p.Group.Set(registerKey(org, id, contractactor.SubscriptionRow, bigEndian(4)...), rows[2])
 	})},
 	{"a holder who is missing", []int{3, 4}, "has 2 holders, and its register 1", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.HolderRow, bigEndian(2)...))
+		p.Group.Delete(registerKey(org, id, contractactor.HolderRow, bigEndian(2)...))
 	})},
 	{"an investor with another number", []int{3}, "does not find holder", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
-		keys, rows := p.Rows(registerKey(org, id, acting.InvestorRow))
+		keys, rows := p.Rows(registerKey(org, id, contractactor.InvestorRow))
 		p.Group.Set(keys[0], []byte{3 - rows[0][0]})
 	})},
 	{"an investor who is no holder", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
 		nobody := fixture.NewID()
-		p.Group.Set(registerKey(org, id, acting.InvestorRow, nobody[:]...), []byte{1})
+		p.Group.Set(registerKey(org, id, contractactor.InvestorRow, nobody[:]...), []byte{1})
 	})},
 	{"a register of no contract", []int{3}, "of no contract", plantRegister(func(p *fixture.Planter, org, _ ledger.ID) {
-		p.Group.Set(registerKey(org, fixture.NewID(), acting.HolderRow, bigEndian(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
+		p.Group.Set(registerKey(org, fixture.NewID(), contractactor.HolderRow, bigEndian(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
 	})},
 	{"a row of an unknown kind in a register", []int{3}, "of no contract", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
 		p.Group.Set(registerKey(org, id, 'x', bigEndian(1)...), []byte{1})
@@ -139,7 +139,7 @@ func TestEveryByteOfARegisterIsChecked(t *testing.T) {
 		w := copyContractStore(t, fixture.Paged)
 		said := ""
 		w.Plant(t, func(p *fixture.Planter) {
-			keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, []byte{acting.RegisterRows}))
+			keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, []byte{contractactor.RegisterRows}))
 			i := d.IntN(len(keys))
 			at, by := d.IntN(len(rows[i])), byte(1+d.IntN(255))
 			said = fmt.Sprintf("byte %d of %x changed by %x", at, store.KVKey(keys[i]), by)

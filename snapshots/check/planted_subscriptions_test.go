@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"mizan/actors"
-	"mizan/actors/directory"
-	recurring "mizan/actors/subscription"
+	directoryactor "mizan/actors/directory"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
@@ -32,11 +32,11 @@ func withSubscriptions(t *testing.T) *recurrence {
 	w := &recurrence{Store: fixture.Copy(t)}
 	h := fixture.Start(t, w.Store)
 	defer h.Close()
-	s := recurring.New(recurring.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: h.Directory})
+	s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: h.Directory})
 	w.key = actors.Key{Scope: actors.KeyOfPartner(w.First.Partner), Text: "k", Hash: [32]byte{1}}
 	subscribe := func(amount uint64, key actors.Key) ledger.ID {
 		initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
-		r, err := s.Create(recurring.Create{
+		r, err := s.Create(subscriptionactor.Create{
 			Org: w.First.Org, Partner: w.First.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(amount), PeriodDays: 30},
 		})
@@ -47,13 +47,13 @@ func withSubscriptions(t *testing.T) *recurrence {
 	huge, err := money.Parse("1" + strings.Repeat("0", 72)) // with fees, no total has room for twice this amount
 	fixture.Must(t, err)
 	initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
-	third, err := s.Create(recurring.Create{
+	third, err := s.Create(subscriptionactor.Create{
 		Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 		Terms: subscription.Terms{Initial: initial.ID, Amount: huge, PeriodDays: 50},
 	})
 	fixture.Must(t, err)
 	w.unpaid = third.Record.ID
-	_, err = s.Pause(recurring.Command{Org: w.First.Org, Partner: w.First.Partner, ID: w.paused})
+	_, err = s.Pause(subscriptionactor.Command{Org: w.First.Org, Partner: w.First.Partner, ID: w.paused})
 	fixture.Must(t, err)
 	h.Advance(65 * 24 * time.Hour)
 	r, err := s.Read(w.First.Org, w.First.Partner, w.renewed)
@@ -67,10 +67,10 @@ func withSubscriptions(t *testing.T) *recurrence {
 func changeSubscription(p *fixture.Planter, org, id ledger.ID, change func(r *subscription.Record)) {
 	p.T.Helper()
 	p.Record(org, ledger.Source{Kind: ledger.Subscription, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
-		r, err := recurring.Decode(id, payload)
+		r, err := subscriptionactor.Decode(id, payload)
 		fixture.Must(p.T, err)
 		change(r)
-		return recurring.Encode(r)
+		return subscriptionactor.Encode(r)
 	})
 }
 
@@ -79,7 +79,7 @@ func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
 	p.T.Helper()
 	_, rows := p.Rows(store.KeyRecord(nil, org, ledger.Source{Kind: ledger.Subscription, ID: id}))
 	_, payload, _ := store.DecodeRecord(rows[0])
-	r, err := recurring.Decode(id, payload)
+	r, err := subscriptionactor.Decode(id, payload)
 	fixture.Must(p.T, err)
 	return r.Last
 }
@@ -226,10 +226,10 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 }
 
 // silentDirectory reports that no address is set.
-type silentDirectory struct{ *directory.Service }
+type silentDirectory struct{ *directoryactor.Service }
 
 // Told implements actors.Addresses.
-func (silentDirectory) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+func (silentDirectory) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
 	return to, false
 }
 
@@ -242,16 +242,16 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 		h.Directory.AllowPrivateHooks(true)
 		initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
 		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
-		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, words.TerminalPatch{MerchantParams: &params})
+		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, directory.TerminalPatch{MerchantParams: &params})
 		fixture.Must(t, err)
 		h.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
-		s := recurring.New(recurring.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})
-		r, err := s.Create(recurring.Create{
+		s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})
+		r, err := s.Create(subscriptionactor.Create{
 			Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},
 		})
 		fixture.Must(t, err)
-		_, err = s.Pause(recurring.Command{Org: w.First.Org, Partner: w.First.Partner, ID: r.Record.ID})
+		_, err = s.Pause(subscriptionactor.Command{Org: w.First.Org, Partner: w.First.Partner, ID: r.Record.ID})
 		fixture.Must(t, err)
 	}()
 	report := w.Check(t, check.Inputs{})

@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -25,7 +25,7 @@ func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Directory.PutRate(t.Context(), w.First.Org, words.RateDraft{From: from, To: to, Value: value}); err != nil {
+		if _, err := h.Directory.PutRate(t.Context(), w.First.Org, directory.RateDraft{From: from, To: to, Value: value}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +38,7 @@ func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 // changeRate rewrites a field of the stored rate of USD in RUB.
 func changeRate(t *testing.T, w *fixture.Store, field, text string) {
 	t.Helper()
-	source := ledger.Source{Kind: ledger.Rate, ID: words.RateID(w.First.Org, "USD", "RUB")}
+	source := ledger.Source{Kind: ledger.Rate, ID: directory.RateID(w.First.Org, "USD", "RUB")}
 	w.Plant(t, func(p *fixture.Planter) {
 		p.Record(w.First.Org, source, func(_ *store.Envelope, payload []byte) []byte {
 			var fields map[string]any
@@ -58,7 +58,7 @@ func changeRate(t *testing.T, w *fixture.Store, field, text string) {
 // rewriteRateEvents changes the second event of the rate of USD in RUB.
 func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event)) {
 	t.Helper()
-	id := words.RateID(w.First.Org, "USD", "RUB")
+	id := directory.RateID(w.First.Org, "USD", "RUB")
 	w.Plant(t, func(p *fixture.Planter) {
 		p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mizan/actors"
-	live "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -24,7 +24,7 @@ func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	if !known {
 		t.Fatal("the partner is not there")
 	}
-	result, err := h.Payments.Create(live.Create{Org: w.First.Org, Partner: owner, Key: key, Request: payment.Request{
+	result, err := h.Payments.Create(paymentactor.Create{Org: w.First.Org, Partner: owner, Key: key, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 	if err != nil {
@@ -72,7 +72,7 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _, key := withKey(t)
-			reply := ledger.Source{Kind: ledger.Reply, ID: live.ReplyID(w.First.Org, key.ClaimKey())}
+			reply := ledger.Source{Kind: ledger.Reply, ID: paymentactor.ReplyID(w.First.Org, key.ClaimKey())}
 			claim := store.KeyClaim(nil, w.First.Org, ledger.ClaimIdempotency, key.ClaimKey())
 			if c.plant != nil {
 				w.Plant(t, func(p *fixture.Planter) { c.plant(w, p, claim, reply) })

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"mizan/actors"
-	acting "mizan/actors/contract"
-	"mizan/actors/directory"
-	live "mizan/actors/payment"
-	recurring "mizan/actors/subscription"
+	contractactor "mizan/actors/contract"
+	directoryactor "mizan/actors/directory"
+	paymentactor "mizan/actors/payment"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
 	"mizan/ledger/contract"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
@@ -29,8 +29,8 @@ import (
 type answeringServer struct {
 	*fixture.Store
 	server        *fixture.Server
-	contracts     *acting.Service
-	subscriptions *recurring.Service
+	contracts     *contractactor.Service
+	subscriptions *subscriptionactor.Service
 	of            map[string]*keptAnswer
 }
 
@@ -43,8 +43,8 @@ type keptAnswer struct {
 
 func (a *answeringServer) serve(through func(posting.Log) posting.Log) {
 	a.server = fixture.StartThrough(a.server.T, a.Store, through)
-	a.contracts = acting.New(a.server.Runtime)
-	a.subscriptions = recurring.New(recurring.Options{Runtime: a.server.Runtime, Payments: a.server.Payments, Directory: a.server.Directory})
+	a.contracts = contractactor.New(a.server.Runtime)
+	a.subscriptions = subscriptionactor.New(subscriptionactor.Options{Runtime: a.server.Runtime, Payments: a.server.Payments, Directory: a.server.Directory})
 }
 
 // keyOf returns a key of the partner, of staff or of the administration.
@@ -52,60 +52,60 @@ func (a *answeringServer) keyOf(scope string) actors.Key {
 	return actors.Key{Scope: scope, Text: "k", Hash: [32]byte{1}}
 }
 
-func (a *answeringServer) owner() *words.Partner {
+func (a *answeringServer) owner() *directory.Partner {
 	owner, _ := a.server.Directory.Partner(a.First.Org, a.First.Partner)
 	return owner
 }
 
-func shownPayment(r live.Result, err error) (string, error) {
+func shownPayment(r paymentactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Stamp, r.Replay), nil
 }
 
-func shownContract(r acting.Result, err error) (string, error) {
+func shownContract(r contractactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%x %v %v", contract.AppendRecord(nil, r.Record), r.Stamp, r.Replay), nil
 }
 
-func shownSubscription(r recurring.Result, err error) (string, error) {
+func shownSubscription(r subscriptionactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", recurring.Encode(r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", subscriptionactor.Encode(r.Record), r.Stamp, r.Replay), nil
 }
 
-func (a *answeringServer) pay() (live.Result, error) {
-	return a.server.Payments.Create(live.Create{Org: a.First.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.First.Partner)), Request: payment.Request{
+func (a *answeringServer) pay() (paymentactor.Result, error) {
+	return a.server.Payments.Create(paymentactor.Create{Org: a.First.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.First.Partner)), Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(500), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 }
 
-func (a *answeringServer) sign() (acting.Result, error) {
+func (a *answeringServer) sign() (contractactor.Result, error) {
 	var given schema.Input
 	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
-	return a.contracts.Create(acting.Create{
+	return a.contracts.Create(contractactor.Create{
 		Org: a.First.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given, Key: a.keyOf(actors.KeyOfStaff),
 	})
 }
 
-func (a *answeringServer) subscribe() (recurring.Result, error) {
+func (a *answeringServer) subscribe() (subscriptionactor.Result, error) {
 	key := a.keyOf(actors.KeyOfPartner(a.First.Partner))
 	key.Text = "s"
-	return a.subscriptions.Create(recurring.Create{Org: a.First.Org, Partner: a.First.Partner, Key: key, Terms: subscription.Terms{
+	return a.subscriptions.Create(subscriptionactor.Create{Org: a.First.Org, Partner: a.First.Partner, Key: key, Terms: subscription.Terms{
 		Initial: a.Charged.ID, Amount: money.FromUint64(900), PeriodDays: 30,
 	}, Refuse: func(field, detail string) { a.server.T.Fatal(field, detail) }})
 }
 
 func (a *answeringServer) rename() error {
 	name := "Changed"
-	ctx := directory.Once(a.server.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directory.Answer {
-		return directory.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
+	ctx := directoryactor.Once(a.server.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directoryactor.Answer {
+		return directoryactor.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
 	})
-	_, err := a.server.Directory.PatchPartner(ctx, a.First.Org, a.First.Partner, words.PartnerPatch{Name: &name})
+	_, err := a.server.Directory.PatchPartner(ctx, a.First.Org, a.First.Partner, directory.PartnerPatch{Name: &name})
 	return err
 }
 
@@ -120,15 +120,15 @@ func keptAnswers(t *testing.T) *answeringServer {
 		t.Fatalf("the payment is %s", paid.Record.Status)
 	}
 	refunded := money.FromUint64(200)
-	_, err = a.server.Payments.Refund(live.Amount{Command: live.Command{Org: a.First.Org, Partner: a.First.Partner, ID: paid.Record.ID}, Amount: &refunded})
+	_, err = a.server.Payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: a.First.Org, Partner: a.First.Partner, ID: paid.Record.ID}, Amount: &refunded})
 	fixture.Must(t, err)
 	signed, err := a.sign()
 	fixture.Must(t, err)
-	_, err = a.contracts.Act(acting.Act{Org: a.First.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
+	_, err = a.contracts.Act(contractactor.Act{Org: a.First.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
 	fixture.Must(t, err)
 	subscribed, err := a.subscribe()
 	fixture.Must(t, err)
-	_, err = a.subscriptions.Pause(recurring.Command{Org: a.First.Org, Partner: a.First.Partner, ID: subscribed.Record.ID})
+	_, err = a.subscriptions.Pause(subscriptionactor.Command{Org: a.First.Org, Partner: a.First.Partner, ID: subscribed.Record.ID})
 	fixture.Must(t, err)
 	fixture.Must(t, a.rename())
 	a.server.Close()
@@ -140,7 +140,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 	claim := func(org ledger.ID, key string) []byte { return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key) }
 	a.of = map[string]*keptAnswer{
 		"a payment": {
-			[][]byte{record(ledger.Reply, live.ReplyID(a.First.Org, partner.ClaimKey())), claim(a.First.Org, partner.ClaimKey())},
+			[][]byte{record(ledger.Reply, paymentactor.ReplyID(a.First.Org, partner.ClaimKey())), claim(a.First.Org, partner.ClaimKey())},
 			func() (string, error) { return shownPayment(a.pay()) },
 			func() string {
 				r, err := a.server.Payments.Read(a.First.Org, a.First.Partner, paid.Record.ID)
@@ -151,7 +151,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 			},
 		},
 		"a contract": {
-			[][]byte{record(ledger.Reply, acting.ReplyID(a.First.Org, staff.ClaimKey())), claim(a.First.Org, staff.ClaimKey())},
+			[][]byte{record(ledger.Reply, contractactor.ReplyID(a.First.Org, staff.ClaimKey())), claim(a.First.Org, staff.ClaimKey())},
 			func() (string, error) { return shownContract(a.sign()) },
 			func() string {
 				r, err := a.contracts.Read(a.First.Org, contract.Safekeeping, contract.Secular, signed.Record.ID)
@@ -173,7 +173,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 			},
 		},
 		"a write of the administration": {
-			[][]byte{record(ledger.Answer, words.AnswerID(admin.ClaimKey())), claim(words.PlatformOrg, admin.ClaimKey())},
+			[][]byte{record(ledger.Answer, directory.AnswerID(admin.ClaimKey())), claim(directory.PlatformOrg, admin.ClaimKey())},
 			func() (string, error) {
 				answer, _, err := a.server.Directory.Answered(admin)
 				return fmt.Sprintf("%d %s %d %d", answer.Status, answer.Body, answer.Booked, answer.Seq), err

@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -17,18 +17,18 @@ import (
 
 // makeSettlements books settlements of the first partner in env prod as the directory does: in,
 // out, and one with the provider of the terminal that has its charge.
-func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *words.Settlement) {
+func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *directory.Settlement) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
-	book := func(made *words.Settlement, again bool, err error) *words.Settlement {
+	book := func(made *directory.Settlement, again bool, err error) *directory.Settlement {
 		if err != nil || again {
 			t.Fatal(again, err)
 		}
 		return made
 	}
-	draft := func(amount uint64, reference string) words.SettlementDraft {
-		return words.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(amount), Reference: reference}
+	draft := func(amount uint64, reference string) directory.SettlementDraft {
+		return directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(amount), Reference: reference}
 	}
 	in = book(h.Directory.SettlePartner(t.Context(), w.First.Org, w.First.Partner, false, draft(500, "in")))
 	out = book(h.Directory.SettlePartner(t.Context(), w.First.Org, w.First.Partner, true, draft(300, "out")))
@@ -179,12 +179,12 @@ func collection(w *fixture.Store, partner int64, terminal ledger.ID) *posting.Ch
 func TestAnswersOfSettlementsNameWhatIsThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		path  string
-		id    func(in, collected *words.Settlement) ledger.ID
+		id    func(in, collected *directory.Settlement) ledger.ID
 		fails bool
 	}{
-		"with a bank":       {"/api/v1/partners/1/settlements", func(in, _ *words.Settlement) ledger.ID { return in.ID }, false},
-		"with a provider":   {"/api/v1/terminal/x/settlements?a=b", func(_, collected *words.Settlement) ledger.ID { return collected.ID }, false},
-		"that is not there": {"/api/v1/partners/1/settlements", func(_, _ *words.Settlement) ledger.ID { return fixture.NewID() }, true},
+		"with a bank":       {"/api/v1/partners/1/settlements", func(in, _ *directory.Settlement) ledger.ID { return in.ID }, false},
+		"with a provider":   {"/api/v1/terminal/x/settlements?a=b", func(_, collected *directory.Settlement) ledger.ID { return collected.ID }, false},
+		"that is not there": {"/api/v1/partners/1/settlements", func(_, _ *directory.Settlement) ledger.ID { return fixture.NewID() }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)

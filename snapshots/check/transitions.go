@@ -3,9 +3,9 @@ package check
 import (
 	"mizan/actors/notifier"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
-	calendar "mizan/ledger/period"
+	"mizan/ledger/period"
 	"mizan/ledger/subscription"
 	"mizan/snapshots/check/contracts"
 	"mizan/snapshots/check/scan"
@@ -46,14 +46,14 @@ func legal(e *ledger.Event) bool {
 	case ledger.Screening:
 		return contracts.IsScreening(e)
 	case ledger.Period:
-		_, _, ok := calendar.ReadEvent(e)
+		_, _, ok := period.ReadEvent(e)
 		return ok && e.Version == 1
 	case ledger.Retention:
 		return notifier.RetentionLegal(e)
 	case ledger.Transfer: // a transfer has no record
 		return e.From == "" && e.Version == 1
 	}
-	return words.Legal(e.Source.Kind, e.Name, e.From, e.To)
+	return directory.Legal(e.Source.Kind, e.Name, e.From, e.To)
 }
 
 // follow adds an event to its record's history. closed is the hold that the event's entry

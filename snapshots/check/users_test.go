@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/vmihailenco/msgpack/v5"
 
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
@@ -31,14 +31,14 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 	h := fixture.Start(t, w)
 	defer h.Close()
 	ctx, org := t.Context(), w.First.Org
-	_, err := h.Directory.CreatePartner(ctx, org, words.PartnerDraft{Name: "Shop", Login: "shop"}, []byte("nine-Lions-paint"))
+	_, err := h.Directory.CreatePartner(ctx, org, directory.PartnerDraft{Name: "Shop", Login: "shop"}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
-	teller, err := h.Directory.CreateUser(ctx, org, words.UserDraft{
+	teller, err := h.Directory.CreateUser(ctx, org, directory.UserDraft{
 		Login: "teller", Name: "C", Roles: []string{"client", "partner"}, Partner: w.First.Partner,
 	}, []byte(goodPass))
 	fixture.Must(t, err)
-	in := func(login, pass string) (*words.Session, string) {
-		n, token, err := h.Directory.LogIn(ctx, directory.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
+	in := func(login, pass string) (*directory.Session, string) {
+		n, token, err := h.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
 		fixture.Must(t, err)
 		return n, string(token)
 	}
@@ -52,7 +52,7 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 		t.Fatal("the session is over")
 	}
 	h.Runtime.Quiesce()
-	_, err = h.Directory.PatchUser(ctx, org, teller.ID, words.UserPatch{Active: new(bool)}, nil)
+	_, err = h.Directory.PatchUser(ctx, org, teller.ID, directory.UserPatch{Active: new(bool)}, nil)
 	fixture.Must(t, err)
 	_, err = h.Directory.RotateAdminToken(ctx, []byte("an-administration-token"))
 	fixture.Must(t, err)
@@ -134,7 +134,7 @@ func TestARetiredTokenInForceBreaksItsRule(t *testing.T) {
 			w := fixture.Copy(t)
 			addPeople(t, w)
 			w.Plant(t, func(p *fixture.Planter) {
-				p.Record(words.PlatformOrg, ledger.Source{Kind: ledger.Platform, ID: words.PlatformID}, func(_ *store.Envelope, payload []byte) []byte {
+				p.Record(directory.PlatformOrg, ledger.Source{Kind: ledger.Platform, ID: directory.PlatformID}, func(_ *store.Envelope, payload []byte) []byte {
 					var fields map[string]any
 					fixture.Must(t, msgpack.Unmarshal(payload[1:], &fields))
 					fields[field] = append(fields["admin_tokens"].([]any), fields["retired"].([]any)...)

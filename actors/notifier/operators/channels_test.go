@@ -177,10 +177,10 @@ func TestAnAttemptHoldsNoSecret(t *testing.T) {
 // The number of attempts in progress is bounded; those that wait have not begun, and end when the
 // service stops.
 func TestAttemptsAreBounded(t *testing.T) {
-	arrived, goOn := make(chan struct{}, 2*MaxSends), make(chan struct{})
+	arrived, resume := make(chan struct{}, 2*MaxSends), make(chan struct{})
 	api := newTelegramAPI(t, false, func(string) (int, string) {
 		arrived <- struct{}{}
-		<-goOn
+		<-resume
 		return 200, `{"ok":true}`
 	})
 	c := open(t, byTelegram(api.URL))
@@ -201,7 +201,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	if len(arrived) != 0 {
 		t.Error("an attempt was made beyond the bound")
 	}
-	close(goOn)
+	close(resume)
 	all.Wait()
 }
 

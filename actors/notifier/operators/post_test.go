@@ -115,7 +115,7 @@ func TestAServersCertificateIsChecked(t *testing.T) {
 		carry(t, open(t, Options{SMTP: s.smtp(mode)}), emails("ops@bank.example")).
 			want(t, 0, "e-mail: TLS: certificate not accepted", emails("ops@bank.example"))
 		if len(s.got()) != 0 {
-			t.Errorf("%s: it was sent to a stranger", mode)
+			t.Errorf("%s: it was sent to a untrusted", mode)
 		}
 	}
 }

@@ -165,7 +165,7 @@ func (b *bench) gate() *gated {
 	return g
 }
 
-func TestWhileACallReadsTheLogItsChargeWaitsAndOthersGoOn(t *testing.T) {
+func TestWhileACallReadsTheLogItsChargeWaitsAndOthersContinue(t *testing.T) {
 	for what, work := range map[string]func(b *bench){
 		"capture":  func(b *bench) { b.submit(goingOn(1, actors.Capture, 2, 10)) },
 		"repeat":   func(b *bench) { b.submit(cardCall(1, actors.Pay, redirectCard)) },

@@ -196,7 +196,7 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 	turn.Lock()
 	defer turn.Unlock()
 	if !opens(call.Operation) {
-		return s.goOn(ctx, key, hash, call, nil)
+		return s.resume(ctx, key, hash, call, nil)
 	}
 	decided := decide(call, s.clock.Now())
 	if decided.ask.onPage() && call.ReturnURL != nil {
@@ -208,7 +208,7 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 		outcome.Down = decided.down
 		return outcome, end
 	}
-	return s.goOn(ctx, key, hash, call, &decided)
+	return s.resume(ctx, key, hash, call, &decided)
 }
 
 // open begins a charge whose key is not in the index, as nearly all calls do. It returns false if
@@ -232,9 +232,9 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), s.tape.size, true
 }
 
-// goOn makes any other call: on an existing charge, on a missing one, or a repeated call. The
+// resume makes any other call: on an existing charge, on a missing one, or a repeated call. The
 // caller holds the charge's turn.
-func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64) {
+func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64) {
 	asked := own{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
 	newest, err := s.newest(ctx, key, hash)
 	var made *line

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/config"
 	"mizan/cmd/mizan/serving"
@@ -101,7 +101,7 @@ func (c *rotateTokenCommand) offline(s *cli.Streams) (secret.Text, error) {
 
 // sealer loads the server's keyring without writing it. The rotation itself does not need it:
 // without a readable keyring, sealed fields stay as they are.
-func (c *rotateTokenCommand) sealer(s *cli.Streams) directory.Sealer {
+func (c *rotateTokenCommand) sealer(s *cli.Streams) directoryactor.Sealer {
 	path := c.Keyring
 	if path == "" {
 		path = filepath.Join(c.Data, "keyring")
@@ -109,7 +109,7 @@ func (c *rotateTokenCommand) sealer(s *cli.Streams) directory.Sealer {
 	keyring, err := secret.LoadKeyring(path)
 	if err != nil {
 		_, _ = fmt.Fprintf(s.Err, "mizan: admin-token: %s: what terminals and partners keep sealed was left as it is\n", cli.OneLine(err.Error()))
-		return directory.NoKeys
+		return directoryactor.NoKeys
 	}
 	return keyring
 }

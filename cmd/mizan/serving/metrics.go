@@ -14,7 +14,7 @@ import (
 	"mizan/api/connlimit"
 	"mizan/api/shed"
 	"mizan/ledger"
-	transaction "mizan/ledger/payment"
+	"mizan/ledger/payment"
 	"mizan/posting"
 )
 
@@ -175,6 +175,6 @@ func (m *metrics) onDelivery(channel posting.Channel, failed bool, took time.Dur
 }
 
 // onStatusChange counts a durable change of a transaction's status.
-func (m *metrics) onStatusChange(_ ledger.ID, _ transaction.Status, r *transaction.Record) {
+func (m *metrics) onStatusChange(_ ledger.ID, _ payment.Status, r *payment.Record) {
 	m.payments.WithLabelValues(r.Type.String(), string(r.Status)).Inc()
 }

@@ -9,7 +9,7 @@ import (
 	"mizan/cmd/mizan/cli"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
-	transaction "mizan/ledger/payment"
+	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
@@ -39,7 +39,7 @@ func (s *server) openAlerts() (err error) {
 }
 
 // onStatusChange passes a durable change of a transaction's status to metrics and alerts.
-func (s *server) onStatusChange(org ledger.ID, from transaction.Status, r *transaction.Record) {
+func (s *server) onStatusChange(org ledger.ID, from payment.Status, r *payment.Record) {
 	s.metrics.onStatusChange(org, from, r)
 	s.alerts.Observe(org, from, r)
 }

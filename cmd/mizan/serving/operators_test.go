@@ -16,7 +16,7 @@ import (
 
 	"github.com/emersion/go-smtp"
 
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/config"
 	"mizan/internal/clock"
@@ -295,7 +295,7 @@ func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 	s := newServer(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard})
 	s.clock = clock.Real{}
 	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
-	s.directory = new(directory.Service)
+	s.directory = new(directoryactor.Service)
 	for name, c := range map[string]struct{ body, told []byte }{
 		"a message":    {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},
 		"no message":   {nil, nil},

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/cmd/mizan/cli"
 	"mizan/internal/durable"
 	"mizan/internal/secret"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 )
 
 // sandboxFile, in the data directory, is the only file with the sandbox's secrets in plaintext.
@@ -89,7 +89,7 @@ func (s *server) seedAdminToken(ctx context.Context) error {
 func (s *server) seedSandbox(ctx context.Context) error {
 	box := s.storedSandbox()
 	if s.directory.Empty() {
-		seeded, err := s.directory.Seed(ctx, directory.SeedInput{AdminToken: secret.Text(s.cfg.AdminToken)})
+		seeded, err := s.directory.Seed(ctx, directoryactor.SeedInput{AdminToken: secret.Text(s.cfg.AdminToken)})
 		if err != nil {
 			return s.commandFault(err)
 		}
@@ -159,7 +159,7 @@ func (s *server) storedSandbox() *sandbox {
 }
 
 // take copies the secrets of the first start into the file's members.
-func (b *sandbox) take(seeded *directory.Sandbox) {
+func (b *sandbox) take(seeded *directoryactor.Sandbox) {
 	b.name(seeded)
 	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
 	b.APIKey, b.SessionToken = string(seeded.First.APIKey), string(seeded.First.SessionToken)
@@ -168,7 +168,7 @@ func (b *sandbox) take(seeded *directory.Sandbox) {
 }
 
 // name fills the members that are not secret, from the store.
-func (b *sandbox) name(known *directory.Sandbox) {
+func (b *sandbox) name(known *directoryactor.Sandbox) {
 	b.OrganizationID, b.PartnerID, b.PartnerLogin = known.First.Org.String(), known.First.Partner, known.First.Login
 	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
 }
@@ -182,18 +182,18 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 		return s.commandFault(err)
 	}
 	for _, v := range []struct {
-		which directory.Value
+		which directoryactor.Value
 		value *string
 		org   ledger.ID
 		holds bool
 	}{
-		{directory.AdminToken, &box.AdminToken, uuid.Nil, s.directory.AdminToken([]byte(box.AdminToken))},
-		{directory.PartnerPass, &box.PartnerPass, known.First.Org, passed},
-		{directory.APIKey, &box.APIKey, known.First.Org, s.holdsKey(known.First, box.APIKey)},
-		{directory.SessionToken, &box.SessionToken, known.First.Org, s.holdsSession(known.First, box.SessionToken, words.Admin)},
-		{directory.AuditorToken, &box.AuditorToken, known.First.Org, s.holdsSession(known.First, box.AuditorToken, words.Auditor)},
-		{directory.SecondAPIKey, &box.Second.APIKey, known.Second.Org, s.holdsKey(known.Second, box.Second.APIKey)},
-		{directory.SecondSessionToken, &box.Second.SessionToken, known.Second.Org, s.holdsSession(known.Second, box.Second.SessionToken, words.Admin)},
+		{directoryactor.AdminToken, &box.AdminToken, uuid.Nil, s.directory.AdminToken([]byte(box.AdminToken))},
+		{directoryactor.PartnerPass, &box.PartnerPass, known.First.Org, passed},
+		{directoryactor.APIKey, &box.APIKey, known.First.Org, s.holdsKey(known.First, box.APIKey)},
+		{directoryactor.SessionToken, &box.SessionToken, known.First.Org, s.holdsSession(known.First, box.SessionToken, directory.Admin)},
+		{directoryactor.AuditorToken, &box.AuditorToken, known.First.Org, s.holdsSession(known.First, box.AuditorToken, directory.Auditor)},
+		{directoryactor.SecondAPIKey, &box.Second.APIKey, known.Second.Org, s.holdsKey(known.Second, box.Second.APIKey)},
+		{directoryactor.SecondSessionToken, &box.Second.SessionToken, known.Second.Org, s.holdsSession(known.Second, box.Second.SessionToken, directory.Admin)},
 	} {
 		if v.holds || (*v.value != "" && s.isInactive(v.org)) {
 			continue
@@ -219,12 +219,12 @@ func (s *server) isInactive(org ledger.ID) bool {
 	return found && !o.Active()
 }
 
-func (s *server) holdsKey(demo directory.Demo, value string) bool {
+func (s *server) holdsKey(demo directoryactor.Demo, value string) bool {
 	partner, ok := s.directory.APIKeyInForce(demo.Org, []byte(value))
 	return ok && partner.Number == demo.Partner
 }
 
-func (s *server) holdsSession(demo directory.Demo, value string, role words.Role) bool {
+func (s *server) holdsSession(demo directoryactor.Demo, value string, role directory.Role) bool {
 	session, ok := s.directory.SessionInForce(demo.Org, []byte(value))
 	return ok && session.Roles.Has(role)
 }

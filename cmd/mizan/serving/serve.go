@@ -17,15 +17,15 @@ import (
 	"mizan/actors/account"
 	alertactor "mizan/actors/alerts"
 	"mizan/actors/checkpoint"
-	"mizan/actors/contract"
-	"mizan/actors/directory"
+	contractactor "mizan/actors/contract"
+	directoryactor "mizan/actors/directory"
 	"mizan/actors/notifier"
 	"mizan/actors/notifier/operators"
-	"mizan/actors/payment"
-	"mizan/actors/period"
+	paymentactor "mizan/actors/payment"
+	periodactor "mizan/actors/period"
 	"mizan/actors/provider/simulator"
 	"mizan/actors/provider/utp"
-	"mizan/actors/subscription"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/api"
 	"mizan/api/connlimit"
 	"mizan/api/web/payerpage"
@@ -70,13 +70,13 @@ type server struct {
 	journal     *posting.Journal
 	keyring     *secret.Keyring
 	runtime     *actors.Runtime
-	directory   *directory.Service
+	directory   *directoryactor.Service
 	providers   map[string]actors.Provider
 	simulator   *simulator.Simulator // nil without --sandbox
 	accounts    *account.Service
-	payments    *payment.Service
-	contracts   *contract.Service
-	renewals    *subscription.Service
+	payments    *paymentactor.Service
+	contracts   *contractactor.Service
+	renewals    *subscriptionactor.Service
 	notifier    *notifier.Service
 	operators   *operators.Channels
 	alerts      *alertactor.Monitor
@@ -164,7 +164,7 @@ func (s *server) openDirectory(context.Context) (err error) {
 		Clock: s.clock, Journal: s.journal, Log: s.log, Sealer: s.keyring,
 		Persist: func(at time.Time) error { return writeClock(s.cfg.Dir, at) },
 	})
-	if s.directory, err = directory.Start(s.runtime, s.keyring); err != nil {
+	if s.directory, err = directoryactor.Start(s.runtime, s.keyring); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	s.directory.AllowPrivateHooks(s.cfg.PrivateHooks)
@@ -220,14 +220,14 @@ func (s *server) startActors(context.Context) error {
 		return err
 	}
 	s.accounts = account.New(s.runtime)
-	s.payments = payment.New(payment.Options{
+	s.payments = paymentactor.New(paymentactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
 		ReturnURL: s.pages().Return, Operators: s.operators.Reaches, Observe: s.onStatusChange,
 	})
-	s.contracts = contract.New(s.runtime)
+	s.contracts = contractactor.New(s.runtime)
 	s.accounts.Recall(s.payments.Attempts)
-	s.renewals = subscription.New(subscription.Options{Runtime: s.runtime, Payments: s.payments, Directory: s.directory})
+	s.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: s.runtime, Payments: s.payments, Directory: s.directory})
 	if err := s.openNotifier(); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (s *server) startActors(context.Context) error {
 		return err
 	}
 	s.checkpoints = checkpoint.Start(s.runtime)
-	s.runtime.Start(payment.Resumes)
+	s.runtime.Start(paymentactor.Resumes)
 	s.notifier.Resume()
 	s.onClose(s.stopActors)
 	s.startJanitor()
@@ -245,7 +245,7 @@ func (s *server) startActors(context.Context) error {
 // openNotifier loads the pending notifications. It sends none before the runtime runs.
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
-		Runtime: s.runtime, Addresses: s.directory, Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
+		Runtime: s.runtime, Addresses: s.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
 		Connections: s.handles.deliveries, Operators: s.notifyOperators, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.Retention, Observe: s.metrics.onDelivery,
 	})
 	if err != nil {
@@ -282,7 +282,7 @@ func (s *server) stopActors() error {
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {
-		if err := s.directory.NoteUses(ctx); err != nil {
+		if err := s.directory.FlushUses(ctx); err != nil {
 			s.log.Warn("the last uses of keys and sessions could not all be stored", "error", err)
 		}
 		s.notifier.Close()
@@ -405,7 +405,7 @@ func (s *server) apiConfig() api.Config {
 		Enter: s.runtime.Enter, ProviderCalls: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.Proxies, BehindProxy: s.cfg.TLS == "off" && len(s.cfg.Proxies) > 0,
 		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Updates: s.payments, Usage: s.accounts,
-		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: period.New(s.runtime), Backup: s.backup,
+		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.backup,
 	}
 	is := s.identity()
 	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = is.Status, is.Version, is.Env, is.Domain

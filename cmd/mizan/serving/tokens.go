@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"mizan/actors"
-	"mizan/actors/directory"
+	directoryactor "mizan/actors/directory"
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/config"
 	"mizan/internal/secret"
@@ -14,7 +14,7 @@ import (
 
 // RotateAdminTokens retires all administration tokens in the store of a stopped server, and
 // returns the token that replaces them.
-func RotateAdminTokens(dir string, sealer directory.Sealer, s *cli.Streams) (secret.Text, error) {
+func RotateAdminTokens(dir string, sealer directoryactor.Sealer, s *cli.Streams) (secret.Text, error) {
 	_, manual, err := readClock(dir)
 	if err != nil {
 		return "", cli.StorageFault("%v", err)
@@ -24,14 +24,14 @@ func RotateAdminTokens(dir string, sealer directory.Sealer, s *cli.Streams) (sec
 	return token, errors.Join(err, srv.close())
 }
 
-func (s *server) rotateAll(ctx context.Context, sealer directory.Sealer) (secret.Text, error) {
+func (s *server) rotateAll(ctx context.Context, sealer directoryactor.Sealer) (secret.Text, error) {
 	if err := s.openStore(ctx); err != nil {
 		return "", err
 	}
 	rt := actors.New(actors.Options{Clock: s.clock, Journal: s.journal, Log: s.log})
 	s.onClose(func() error { rt.Stop(); return nil })
 	var err error
-	if s.directory, err = directory.Start(rt, sealer); err != nil {
+	if s.directory, err = directoryactor.Start(rt, sealer); err != nil {
 		return "", cli.StorageFault("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, seedBound)

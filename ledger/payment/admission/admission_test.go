@@ -51,8 +51,8 @@ func (f *fixture) Rate(ledger.ID, money.Currency, money.Currency) (rate money.Ra
 
 func (f *fixture) Blocked(ledger.ID, *directory.Payer) (string, bool) { return "ip", f.blocks }
 
-// goOn carries out the tasks that need no other actor and returns the first other one.
-func (f *fixture) goOn(a *admission.Admission, task admission.Task) admission.Task {
+// resume carries out the tasks that need no other actor and returns the first other one.
+func (f *fixture) resume(a *admission.Admission, task admission.Task) admission.Task {
 	for {
 		switch task {
 		case admission.FindTerminal:
@@ -77,7 +77,7 @@ func search(amount uint64) admission.Search {
 
 func (f *fixture) start(amount uint64, lacks payment.Code) (admission.Admission, admission.Task) {
 	a, task := admission.Start(search(amount), lacks)
-	task = f.goOn(&a, task)
+	task = f.resume(&a, task)
 	return a, task
 }
 
@@ -87,7 +87,7 @@ func (f *fixture) failOver(attempts ...payment.Attempt) (admission.Admission, ad
 	r := &payment.Record{Terminal: f.terminals[0].ID, Request: *s.Request, Attempts: attempts}
 	s.Tried = append(slices.Clone(attempts), payment.Attempt{Terminal: r.Terminal})
 	a, task := admission.Failover(s, r)
-	task = f.goOn(&a, task)
+	task = f.resume(&a, task)
 	return a, task
 }
 
@@ -236,7 +236,7 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	if a.Terms.Terminal != f.terminals[2].ID || len(a.Stopped) != 1 || a.Stopped[0].Terminal != f.terminals[1].ID {
 		t.Errorf("at %v, stopped %+v", a.Terms.Terminal, a.Stopped)
 	}
-	task = f.goOn(&a, a.Object(why(payment.InsufficientBalance, "")))
+	task = f.resume(&a, a.Object(why(payment.InsufficientBalance, "")))
 	is(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
 	if len(a.Stopped) != 2 || a.Stopped[1].Failure != why(payment.InsufficientBalance, "") {
 		t.Errorf("stopped %+v", a.Stopped)
@@ -248,7 +248,7 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	f := with(2)
 	a, _ := f.failOver()
-	task := f.goOn(&a, a.RuleOut())
+	task := f.resume(&a, a.RuleOut())
 	is(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
 	if len(a.Stopped) != 0 {
 		t.Errorf("stopped %+v", a.Stopped)
@@ -266,7 +266,7 @@ func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 		t.Errorf("counted by %+v", a.CountedBy)
 	}
 	other := a
-	task = f.goOn(&a, a.Velocity(own, nil))
+	task = f.resume(&a, a.Velocity(own, nil))
 	is(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || a.Counted {
 		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.Counted)

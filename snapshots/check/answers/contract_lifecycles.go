@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"mizan/actors"
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/schema"
@@ -54,7 +54,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 // contractAsShown returns a stored contract as an answer at an instant shows it.
 func (c *Check) contractAsShown(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
 	shown := p.AsOf(first, at.Date())
-	if err := acting.Show(c.View, org, shown); err != nil {
+	if err := contractactor.Show(c.View, org, shown); err != nil {
 		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
 	}
 	return shown
@@ -247,7 +247,7 @@ func (c *Check) checkContracts() {
 func (c *Check) compareReply(k keyedAnswer, s *contractAnswer) {
 	i := slices.IndexFunc(s.states, func(one observedContract) bool { return one.line == k.line })
 	was := &s.states[i] // a line with a key shows one contract
-	reply := acting.ReplyID(k.made.Org, actors.KeyOfStaff+"/"+k.key)
+	reply := contractactor.ReplyID(k.made.Org, actors.KeyOfStaff+"/"+k.key)
 	kept, found, err := c.View.Record(k.made.Org, ledger.Source{Kind: ledger.Reply, ID: reply})
 	if err != nil || !found || !actors.ContractReply.Has(kept.Payload) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: what contract %v was answered with is not kept", k.line, k.made.ID)
@@ -256,7 +256,7 @@ func (c *Check) compareReply(k keyedAnswer, s *contractAnswer) {
 	if c.Keyring == nil {
 		return
 	}
-	id, stored, err := acting.OpenReply(c.Keyring, k.made.Org, reply, kept.Payload)
+	id, stored, err := contractactor.OpenReply(c.Keyring, k.made.Org, reply, kept.Payload)
 	if err != nil || id != k.made.ID {
 		return // rule 3 reports the reply
 	}

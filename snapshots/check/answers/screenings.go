@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/snapshots/check/findings"
 )
@@ -39,7 +39,7 @@ func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no screening, or another one than was asked for", n)
 		return
 	}
-	found, there, err := acting.FindScreening(c.View, l.org, id)
+	found, there, err := contractactor.FindScreening(c.View, l.org, id)
 	if err != nil || !there {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v of organization %v is lost", n, id, l.org)
 		return
@@ -66,7 +66,7 @@ func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 }
 
 // screeningOf returns a stored screening as answers show it.
-func screeningOf(found *acting.Screening) object {
+func screeningOf(found *contractactor.Screening) object {
 	rules := make([]map[string]string, len(found.Findings))
 	for i, f := range found.Findings {
 		rules[i] = map[string]string{"code": f.Code, "outcome": string(f.Outcome), "detail": f.Detail}
@@ -112,7 +112,7 @@ func (c *Check) checkRateChange(n uint32, l *answerLine) {
 		return
 	}
 	began, old := instantOf(s.text("created_at"))
-	if from, to := money.Currency(s.text("from")), money.Currency(s.text("to")); !old || l.orgErr == nil && id != words.RateID(l.org, from, to) {
+	if from, to := money.Currency(s.text("from")), money.Currency(s.text("to")); !old || l.orgErr == nil && id != directory.RateID(l.org, from, to) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: rate %v is of another pair, or of no time", n, id)
 	}
 	c.answers.rates = append(c.answers.rates, rateAnswer{n, l.org, id, began, at, rate.String()})

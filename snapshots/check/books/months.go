@@ -7,7 +7,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
-	calendar "mizan/ledger/period"
+	"mizan/ledger/period"
 	"mizan/posting"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
@@ -21,10 +21,10 @@ import (
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
 	*Check
-	closed  []calendar.Month // according to their records, in order
-	next    int              // index in closed of the first month whose closing event was not read yet
-	last    calendar.Month   // the last month whose closing event was read; 0: none
-	began   calendar.Month   // month of the first event
+	closed  []period.Month // according to their records, in order
+	next    int            // index in closed of the first month whose closing event was not read yet
+	last    period.Month   // the last month whose closing event was read; 0: none
+	began   period.Month   // month of the first event
 	effects map[ledger.Account]*effects
 }
 
@@ -48,7 +48,7 @@ type effect struct{ plus, minus ledger.Totals }
 func (c *Check) MonthsOf() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
-		if of, ok := calendar.FromID(id); ok { // a row with another id is reported by the check of records
+		if of, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
 			m.closed = append(m.closed, of)
 		}
 		return true, nil
@@ -65,7 +65,7 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 		return
 	}
 	if m.began == 0 {
-		m.began = calendar.Of(e.Booked.Date())
+		m.began = period.Of(e.Booked.Date())
 	}
 	if e.Source.Kind == ledger.Period {
 		m.close(e)
@@ -81,7 +81,7 @@ func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
 			m.organization.ID, e.Seq, entry.Effective, m.last)
 	}
-	in, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c calendar.Month, on ledger.Date) int { return cmp.Compare(c.Last(), on) })
+	in, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c period.Month, on ledger.Date) int { return cmp.Compare(c.Last(), on) })
 	if in = max(in, m.next); in >= len(m.closed) {
 		return
 	}
@@ -130,7 +130,7 @@ func (m *Months) ranged(e *ledger.Event, err error) {
 
 // close compares the closing of a month with the months before it and with the entries.
 func (m *Months) close(e *ledger.Event) {
-	of, sum, ok := calendar.ReadEvent(e)
+	of, sum, ok := period.ReadEvent(e)
 	if !ok {
 		return // the check of transitions reports it as a step that no machine has
 	}
@@ -149,8 +149,8 @@ func (m *Months) close(e *ledger.Event) {
 		m.closeMonth(m.next)
 		m.next++
 	}
-	b := calendar.NewBalance(m.organization.ID, of)
-	for _, at := range slices.SortedFunc(maps.Keys(m.effects), calendar.Compare) {
+	b := period.NewBalance(m.organization.ID, of)
+	for _, at := range slices.SortedFunc(maps.Keys(m.effects), period.Compare) {
 		totals := m.effects[at].settled.totals()
 		b.Add(at, &totals)
 	}
@@ -201,7 +201,7 @@ func (f *effect) totals() ledger.Totals {
 
 // CheckPeriod compares a closed month's record with its event.
 func (c *Check) CheckPeriod(r *scan.Record) {
-	said, err := calendar.ReadRecord(r.Source.ID, r.Payload)
+	said, err := period.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return

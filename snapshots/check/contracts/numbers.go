@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strings"
 
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -46,7 +46,7 @@ func (n *numberRun) take(number uint64) bool {
 func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	o := r.Organization
 	prefix := p.Product.Variants[p.Reading].Prefix
-	c.counted[acting.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
+	c.counted[contractactor.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
 	c.Report.Count(findings.RuleClaims, 1)
 	n := c.numbers[prefix]
 	if n == nil {
@@ -124,16 +124,16 @@ func (c *Check) CheckMissingCounters() {
 // that of its environment, and one for each of its parties.
 func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
-	of := acting.ListOf(p.Product, p.Reading)
+	of := contractactor.ListOf(p.Product, p.Reading)
 	r.History.ListHash = histories.ListOf(of.Partner, money.Env(of.Env))
-	l.ListHash += listRowHash(histories, acting.ListOfEnv(p.Product, p.Reading, p.Asset.Env).Partner, p.ID)
+	l.ListHash += listRowHash(histories, contractactor.ListOfEnv(p.Product, p.Reading, p.Asset.Env).Partner, p.ID)
 	people := []ledger.ID{p.Customer()}
 	for _, h := range p.Register.Holders {
 		people = append(people, h.Investor)
 	}
 	for _, who := range people {
 		if who != (ledger.ID{}) { // the zero id names no party
-			l.ListHash += listRowHash(histories, acting.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
+			l.ListHash += listRowHash(histories, contractactor.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
 		}
 	}
 }

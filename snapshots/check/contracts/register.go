@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strings"
 
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/schema"
@@ -170,7 +170,7 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 		c.registers[p.ID] = known
 	}
 	known.rows = uint64(subscriptions + 2*holders)
-	err := acting.Holders(c.View, o.ID, p.ID, 1, func(h contract.Holder) (bool, error) {
+	err := contractactor.Holders(c.View, o.ID, p.ID, 1, func(h contract.Holder) (bool, error) {
 		p.Register.Holders = append(p.Register.Holders, h)
 		return true, c.Interrupted()
 	})
@@ -194,7 +194,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *re
 	o, face := r.Organization, amountOf(p, "certificate_value")
 	held := make([]int64, len(p.Register.Holders))
 	n, newest, sum, wrong := int64(0), int64(0), uint64(0), false
-	err := acting.Subscriptions(c.View, o.ID, p.ID, 1, func(s contract.Subscription) (bool, error) {
+	err := contractactor.Subscriptions(c.View, o.ID, p.ID, 1, func(s contract.Subscription) (bool, error) {
 		n++
 		switch {
 		case s.Holder > newest+1 || s.Holder > int64(len(held)) || p.Register.Holders[s.Holder-1].Investor != s.Investor:
@@ -227,7 +227,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *re
 // checkInvestors checks that the investor's id leads to each holder.
 func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	for _, h := range p.Register.Holders {
-		found, there, err := acting.Position(c.View, r.Organization.ID, p.ID, h.Investor)
+		found, there, err := contractactor.Position(c.View, r.Organization.ID, p.ID, h.Investor)
 		if err != nil || !there || found != h {
 			c.Fault(r, "does not find holder %d by the investor's id", h.Number)
 		}
@@ -325,7 +325,7 @@ func (c *Check) TakeRow(key []byte) bool {
 	if !isRegister(key) {
 		return false
 	}
-	id, _, ok := acting.ParseRegisterKey(key)
+	id, _, ok := contractactor.ParseRegisterKey(key)
 	r := c.registers[id]
 	if !ok || r == nil {
 		c.Report.Breach(findings.RuleStates, "organization %v: a row of a register of holders with key %x, of no contract", c.organization.ID, key)
@@ -345,4 +345,4 @@ func (c *Check) EndRows() {
 }
 
 // isRegister tells whether a key is that of a row of a register.
-func isRegister(key []byte) bool { return key[0] == acting.RegisterRows }
+func isRegister(key []byte) bool { return key[0] == contractactor.RegisterRows }

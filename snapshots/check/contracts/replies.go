@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mizan/actors"
-	acting "mizan/actors/contract"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/snapshots/check/findings"
@@ -39,7 +39,7 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
 		return true
 	}
-	reply := scan.Place{Org: o.ID, ID: acting.ReplyID(o.ID, key)}
+	reply := scan.Place{Org: o.ID, ID: contractactor.ReplyID(o.ID, key)}
 	c.kept.Keys[reply] = made.ID
 	if _, kept := c.kept.Shown[reply]; !kept {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there",
@@ -61,7 +61,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	if c.Keyring == nil {
 		return
 	}
-	id, stored, err := acting.OpenReply(c.Keyring, o.ID, r.Source.ID, r.Payload)
+	id, stored, err := contractactor.OpenReply(c.Keyring, o.ID, r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return
@@ -88,7 +88,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 
 // CheckScreening runs a screening again with the rules of its version.
 func (c *Check) CheckScreening(r *scan.Record) {
-	s, err := acting.ReadScreening(r.Source.ID, r.Payload)
+	s, err := contractactor.ReadScreening(r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return

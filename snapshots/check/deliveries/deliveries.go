@@ -10,7 +10,7 @@ import (
 	"mizan/actors/notifier"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
-	words "mizan/ledger/directory"
+	ledgerdirectory "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -98,7 +98,7 @@ var summariesKey = []byte("summaries")
 // row reads one key-value row. Marks and deliveries are read along with the notices.
 func (d *deliveryReader) row(key, row []byte) error {
 	key = store.KVKey(key)
-	if d.organization.ID == words.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
+	if d.organization.ID == ledgerdirectory.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
 		return nil
 	}
 	if len(key) == 0 {

@@ -6,7 +6,7 @@ import (
 
 	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
-	recurring "mizan/actors/subscription"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
 	"mizan/ledger/payment"
@@ -232,7 +232,7 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string
 
 // subscriptionNoticeFault says how the notice differs from the event; empty if it does not.
 func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
-	event, standing, err := recurring.DecodeNotice(notice.Body)
+	event, standing, err := subscriptionactor.DecodeNotice(notice.Body)
 	_, told := subscription.Event(e.Name).Told()
 	switch {
 	case err != nil:

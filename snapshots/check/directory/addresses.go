@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	"mizan/snapshots/check/scan"
 )
@@ -26,14 +26,14 @@ type MerchantTerminal struct {
 
 // noteAddress records the address of a terminal's notifications.
 func (c *Check) noteAddress(r *scan.Record, row *Row, t *Terminal) {
-	n, err := words.ParseNotification(row.MerchantParams)
+	n, err := directory.ParseNotification(row.MerchantParams)
 	if err != nil {
 		c.Fault(r, "has notification settings that can't be read")
 		return
 	}
 	t.notified = n.NotifyURL != ""
 	t.chooses = n.AllStatuses || n.Statuses != nil
-	if words.TerminalType(row.Type) != words.MerchantTerminal {
+	if directory.TerminalType(row.Type) != directory.MerchantTerminal {
 		return
 	}
 	of := PartnerKey{Org: r.Organization.ID, Number: row.Partner}

@@ -10,7 +10,7 @@ import (
 
 	"mizan/internal/packed"
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
@@ -120,7 +120,7 @@ type Terminal struct {
 	Setting
 	Partner  int64
 	Env      string
-	Settings words.Settings
+	Settings directory.Settings
 	notified bool // the terminal has an address of its own
 	chooses  bool // it selects the statuses of which it notifies
 }
@@ -174,15 +174,15 @@ func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 // must have claimed. It returns the name by which answers identify the record.
 func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 	name = r.Source.ID.String()
-	onOff := string(words.StateInactive)
+	onOff := string(directory.StateInactive)
 	if row.Active {
-		onOff = string(words.StateActive)
+		onOff = string(directory.StateActive)
 	}
 	switch r.Source.Kind {
 	case ledger.Organization:
 		c.CheckState(r, row.Status)
 	case ledger.Platform:
-		c.CheckState(r, string(words.StateOpen))
+		c.CheckState(r, string(directory.StateOpen))
 		c.checkTokens(r)
 	case ledger.User:
 		c.CheckState(r, onOff)
@@ -196,9 +196,9 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 		c.CheckState(r, onOff)
 		c.checkTerminal(r, row)
 	case ledger.APIKey, ledger.Session:
-		state := string(words.StateActive)
+		state := string(directory.StateActive)
 		if row.Revoked != 0 {
-			state = string(words.StateRevoked)
+			state = string(directory.StateRevoked)
 		}
 		c.CheckState(r, state)
 		c.expectClaim(r, ledger.ClaimKeyHash, hex.EncodeToString(row.Hash))
@@ -206,7 +206,7 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 			c.checkUser(r)
 		}
 	case ledger.Settlement:
-		c.CheckState(r, string(words.StateSettled))
+		c.CheckState(r, string(directory.StateSettled))
 		c.checkSettlement(r, row)
 	case ledger.Rate:
 		c.checkRate(r, row)
@@ -217,7 +217,7 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 		c.CheckState(r, onOff)
 		c.checkBlock(r)
 	case ledger.Answer:
-		c.CheckState(r, string(words.StateGiven))
+		c.CheckState(r, string(directory.StateGiven))
 	default:
 		c.Fault(r, "is of a kind that no machine knows")
 	}
@@ -249,7 +249,7 @@ func (c *Check) checkPartner(r *scan.Record, row *Row) {
 }
 
 func (c *Check) checkTerminal(r *scan.Record, row *Row) {
-	settings, err := words.ParseSettings(row.ProviderParams)
+	settings, err := directory.ParseSettings(row.ProviderParams)
 	if err != nil {
 		c.Fault(r, "has settings that can't be read")
 		return
@@ -265,7 +265,7 @@ func (c *Check) checkRate(r *scan.Record, row *Row) {
 	if !r.Organization.Histories.IsIn(r.History, ledger.Rate, row.Rate) {
 		c.Fault(r, "has another value than its events lead to")
 	}
-	if r.Source.ID != words.RateID(r.Organization.ID, money.Currency(row.From), money.Currency(row.To)) {
+	if r.Source.ID != directory.RateID(r.Organization.ID, money.Currency(row.From), money.Currency(row.To)) {
 		c.Fault(r, "lies in another pair's place")
 	}
 	c.Facts.Rates[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = &Rate{settingOf(r), row.Rate}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/snapshots/check/scan"
@@ -15,8 +15,8 @@ type Limit struct {
 	Setting
 	ID       ledger.ID
 	active   bool
-	Kind     words.LimitKind
-	Scope    words.Scope
+	Kind     directory.LimitKind
+	Scope    directory.Scope
 	partner  int64
 	terminal []byte
 	kindOf   string // payment or payout; empty: it covers both
@@ -32,6 +32,6 @@ func (l *Limit) Bounds(p *payment.Record) bool {
 // InForceFor tells whether the limit was certainly applied to a transaction: it was in force
 // earlier, and the record has the subject for which the limit counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
-	known := l.Scope == words.ScopePartner || l.Scope == words.ScopeCard && p.CardPrint != "" || l.Scope == words.ScopeIP && p.PayerIP.IsValid()
+	known := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardPrint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
 	return l.active && l.Kind.Volume() && known && p.Attempted >= l.Updated+scan.InFlight
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/snapshots/check/scan"
 )
@@ -52,18 +52,18 @@ func (c *Check) checkLimit(r *scan.Record, row *Row) {
 	}
 	amount, rest, err := money.ReadAmount(b.MaxAmount)
 	sum := err == nil && len(rest) == 0 && !amount.IsZero() && !ledger.MaxAmount.Less(amount) && b.Currency != "" && b.MaxCount == 0 && b.Window == 0
-	pace := b.MaxAmount == nil && b.MaxCount > 0 && b.MaxCount <= words.MaxCount && (b.Window == 60*second || b.Window == 3600*second)
-	kind := words.LimitKind(b.Kind)
-	if kind == words.Velocity && !pace || kind != words.Velocity && !sum {
+	pace := b.MaxAmount == nil && b.MaxCount > 0 && b.MaxCount <= directory.MaxCount && (b.Window == 60*second || b.Window == 3600*second)
+	kind := directory.LimitKind(b.Kind)
+	if kind == directory.Velocity && !pace || kind != directory.Velocity && !sum {
 		c.Fault(r, "bounds nothing")
 	}
 	switch kind {
-	case words.PerTransaction, words.DailyVolume, words.MonthlyVolume, words.Velocity:
+	case directory.PerTransaction, directory.DailyVolume, directory.MonthlyVolume, directory.Velocity:
 	default:
 		c.Fault(r, "is of the unknown kind %q", b.Kind)
 	}
-	switch words.Scope(b.Scope) {
-	case words.ScopePartner, words.ScopeCard, words.ScopeEmail, words.ScopeIP:
+	switch directory.Scope(b.Scope) {
+	case directory.ScopePartner, directory.ScopeCard, directory.ScopeEmail, directory.ScopeIP:
 	default:
 		c.Fault(r, "is of the unknown scope %q", b.Scope)
 	}
@@ -71,7 +71,7 @@ func (c *Check) checkLimit(r *scan.Record, row *Row) {
 	env, _ := money.ParseEnv(row.Env)
 	of := PartnerKey{Org: r.Organization.ID, Number: row.Partner}
 	c.Facts.Limits[of] = append(c.Facts.Limits[of], &Limit{
-		Setting: settingOf(r), ID: r.Source.ID, active: row.Active, Kind: kind, Scope: words.Scope(b.Scope), partner: row.Partner,
+		Setting: settingOf(r), ID: r.Source.ID, active: row.Active, Kind: kind, Scope: directory.Scope(b.Scope), partner: row.Partner,
 		terminal: row.Terminal, kindOf: b.Type, asset: money.Asset{Currency: money.Currency(b.Currency), Network: money.Network(b.Network), Env: env},
 	})
 }
@@ -107,19 +107,19 @@ func (c *Check) checkBlock(r *scan.Record) {
 		c.Fault(r, "can't be read")
 		return
 	}
-	kind := words.BlockKind(b.Kind)
+	kind := directory.BlockKind(b.Kind)
 	if !kind.Valid() {
 		c.Fault(r, "is of the unknown kind %q", b.Kind)
 	}
-	if r.Source.ID != words.BlockID(r.Organization.ID, kind, b.Value) {
+	if r.Source.ID != directory.BlockID(r.Organization.ID, kind, b.Value) {
 		c.Fault(r, "lies in another value's place")
 	}
 	switch kind {
-	case words.BlockCard:
-		if len(b.Value) != words.CardPrintLength || b.Masked == "" {
+	case directory.BlockCard:
+		if len(b.Value) != directory.CardPrintLength || b.Masked == "" {
 			c.Fault(r, "is no fingerprint of a card")
 		}
-	case words.BlockIP:
+	case directory.BlockIP:
 		_, noAddress := netip.ParseAddr(b.Value)
 		if _, err := netip.ParsePrefix(b.Value); noAddress != nil && err != nil {
 			c.Fault(r, "is no address")

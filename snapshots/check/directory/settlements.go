@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
@@ -52,7 +52,7 @@ func (c *Check) checkSettlement(r *scan.Record, row *Row) {
 	case scan.Fingerprint(r.History.EntryHash) != histories.ExpectedFingerprint(lines):
 		c.Fault(r, "books other amounts than it says")
 	}
-	key, list := words.SettlementKey(row.Partner, row.Reference), byte(scan.ListWithBank)
+	key, list := directory.SettlementKey(row.Partner, row.Reference), byte(scan.ListWithBank)
 	if withProvider {
 		key, list = "terminal/"+ledger.ID(row.Terminal).String()+"/"+row.Reference, scan.ListWithProvider
 	}

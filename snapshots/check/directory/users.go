@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/snapshots/check/scan"
 )
 
@@ -87,7 +87,7 @@ func (c *Check) checkTokens(r *scan.Record) {
 		c.Fault(r, "can't be read")
 		return
 	}
-	if len(p.AdminTokens) > words.MaxAdminTokens || len(p.Retired) > words.MaxRetiredTokens {
+	if len(p.AdminTokens) > directory.MaxAdminTokens || len(p.Retired) > directory.MaxRetiredTokens {
 		c.Fault(r, "has more administration tokens than there may be")
 	}
 	seen := make(map[string]bool)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	recurring "mizan/actors/subscription"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -40,7 +40,7 @@ func (c *Check) FollowSubscription(e *ledger.Event) {
 // CheckSubscription compares a subscription's payload with its events; nil if the payload can't
 // be read.
 func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
-	p, err := recurring.Decode(r.Source.ID, r.Payload)
+	p, err := subscriptionactor.Decode(r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return nil
@@ -185,7 +185,7 @@ func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Sour
 	const head = 32 + 1 + 16
 	shows := actors.SubscriptionReply.Has(owner[head:])
 	if shows && c.Keyring != nil {
-		id, err := recurring.CheckReply(c.Keyring, o.ID, key, owner[head:])
+		id, err := subscriptionactor.CheckReply(c.Keyring, o.ID, key, owner[head:])
 		shows = err == nil && id == made.ID
 	}
 	if !shows {

@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/snapshots/check/scan"
@@ -56,7 +56,7 @@ func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	case p.Settles.Currency != settles || p.Rate.IsZero() != (settles == ""):
 		c.Fault(r, "settles in %v, and its terminal in %v", p.Settles.Currency, settles)
 	case settles != "":
-		set := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: words.RateID(r.Organization.ID, p.Asset.Currency, settles)}]
+		set := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: directory.RateID(r.Organization.ID, p.Asset.Currency, settles)}]
 		if set == nil {
 			c.Fault(r, "is converted, and there is no rate")
 		} else if !set.ChangedSince(r) && set.Value != p.Rate.String() {
@@ -65,13 +65,13 @@ func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	}
 }
 
-func feesOf(t *words.Settings) payment.Fees {
+func feesOf(t *directory.Settings) payment.Fees {
 	return payment.Fees{Bps: t.FeeBps, Fixed: t.FeeFixed, OnTop: t.FeeOnTop, Refundable: t.FeeRefundable}
 }
 
 // settingsFor returns a terminal's settings if a transaction was certainly decided by them; nil
 // if they may have changed since.
-func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *words.Settings {
+func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 	t := c.directory.Terminal(r.Organization.ID, id)
 	if t == nil || t.ChangedSince(r) {
 		return nil
@@ -124,7 +124,7 @@ func RefusedAttempts(p *payment.Record) []payment.Attempt {
 }
 
 // atTerminal returns a transaction as it was at a terminal that refused it.
-func atTerminal(p *payment.Record, terminal ledger.ID, t *words.Settings) *payment.Record {
+func atTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *payment.Record {
 	was := *p
 	was.Terminal, was.Fees, was.Rate, was.Settles = terminal, feesOf(t), money.Rate{}, money.Asset{}
 	return &was

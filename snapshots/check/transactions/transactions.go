@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"slices"
 
-	acting "mizan/actors/payment"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
@@ -57,7 +57,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	c.checkVolumes(r, p)
 	c.checkReturn(r, p)
 	if p.TxID != "" {
-		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), acting.TxIDKey(p.Partner, p.TxID))
+		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), paymentactor.TxIDKey(p.Partner, p.TxID))
 	}
 	c.noteRenewal(r, p)
 	h.ListHash = histories.ListOf(p.Partner, p.Asset.Env)

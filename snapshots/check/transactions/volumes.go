@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mizan/ledger"
-	words "mizan/ledger/directory"
+	ledgerdirectory "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/snapshots/check/directory"
@@ -75,7 +75,7 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 		}
 		return
 	}
-	form := map[words.LimitKind]string{words.DailyVolume: "2006-01-02", words.MonthlyVolume: "2006-01"}[of.Kind]
+	form := map[ledgerdirectory.LimitKind]string{ledgerdirectory.DailyVolume: "2006-01-02", ledgerdirectory.MonthlyVolume: "2006-01"}[of.Kind]
 	from, to := (r.Stamp.Started - scan.InFlight).Time().Format(form), r.Stamp.Updated.Time().Format(form)
 	switch {
 	case !of.Bounds(p):
@@ -89,15 +89,15 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 
 // subjectOf tells whether the subject may be the transaction's in the scope. A card's subject
 // is in the record; the others are hashes of values that a partner sent.
-func subjectOf(scope words.Scope, p *payment.Record, subject string) bool {
+func subjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string) bool {
 	switch scope {
-	case words.ScopePartner:
+	case ledgerdirectory.ScopePartner:
 		return subject == ""
-	case words.ScopeCard:
+	case ledgerdirectory.ScopeCard:
 		return subject == p.CardPrint && subject != ""
-	case words.ScopeIP:
-		of := words.Payer{IP: p.PayerIP.Unmap().WithZone("")}
-		want, known := of.Subject(words.ScopeIP)
+	case ledgerdirectory.ScopeIP:
+		of := ledgerdirectory.Payer{IP: p.PayerIP.Unmap().WithZone("")}
+		want, known := of.Subject(ledgerdirectory.ScopeIP)
 		return known && subject == want
 	}
 	return len(subject) == 32 && strings.Trim(subject, "0123456789abcdef") == ""

@@ -15,15 +15,15 @@ import (
 
 // office is a sandbox with a manual clock, whose first partner's notifications go to
 // an address that answers as it is told.
-type office struct {
+type adminServer struct {
 	t      *testing.T
 	server *testkit.Server
 	status atomic.Int64
 }
 
-func openOffice(t *testing.T) *office {
+func openAdminServer(t *testing.T) *adminServer {
 	t.Helper()
-	o := &office{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
+	o := &adminServer{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
 	o.status.Store(500)
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(o.status.Load())) }))
 	t.Cleanup(hook.Close)
@@ -32,7 +32,7 @@ func openOffice(t *testing.T) *office {
 }
 
 // run is what a command prints, which has to end with the code.
-func (o *office) run(exit int, args ...string) testkit.Result {
+func (o *adminServer) run(exit int, args ...string) testkit.Result {
 	o.t.Helper()
 	r := testkit.Run(o.t, nil, slices.Concat([]string{"admin", "--sandbox", o.server.Dir}, args)...)
 	if r.Exit != exit {
@@ -42,7 +42,7 @@ func (o *office) run(exit int, args ...string) testkit.Result {
 }
 
 // prints checks that a command is done and prints what fits the pattern.
-func (o *office) prints(pattern string, args ...string) string {
+func (o *adminServer) prints(pattern string, args ...string) string {
 	o.t.Helper()
 	r := o.run(0, args...)
 	if !regexp.MustCompile(pattern).MatchString(r.Stdout) {
@@ -52,7 +52,7 @@ func (o *office) prints(pattern string, args ...string) string {
 }
 
 // pay makes a payment and is its id.
-func (o *office) pay() string {
+func (o *adminServer) pay() string {
 	o.t.Helper()
 	answer, err := o.server.Partner().Post("/api/v1/transactions", `{"params":{"type":"payment","amount":"100","currency":"USD","env":"test",`+
 		`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":`+
@@ -68,7 +68,7 @@ func (o *office) pay() string {
 }
 
 // pass moves the clock; when it returns all that was due was attempted.
-func (o *office) pass(seconds int) {
+func (o *adminServer) pass(seconds int) {
 	o.t.Helper()
 	answer, err := o.server.Admin().Do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
 	if err != nil || answer.Status != 200 {
@@ -78,7 +78,7 @@ func (o *office) pass(seconds int) {
 
 func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := openAdminServer(t)
 	first := o.pay()
 	o.pass(8 * 3600) // it is parked
 	second := o.pay()

@@ -1,0 +1,85 @@
+package directory
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+func TestADryRunChangesNothing(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "shop")
+	terminal := h.terminalOf(p, "{}")
+	k, _ := h.keyOf(p)
+	before, platform := h.events(o.ID), h.events(directory.PlatformOrg)
+	ctx, name := WithDryRun(t.Context()), "Other"
+	for what, write := range map[string]func() error{
+		"an organization": func() error { _, err := h.CreateOrganization(ctx, directory.OrganizationDraft{Name: name}); return err },
+		"a partner": func() error {
+			_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: name, Login: "other"}, []byte("nine-Lions-paint"))
+			return err
+		},
+		"a partner's change": func() error {
+			_, err := h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Name: &name})
+			return err
+		},
+		"a partner's password": func() error {
+			_, err := h.PatchPartnerPass(ctx, o.ID, p.Number, directory.PartnerPatch{}, []byte("another-Lion-paints-9"))
+			return err
+		},
+		"a terminal's change": func() error {
+			_, err := h.PatchTerminal(ctx, o.ID, terminal.ID, directory.TerminalPatch{Name: &name})
+			return err
+		},
+		"a user": func() error {
+			_, err := h.CreateUser(ctx, o.ID, directory.UserDraft{Login: "u", Name: name, Roles: []string{"client"}}, []byte("nine-Lions-paint"))
+			return err
+		},
+		"a revocation": func() error { _, err := h.RevokeAPIKey(ctx, o.ID, k.ID); return err },
+		"a settlement": func() error {
+			_, _, err := h.SettlePartner(ctx, o.ID, p.Number, false, directory.SettlementDraft{
+				Currency: "USD", Env: money.Test, Amount: money.FromUint64(1), Reference: "r",
+			})
+			return err
+		},
+	} {
+		if err := write(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if after := h.events(o.ID); !slices.Equal(after, before) {
+		t.Errorf("the organization has %v, and had %v", after, before)
+	}
+	if after := h.events(directory.PlatformOrg); !slices.Equal(after, platform) {
+		t.Errorf("the platform has %v, and had %v", after, platform)
+	}
+}
+
+func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	_, err := h.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.TerminalDraft{Partner: 99, Name: "T", Provider: "x", Type: "x"})
+	var all directory.Refusals
+	if !errors.As(err, &all) || len(all) != 3 || all[0].Field != "partner_id" || all[1].Field != "provider" || all[2].Field != "type" {
+		t.Errorf("%v", err)
+	}
+	_, err = h.PatchPartner(WithDryRun(t.Context()), o.ID, 99, directory.PartnerPatch{})
+	wantCode(t, "nobody", err, ledger.NotFound, "")
+}
+
+func TestAPasswordIsRefusedWithTheOtherFieldsOfAChange(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "shop")
+	empty := ""
+	_, err := h.PatchPartnerPass(t.Context(), o.ID, p.Number, directory.PartnerPatch{Name: &empty}, nil)
+	var all directory.Refusals
+	if !errors.As(err, &all) || len(all) != 2 || all[0].Field != "name" || all[1].Field != "pass" {
+		t.Errorf("%v", err)
+	}
+}

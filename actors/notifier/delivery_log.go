@@ -1,0 +1,339 @@
+package notifier
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Messages to an organization's delivery log.
+type (
+	// outcomes has attempts that were made.
+	outcomes struct{ tries []tried }
+	// postponed has notices that did not fit in memory.
+	postponed struct{ notices []posting.Notice }
+	// written is the writer's answer to the Change that the delivery log has submitted.
+	written struct{ err error }
+)
+
+// Lasting implements actors.Lasting: the results of attempts are delivered again after a panic.
+func (outcomes) Lasting() {}
+
+// Expected implements actors.Expected.
+func (written) Expected() {}
+
+// tried is a notice and the result of an attempt to deliver it.
+type tried struct {
+	notice posting.Notice
+	stored bool
+	asks   int
+	report report
+}
+
+// Bounds of one Change of a delivery log.
+const (
+	maxWritten      = 1_024   // entries, each of which takes three rows at most
+	maxWrittenBytes = 1 << 20 // bytes after which no further entry is added
+)
+
+// deliveryLog is the actor of an organization's delivery log: it writes down the results of deliveries.
+// While one Change is being made durable it gathers the next, so a busy delivery log writes one row for
+// hundreds of results.
+type deliveryLog struct {
+	service *Service
+	org     ledger.ID
+
+	waiting []entry          // what to write next, in order
+	newest  map[ID]*Delivery // as submitted, until it is durable
+	writing *draft           // the draft that is being made durable
+	count   int              // results since the cursor was last moved
+	posted  map[string]bool  // keys of bulletins that are not durable yet
+	asked   map[ID]bool      // untried deliveries that a caller has asked to deliver again
+	last    ledger.Micros    // when the last bulletin was posted
+}
+
+// entry is something to write; exactly one of tried, postponed and command is set.
+type entry struct {
+	at        ledger.Micros
+	tried     *tried
+	postponed *posting.Notice
+	command   *logCommand
+}
+
+// Receive implements actors.Behaviour.
+func (o *deliveryLog) Receive(c *actors.Context, message any) {
+	now := ledger.MicrosOf(c.Now())
+	switch m := message.(type) {
+	case outcomes:
+		for i := range m.tries {
+			o.waiting = append(o.waiting, entry{at: now, tried: &m.tries[i]})
+		}
+	case postponed:
+		for i := range m.notices {
+			o.waiting = append(o.waiting, entry{at: now, postponed: &m.notices[i]})
+		}
+	case *logCommand:
+		o.waiting = append(o.waiting, entry{at: now, command: m})
+	case written:
+		o.durable(m.err, now)
+	default:
+		panic(fmt.Sprintf("notifier: unexpected message %T", m))
+	}
+	o.write(c)
+}
+
+// Committed implements actors.Behaviour. It does nothing: the delivery log does not wait for the writer,
+// because it gathers the next Change meanwhile.
+func (o *deliveryLog) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+
+// Idle implements actors.Behaviour.
+func (o *deliveryLog) Idle() bool { return o.writing == nil && len(o.waiting) == 0 }
+
+// Failed implements actors.Behaviour. What was not written is unchanged in the store, and a rescan
+// finds it. If a Change is in progress, the rescan waits for the writer's answer, which the next
+// behaviour receives.
+func (o *deliveryLog) Failed(c *actors.Context) {
+	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
+	for i := range o.waiting {
+		e := &o.waiting[i]
+		switch {
+		case e.command != nil:
+			e.command.Refuse(failure)
+		case e.postponed != nil:
+			o.service.waiting.Add(-1)
+		case e.tried.stored:
+			o.service.destinations.Tell(keyOf(o.org, &e.tried.notice), released{[]ID{idOf(&e.tried.notice)}})
+		}
+	}
+	if o.writing != nil {
+		o.service.waiting.Add(-int64(o.writing.postponed))
+		o.release(o.writing)
+		o.writing.end(failure)
+	}
+	if c.Expecting() == 0 {
+		o.service.rescan(o.org, nil)
+	}
+}
+
+// write submits what was gathered. After a panic it first waits for the Change that the previous
+// behaviour submitted, because it must decide on the state after that Change.
+func (o *deliveryLog) write(c *actors.Context) {
+	for o.writing == nil && c.Expecting() == 0 && len(o.waiting) > 0 {
+		d := newDraft()
+		o.writing = d // before the draft is complete, so that a panic releases what it has so far
+		o.fill(d)
+		if len(d.change.KVs) == 0 && len(d.change.Steps) == 0 {
+			o.durable(nil, ledger.MicrosOf(c.Now()))
+			continue
+		}
+		d.change.Outcome = true
+		service, org := o.service, o.org
+		c.Submit(&d.change, func(r posting.Receipt) { service.logs.Tell(org, written{r.Err}) })
+		c.Expect()
+	}
+}
+
+// fill moves entries from the queue into one Change. It removes an entry from the queue before it
+// handles the entry, so that an entry that panics is not handled again.
+func (o *deliveryLog) fill(d *draft) {
+	for n := 0; n < maxWritten && d.bytes < o.service.limits.changeBytes && len(o.waiting) > 0; n++ {
+		e := o.waiting[0]
+		alone := e.command != nil && e.command.alone
+		if alone && n > 0 {
+			break
+		}
+		o.waiting[0] = entry{}
+		if o.waiting = o.waiting[1:]; len(o.waiting) == 0 {
+			o.waiting = nil
+		}
+		switch {
+		case e.tried != nil:
+			o.outcome(d, e.tried, e.at)
+		case e.postponed != nil:
+			d.postponed++
+			if o.known(d, idOf(e.postponed)) == nil && !o.marked(d, e.postponed) {
+				o.put(d, keep(e.postponed, e.at), nil)
+			}
+		default:
+			d.alone = alone
+			e.command.run(o, d, e.at)
+		}
+		if alone {
+			break
+		}
+	}
+	for page, m := range d.marks {
+		d.put(o.org, m.first.append(keyMarks(page)), m.row)
+	}
+	maps.Copy(o.newest, d.kept)
+}
+
+// durable handles the writer's answer. A draft with a single command may be refused and leaves
+// nothing. After any other error the state is unknown, so a rescan reads it from the store; or the
+// error means that the process is stopping.
+func (o *deliveryLog) durable(err error, now ledger.Micros) {
+	d := o.writing
+	if o.writing = nil; d == nil { // the Change was submitted before a panic
+		o.service.rescan(o.org, nil)
+		return
+	}
+	o.service.waiting.Add(-int64(d.postponed))
+	for id, delivery := range d.kept {
+		if o.newest[id] == delivery {
+			delete(o.newest, id)
+		}
+	}
+	for _, row := range d.posted {
+		delete(o.posted, row) // the store has it now, or it was refused
+	}
+	o.release(d)
+	if err == nil {
+		for _, delivery := range d.kept {
+			o.service.await(delivery.key(o.org), delivery, now)
+		}
+	} else if !d.alone && !errors.Is(err, posting.ErrStopped) {
+		o.service.rt.Log.Error("what became of deliveries was not written down", "organization", o.org.String(), "error", err)
+		o.service.rescan(o.org, nil)
+	}
+	d.end(err)
+	if o.count >= cursorEvery {
+		o.count = 0
+		o.service.moveCursor(o.org)
+	}
+}
+
+// release tells destinations that the results of what they have read are in the store.
+func (o *deliveryLog) release(d *draft) {
+	for k, ids := range d.release {
+		o.service.destinations.Tell(k, released{ids})
+	}
+}
+
+// await makes a destination look at a waiting delivery when the delivery is due.
+func (s *Service) await(k key, d *Delivery, now ledger.Micros) {
+	switch {
+	case d.State != Pending:
+	case d.Next <= now:
+		s.destinations.Tell(k, wakened{d.Next})
+	default:
+		s.timers.set(k, d.Next)
+	}
+}
+
+// outcome writes down an attempt. An acknowledged first attempt becomes a mark; any other result
+// gets a row of its own.
+func (o *deliveryLog) outcome(d *draft, t *tried, now ledger.Micros) {
+	id := idOf(&t.notice)
+	o.count++
+	if t.stored {
+		k := keyOf(o.org, &t.notice)
+		d.release[k] = append(d.release[k], id)
+	}
+	known := o.known(d, id)
+	var next *Delivery
+	switch {
+	case known == nil && o.marked(d, &t.notice):
+		return // a duplicate of an attempt that is already marked
+	case known == nil && t.report.Failure == "" && t.notice.Page != 0:
+		delete(o.asked, id)
+		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
+		return
+	case known == nil:
+		next = keep(&t.notice, now)
+	case known.State != Pending:
+		return // another attempt has already finished it
+	default:
+		next = known.copy()
+	}
+	next.told = t.report.told
+	if !t.report.interrupted {
+		next.after(t.report.Attempt, now, t.report.wait)
+	}
+	if next.State != Delivered && (o.asked[id] || known != nil && known.asks != t.asks) {
+		next.anew(now) // a caller asked for it while this attempt was in progress
+	}
+	delete(o.asked, id)
+	o.put(d, next, known)
+}
+
+// marked tells whether a first attempt of the notice was acknowledged. It looks only after a
+// rescan, when duplicates are possible: then everything submitted before is durable.
+func (o *deliveryLog) marked(d *draft, n *posting.Notice) bool {
+	if !o.service.rescanned.Load() || n.Page == 0 {
+		return false
+	}
+	there := d.there[n.Page]
+	if there == nil {
+		there = o.marksOf(d, n.Page)
+		d.there[n.Page] = there
+	}
+	return there[idOf(n)]
+}
+
+// marksOf returns the marks of a page, including the draft's.
+func (o *deliveryLog) marksOf(d *draft, page ledger.Micros) map[ID]bool {
+	view := o.service.rt.Journal.View()
+	defer view.Close()
+	marked, err := readMarks(view, o.org, page)
+	if err != nil {
+		panic(err)
+	}
+	there := make(map[ID]bool, len(marked))
+	for id := range marked {
+		there[id] = true
+	}
+	if row := d.marks[page]; row != nil {
+		_ = eachMark(page, row.row, func(m mark) { there[m.ID] = true }) // the draft has written the row itself, so parsing cannot fail
+	}
+	return there
+}
+
+// put writes a delivery's own row, and moves the delivery between the rows of waiting and of parked
+// ones.
+func (o *deliveryLog) put(d *draft, next, before *Delivery) {
+	k := next.key(o.org)
+	if before != nil {
+		switch before.State {
+		case Pending:
+			if next.State != Pending || next.Next != before.Next {
+				d.put(o.org, keyRetry(k, before.Next, before.ID), nil)
+			}
+		case Parked:
+			d.put(o.org, keyParked(k, before.ID), nil)
+		}
+	}
+	switch next.State {
+	case Pending:
+		d.put(o.org, keyRetry(k, next.Next, next.ID), []byte{})
+	case Parked:
+		d.put(o.org, keyParked(k, next.ID), []byte{})
+	}
+	row, err := encodeKept(next)
+	if err != nil {
+		panic(err)
+	}
+	d.put(o.org, keyKept(next.ID), row)
+	d.kept[next.ID] = next
+}
+
+// known returns a delivery that has a row of its own, in its state after everything submitted
+// before; nil if it has none.
+func (o *deliveryLog) known(d *draft, id ID) *Delivery {
+	if delivery, ok := d.kept[id]; ok {
+		return delivery
+	}
+	if delivery, ok := o.newest[id]; ok {
+		return delivery
+	}
+	view := o.service.rt.Journal.View()
+	defer view.Close()
+	delivery, err := findKept(view, o.org, id)
+	if err != nil {
+		panic(err)
+	}
+	return delivery
+}

@@ -1,0 +1,484 @@
+package notifier
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for an expected event.
+const patience = 2 * time.Minute
+
+var (
+	here  = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	there = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
+	began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+	quiet = slog.New(slog.DiscardHandler)
+)
+
+// random returns a source whose seed is printed; MIZAN_SEED repeats a run.
+func random(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// book has the addresses of destinations. It implements actors.Addresses.
+type book struct {
+	mu   sync.Mutex
+	urls map[ledger.ID]actors.Address // guarded by mu
+}
+
+func (b *book) Recipient(ledger.ID, int64, money.Env, ledger.ID) (ledger.ID, bool) {
+	return ledger.ID{}, false
+}
+
+func (b *book) Address(_, to ledger.ID) (actors.Address, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a, ok := b.urls[to]
+	return a, ok
+}
+
+func (b *book) set(to ledger.ID, a actors.Address) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.urls[to] = a
+}
+
+func (b *book) remove(to ledger.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.urls, to)
+}
+
+// fixture is a notifier with its journal, on a clock that the test moves or, on request, on the
+// machine's clock.
+type fixture struct {
+	*Service
+	t         testing.TB
+	dir       string
+	clock     *clock.Manual
+	real      bool
+	book      *book
+	tell      func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
+	telegrams func(org, to ledger.ID, body, told []byte) (Attempt, []byte, time.Duration)
+	keep      time.Duration
+	through   func(posting.Log) posting.Log
+	observe   func(posting.Channel, bool, time.Duration)
+	log       *slog.Logger
+	resuming  func(*fixture) // called before a start resumes
+	journal   *posting.Journal
+	runtime   *actors.Runtime
+}
+
+func newFixture(t testing.TB, set ...func(*fixture)) *fixture {
+	t.Helper()
+	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(began), book: &book{urls: make(map[ledger.ID]actors.Address)}, tell: tell}
+	for _, s := range set {
+		s(h)
+	}
+	h.start()
+	t.Cleanup(h.stop)
+	return h
+}
+
+func onRealClock(h *fixture) { h.real = true }
+
+// tell writes the body of the tests' notifications, the same at each attempt.
+func tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	data := fmt.Appendf(dst, `{"org":"%v","source":"%v","body":"%x"}`, org, n.Source.ID, n.Body)
+	return actors.NotificationBody{Type: "transaction.charged", Data: data}, nil
+}
+
+// WriteNotification implements actors.NotificationWriter.
+func (h *fixture) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	return h.tell(dst, org, n)
+}
+
+func (h *fixture) start() {
+	h.t.Helper()
+	running := clock.Clock(h.clock)
+	if h.real {
+		running = clock.Real{}
+	}
+	var err error
+	h.journal, err = posting.Open(posting.Options{
+		Store: store.Options{Dir: h.dir, Log: quiet, MemTable: 4 << 20}, Clock: running, Log: quiet, Through: h.through,
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	log := quiet
+	if h.log != nil {
+		log = h.log
+	}
+	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: log})
+	h.Service, err = New(Options{
+		Runtime: h.runtime, Addresses: h.book, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h},
+		Operators: h.telegrams, AllowPrivate: true, Retention: h.keep, Observe: h.observe,
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.runtime.Start(func(posting.Item) bool { return false })
+	if h.resuming != nil {
+		h.resuming(h)
+	}
+	h.Resume()
+}
+
+func (h *fixture) stop() {
+	h.t.Helper()
+	soon(h.t, "closed", h.Service.Close)
+	soon(h.t, "stopped", h.runtime.Stop)
+	if err := h.journal.Close(); err != nil {
+		h.t.Error(err)
+	}
+}
+
+func (h *fixture) restart() {
+	h.t.Helper()
+	h.stop()
+	h.start()
+}
+
+// rest returns when no work is in progress.
+func (h *fixture) rest() {
+	h.t.Helper()
+	soon(h.t, "at rest", h.runtime.Quiesce)
+}
+
+// pass moves the clock.
+func (h *fixture) pass(d time.Duration) {
+	h.t.Helper()
+	h.rest()
+	soon(h.t, "passed", func() {
+		if err := h.runtime.Advance(h.clock.Now().Add(d)); err != nil {
+			h.t.Error(err)
+		}
+	})
+}
+
+// submit makes a change durable.
+func (h *fixture) submit(c *posting.Change) {
+	h.t.Helper()
+	done := make(chan error, 1)
+	h.journal.Submit(c, func(r posting.Receipt) { done <- r.Err })
+	if err := receiveFrom(h.t, "durable", done); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// tells books an event with a notice for each destination, in one Change.
+func (h *fixture) tells(org ledger.ID, channel posting.Channel, to ...ledger.ID) (ids []ID) {
+	h.t.Helper()
+	c := new(posting.Change)
+	for i, to := range to {
+		c.Steps = append(c.Steps, posting.Step{
+			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
+			Events:  []ledger.Event{{Name: "a", To: "b"}},
+			Notices: []posting.Notice{{Channel: channel, To: to, Body: fmt.Appendf(nil, "n%d", i)}},
+		})
+	}
+	h.submit(c)
+	for i := range c.Steps {
+		ids = append(ids, ID{c.Steps[i].Events[0].Booked, channel})
+	}
+	return ids
+}
+
+// one books one event with a webhook notice.
+func (h *fixture) one(to ledger.ID) ID {
+	h.t.Helper()
+	return h.tells(here, posting.Webhook, to)[0]
+}
+
+// many books n events with webhook notices.
+func (h *fixture) many(to ledger.ID, n int) (ids []ID) {
+	h.t.Helper()
+	for part := range slices.Chunk(slices.Repeat([]ledger.ID{to}, n), 500) {
+		ids = append(ids, h.tells(here, posting.Webhook, part...)...)
+	}
+	return ids
+}
+
+// at returns a new destination whose notices go to the receiver.
+func (h *fixture) at(r *receiver) ledger.ID {
+	to := uuid.New()
+	h.book.set(to, actors.Address{URL: r.URL, Secret: "s"})
+	return to
+}
+
+func (h *fixture) delivery(id ID) *Delivery {
+	h.t.Helper()
+	d, err := h.Read(here, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return d
+}
+
+// wants checks a delivery's state.
+func (h *fixture) wants(id ID, state State, attempts int) *Delivery {
+	h.t.Helper()
+	d := h.delivery(id)
+	if d.State != state || len(d.Attempts) != attempts {
+		h.t.Errorf("the delivery is %v after %d attempts, want %v after %d", d.State, len(d.Attempts), state, attempts)
+	}
+	return d
+}
+
+// rows returns the keys of an organization's KVs with the given first byte.
+func (h *fixture) rows(org ledger.ID, kind byte) (keys [][]byte) {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	err := v.KVKeys(org, []byte{kind}, nil, func(key []byte) ([]byte, bool, error) {
+		keys = append(keys, slices.Clone(key))
+		return nil, true, nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return keys
+}
+
+// wantRows checks how many rows of each kind there are, as "e1 r1".
+func (h *fixture) wantRows(want map[byte]int) {
+	h.t.Helper()
+	for _, kind := range []byte{rowMarks, rowKept, rowRetries, rowParked, rowPosted, rowNotices} {
+		if got := len(h.rows(here, kind)); got != want[kind] {
+			h.t.Errorf("%d rows of kind %c, want %d", got, kind, want[kind])
+		}
+	}
+}
+
+// arrival is a notification that a receiver got.
+type arrival struct {
+	EventID   string          `json:"event_id"`
+	Timestamp int64           `json:"timestamp"`
+	Type      string          `json:"type"`
+	Data      json.RawMessage `json:"data"`
+
+	body   string
+	header http.Header
+	nth    int // count of its event's arrivals, from 1
+	all    int // count of all arrivals, from 1
+	status int
+}
+
+// gate holds answers back until it is opened.
+type gate struct {
+	once sync.Once
+	ch   chan struct{}
+}
+
+func newGate() *gate { return &gate{ch: make(chan struct{})} }
+
+func (g *gate) open() { g.once.Do(func() { close(g.ch) }) }
+
+func (g *gate) wait() { <-g.ch }
+
+// let releases one answer.
+func (g *gate) let(t testing.TB) {
+	t.Helper()
+	select {
+	case g.ch <- struct{}{}:
+	case <-time.After(patience):
+		t.Fatalf("nobody waits at the gate within %v", patience)
+	}
+}
+
+// crowd fills a pool with jobs that wait until the gate is open.
+func (h *fixture) crowd(g *gate, run func(func()) error, jobs int) {
+	h.t.Helper()
+	for range jobs {
+		if err := run(g.wait); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	h.t.Cleanup(g.open) // before the fixture is stopped
+}
+
+// plant writes a KV.
+func (h *fixture) plant(org ledger.ID, row, value []byte) {
+	h.t.Helper()
+	h.submit(&posting.Change{Outcome: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
+}
+
+// removedBefore stores the time before which deliveries were removed.
+func (h *fixture) removedBefore(before ledger.Micros) {
+	h.t.Helper()
+	view := h.journal.View()
+	defer view.Close()
+	d := newDraft()
+	if err := d.removedBefore(view, here, before); err != nil {
+		h.t.Fatal(err)
+	}
+	d.change.Outcome = true
+	h.submit(&d.change)
+}
+
+// hangs is the status of a receiver that never answers.
+const hangs = 0
+
+// receiver is a merchant's server.
+type receiver struct {
+	*httptest.Server
+	over chan struct{}
+
+	mu       sync.Mutex
+	arrivals []*arrival     // guarded by mu
+	of       map[string]int // guarded by mu: by event
+	under    int            // guarded by mu: requests that are not answered yet
+	most     int            // guarded by mu: maximum of under
+}
+
+// receive answers each notification with the status that answer returns, which may wait for the
+// gates. The gates are opened at the end of the test.
+func receive(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver {
+	r := &receiver{of: make(map[string]int), over: make(chan struct{})}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		a := &arrival{header: q.Header}
+		body, err := io.ReadAll(q.Body)
+		if err != nil {
+			return
+		}
+		a.body = string(body)
+		if err := json.Unmarshal(body, a); err != nil {
+			t.Errorf("body %q: %v", body, err)
+		}
+		r.arrived(a)
+		defer r.answered()
+		a.status = answer(a)
+		if a.status == hangs {
+			select {
+			case <-q.Context().Done():
+			case <-r.over:
+			}
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(a.status)
+	}))
+	t.Cleanup(func() {
+		close(r.over)
+		for _, g := range gates {
+			g.open()
+		}
+		r.CloseClientConnections()
+		r.Close()
+	})
+	return r
+}
+
+func (r *receiver) arrived(a *arrival) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of[a.EventID]++
+	r.arrivals = append(r.arrivals, a)
+	a.nth, a.all = r.of[a.EventID], len(r.arrivals)
+	r.under++
+	r.most = max(r.most, r.under)
+}
+
+func (r *receiver) answered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.under--
+}
+
+func (r *receiver) got() []*arrival {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.arrivals)
+}
+
+func (r *receiver) count() int { return len(r.got()) }
+
+// events returns how often each event arrived.
+func (r *receiver) events() map[string]int {
+	n := make(map[string]int)
+	for _, a := range r.got() {
+		n[a.EventID]++
+	}
+	return n
+}
+
+// wantOnce checks that each event arrived once, and nothing else.
+func (r *receiver) wantOnce(t testing.TB, org ledger.ID, ids []ID) {
+	t.Helper()
+	got := r.events()
+	for _, id := range ids {
+		if n := got[EventID(org, id).String()]; n != 1 {
+			t.Errorf("event %v came %d times, want once", id, n)
+			return
+		}
+	}
+	if len(got) != len(ids) {
+		t.Errorf("%d events came, want %d", len(got), len(ids))
+	}
+}
+
+func always(status int) func(*arrival) int { return func(*arrival) int { return status } }
+
+// soon fails the test if fn does not return.
+func soon(t testing.TB, what string, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); fn() }()
+	receiveFrom(t, what, done)
+}
+
+// waitFor waits until holds returns true.
+func waitFor(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	guard := time.After(patience)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-guard:
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+func receiveFrom[T any](t testing.TB, what string, from <-chan T) T {
+	t.Helper()
+	select {
+	case value := <-from:
+		return value
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %v", what, patience)
+		panic("unreachable")
+	}
+}

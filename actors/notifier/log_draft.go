@@ -1,0 +1,119 @@
+package notifier
+
+import (
+	"time"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// draft is a Change of a delivery log, with the actions that follow once it is durable.
+type draft struct {
+	change    posting.Change
+	bytes     int
+	marks     map[ledger.Micros]*markRow    // by page
+	there     map[ledger.Micros]map[ID]bool // marks of pages that were looked up, including the draft's own marks
+	kept      map[ID]*Delivery              // deliveries as the Change leaves them
+	follow    []func(error)
+	release   map[key][]ID  // deliveries that destinations have read from the store
+	postponed int           // number of notices that wait in memory until the Change is durable
+	posted    []string      // keys of bulletins
+	cursor    ledger.Micros // the cursor's new page; 0: it does not move
+	alone     bool          // it has one command only, and may be refused
+}
+
+func newDraft() *draft {
+	return &draft{
+		marks: make(map[ledger.Micros]*markRow), there: make(map[ledger.Micros]map[ID]bool),
+		kept: make(map[ID]*Delivery), release: make(map[key][]ID),
+	}
+}
+
+// markRow is one page's row of marks.
+type markRow struct {
+	first ID
+	row   []byte
+}
+
+func (d *draft) put(org ledger.ID, key, value []byte) {
+	d.change.KVs = append(d.change.KVs, posting.KV{Org: org, Key: key, Value: value})
+	d.bytes += len(key) + len(value)
+}
+
+// mark adds an acknowledged first attempt.
+func (d *draft) mark(m *mark) {
+	row := d.marks[m.page]
+	if row == nil {
+		row = &markRow{first: m.ID}
+		d.marks[m.page] = row
+	}
+	row.row = appendMark(row.row, m)
+	if there := d.there[m.page]; there != nil {
+		there[m.ID] = true
+	}
+}
+
+// end answers the callers that wait for the Change.
+func (d *draft) end(err error) {
+	for _, fn := range d.follow {
+		fn(err)
+	}
+	d.follow = nil
+}
+
+// logCommand is a command to a delivery log from outside the package.
+type logCommand struct {
+	decide func(o *deliveryLog, d *draft, now ledger.Micros) error
+	alone  bool // it has a Change of its own, because that may be refused
+	done   chan error
+}
+
+// Refuse implements actors.Refusable.
+func (e *logCommand) Refuse(err error) {
+	select {
+	case e.done <- err:
+	default: // it already has an answer
+	}
+}
+
+// run adds the command's writes to the draft. The caller gets its answer when the Change is
+// durable.
+func (e *logCommand) run(o *deliveryLog, d *draft, now ledger.Micros) {
+	d.follow = append(d.follow, e.Refuse) // before the decision, which may panic
+	if err := e.decide(o, d, now); err != nil {
+		if e.alone {
+			d.change = posting.Change{}
+			clear(d.kept)
+		}
+		e.Refuse(err)
+	}
+}
+
+// askBound is how long a caller waits for a delivery log, in real time.
+const askBound = 30 * time.Second
+
+// ask makes a delivery log write what decide puts into its draft, and returns when that is durable.
+// decide sees the state after everything submitted before.
+func (s *Service) ask(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
+	return s.send(org, &logCommand{decide: decide, done: make(chan error, 1)})
+}
+
+// askAlone is ask for a Change that the writer may refuse. If decide returns an error, the draft is
+// dropped.
+func (s *Service) askAlone(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
+	return s.send(org, &logCommand{decide: decide, alone: true, done: make(chan error, 1)})
+}
+
+func (s *Service) send(org ledger.ID, e *logCommand) error {
+	if err := s.logs.Command(org, e); err != nil {
+		return err
+	}
+	timer := time.NewTimer(askBound)
+	defer timer.Stop()
+	select {
+	case err := <-e.done:
+		return err
+	case <-timer.C:
+		return ledger.Refuse("notifier", ledger.Unavailable, "it is not written down yet")
+	}
+}

@@ -1,0 +1,223 @@
+package notifier
+
+import (
+	"encoding/binary"
+	"time"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+const (
+	removalEvery = 24 * time.Hour  // by the clock
+	removalRetry = time.Hour       // after a run that has failed for some organization
+	firstRemoval = time.Minute     // after a start
+	maxRemoved   = 512             // rows that one Change removes
+	maxPassed    = 16 * maxRemoved // rows that it looks at and does not remove
+)
+
+// nextRemoval returns when the next retention run starts.
+func (s *Service) nextRemoval() (time.Time, bool) {
+	return time.UnixMicro(s.removalDue.Load()), true
+}
+
+// removeExpired removes deliveries of every organization that are older than the retention. Deliveries that
+// are not settled stay, however old they are. A failure in one organization does not affect the
+// others. removal logs it and runs again after sweepAgain; it does not return it, because that would
+// fail the move of the clock.
+func (s *Service) removeExpired(now time.Time) error {
+	before := ledger.MicrosOf(now) - s.retention
+	view := s.rt.Journal.View()
+	var orgs []ledger.ID
+	err := view.OrganizationsWith(posting.KVs, func(org ledger.ID) (bool, error) {
+		orgs = append(orgs, org)
+		return true, nil
+	})
+	view.Close()
+	if err != nil {
+		return err
+	}
+	next := now.Add(removalEvery)
+	for _, org := range orgs {
+		if err := s.removeExpiredOf(org, before); err != nil {
+			s.rt.Log.Error("old deliveries were not removed", "organization", org.String(), "error", err)
+			next = now.Add(removalRetry)
+		}
+	}
+	s.removalDue.Store(next.UnixMicro())
+	return nil
+}
+
+// removeExpiredOf removes one organization's old deliveries, in as many Changes as needed.
+func (s *Service) removeExpiredOf(org ledger.ID, before ledger.Micros) error {
+	if err := s.advanceCursor(org); err != nil {
+		return err
+	}
+	for at := new(removalProgress); at.more() && !s.stopping.Load(); {
+		done := make(chan *removalProgress, 1)
+		from := *at
+		err := s.ask(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+			next, err := o.removeOld(d, before, from)
+			done <- next
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		at = <-done
+	}
+	return nil
+}
+
+// removalProgress is the progress of a retention run: the row of each kind to continue from. Rows before it
+// were removed or stay, and are not read again. The zero value is the beginning.
+type removalProgress struct {
+	pages, marks, kept, posted part
+}
+
+// part is the progress of a retention run with one kind of rows.
+type part struct {
+	from []byte // nil: not begun
+	over bool   // no older rows of this kind are left
+}
+
+func (s *removalProgress) more() bool {
+	return !s.pages.over || !s.marks.over || !s.kept.over || !s.posted.over
+}
+
+// removal is the state of one Change that removes rows.
+type removal struct {
+	log    *deliveryLog
+	draft  *draft
+	view   *posting.View
+	before ledger.Micros
+	rows   int // number removed
+	passed int // number looked at
+}
+
+// stops records the row to continue from, and tells whether the Change is full.
+func (r *removal) stops(at *part, row []byte) bool {
+	at.from = append([]byte(nil), row...)
+	return r.rows >= maxRemoved || r.passed >= maxPassed
+}
+
+func (r *removal) remove(row []byte) {
+	r.draft.put(r.log.org, row, nil)
+	r.rows++
+}
+
+// removeOld removes rows from before an instant, as many as one Change takes.
+func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgress) (*removalProgress, error) {
+	r := &removal{log: o, draft: d, view: o.service.rt.Journal.View(), before: before}
+	defer r.view.Close()
+	cursor, err := readCursor(r.view, o.org)
+	if err != nil {
+		return nil, err
+	}
+	stays, err := r.pages(&at.pages, min(cursor, before))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.marks(&at.marks, stays); err != nil {
+		return nil, err
+	}
+	at.marks.over = at.marks.over && at.pages.over
+	if err := r.kept(&at.kept, cursor); err != nil {
+		return nil, err
+	}
+	if err := r.posted(&at.posted); err != nil {
+		return nil, err
+	}
+	if r.rows > 0 {
+		if err := d.removedBefore(r.view, o.org, before); err != nil {
+			return nil, err
+		}
+	}
+	return &at, nil
+}
+
+// pages removes pages all of whose notices are older than before: those that are followed by a page
+// that also begins before it. It returns the first page that stays; 0 if none was seen.
+func (r *removal) pages(at *part, before ledger.Micros) (stays ledger.Micros, err error) {
+	var last []byte
+	at.over = true
+	err = r.view.KVKeys(r.log.org, []byte{rowNotices}, at.from, func(row []byte) ([]byte, bool, error) {
+		page := ledger.Micros(binary.BigEndian.Uint64(row[1:]))
+		if page >= before {
+			return nil, false, nil
+		}
+		if last != nil {
+			if r.rows >= maxRemoved {
+				at.over = false
+				return nil, false, nil
+			}
+			r.remove(last)
+		}
+		stays, last = page, append([]byte(nil), row...)
+		at.from = last
+		return nil, true, nil
+	})
+	return stays, err
+}
+
+// marks removes the marks of pages before the first one that stays.
+func (r *removal) marks(at *part, stays ledger.Micros) error {
+	at.over = true
+	return r.view.KVKeys(r.log.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
+		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= stays {
+			return nil, false, nil
+		}
+		if r.stops(at, row) {
+			at.over = false
+			return nil, false, nil
+		}
+		r.remove(append([]byte(nil), row...))
+		return nil, true, nil
+	})
+}
+
+// kept removes deliveries that are over. It keeps those of pages that the cursor has not passed,
+// because without the row their notice would look untried.
+func (r *removal) kept(at *part, cursor ledger.Micros) error {
+	o := r.log
+	at.over = true
+	return r.view.KVsAscending(o.org, []byte{rowKept}, at.from, func(row, value []byte) (bool, error) {
+		id, ok := idAfter(row, 1)
+		if ok && id.Booked >= r.before {
+			return false, nil
+		}
+		if r.stops(at, row) {
+			at.over = false
+			return false, nil
+		}
+		r.passed++
+		known := r.draft.kept[id]
+		if known == nil {
+			known, _ = decodeKept(id, value)
+		}
+		if !ok || known == nil || known.State == Pending || known.page != 0 && id.Booked >= cursor {
+			return true, nil // also for wrong rows, which the checker reports
+		}
+		if known.State == Parked {
+			r.draft.put(o.org, keyParked(known.key(o.org), id), nil)
+		}
+		r.remove(keyKept(id))
+		return true, nil
+	})
+}
+
+// posted removes the keys of old bulletins.
+func (r *removal) posted(at *part) error {
+	at.over = true
+	return r.view.KVsAscending(r.log.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
+		if r.stops(at, row) {
+			at.over = false
+			return false, nil
+		}
+		r.passed++
+		if len(value) == idSize && readID(value).Booked < r.before {
+			r.remove(append([]byte(nil), row...))
+		}
+		return true, nil
+	})
+}

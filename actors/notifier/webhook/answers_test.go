@@ -1,0 +1,257 @@
+package webhook
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Specification, "Delivery" 1: acknowledgement is any 2xx.
+func TestAny2xxAcknowledges(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Location", "/200")
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(server.Close)
+	c := open(t)
+	for status, failure := range map[int]string{
+		200: "", 201: "", 202: "", 204: "", 205: "", 206: "", 226: "", 299: "",
+		300: "redirect", 301: "redirect", 302: "redirect", 303: "redirect", 304: "redirect", 307: "redirect", 308: "redirect", 399: "redirect",
+		400: "status 400", 401: "status 401", 404: "status 404", 410: "status 410", 429: "status 429",
+		500: "status 500", 503: "status 503", 599: "status 599", 600: "status 600", 999: "status 999",
+	} {
+		c.Deliver(parcel(server.URL+"/"+strconv.Itoa(status))).want(t, status, failure)
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	elsewhere := receive(t, acknowledge)
+	c := open(t)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		r := receive(t, once(fmt.Sprintf("HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.url())))
+		c.Deliver(parcel(r.url())).want(t, status, "redirect")
+		r.wantLines(1)
+	}
+	elsewhere.wantLines()
+}
+
+func TestInterimAnswersArePassedOver(t *testing.T) {
+	t.Parallel()
+	const hints = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+	for text, want := range map[string]Attempt{
+		"HTTP/1.1 100 Continue\r\n\r\n" + acknowledged:                                                 {Status: 200},
+		"HTTP/1.1 102 Processing\r\n\r\n" + hints + "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n":     {Status: 500, Failure: "status 500"},
+		strings.Repeat(hints, maxInterim-1) + acknowledged:                                             {Status: 200},
+		strings.Repeat(hints, maxInterim) + acknowledged:                                               {Failure: "answer is not HTTP"},
+		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n" + acknowledged: {Status: 101, Failure: "status 101"},
+	} {
+		r := receive(t, answer(text))
+		c := open(t)
+		c.Deliver(parcel(r.url())).want(t, want.Status, want.Failure)
+	}
+}
+
+func TestWhatIsNotHTTPIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	for _, text := range []string{
+		"220 mail.example ESMTP\r\n", "SSH-2.0-x 200\r\n\r\n", "FOO/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n",
+		"HTTP/1.1 0 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 020 OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n",
+		"HTTP/1.1 +20 OK\r\n\r\n", "\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nbad header\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 200 OK\r\n: x\r\n\r\n", "HTTP/1.1 200 OK\r\nX: \x00\r\n\r\n", "\x15\x03\x01\x00\x02\x02\x16", "<html>", "HTTP",
+		"HTTP/1.12 200 OK\r\n\r\n",
+	} {
+		r := receive(t, once(text))
+		a := c.Deliver(parcel(r.url()))
+		if text == "HTTP" {
+			a.want(t, 0, "connection closed in the middle of the answer")
+		} else if a.want(t, 0, "answer is not HTTP"); t.Failed() {
+			t.Fatalf("%q", text)
+		}
+		r.wantLines(1) // it is not tried again
+	}
+}
+
+func TestAnswersOfEarlierVersionsCount(t *testing.T) {
+	t.Parallel()
+	r := receive(t, once("HTTP/1.0 200\r\n\r\nok"))
+	open(t).Deliver(parcel(r.url())).want(t, 200, "")
+}
+
+func TestAHeaderHasABound(t *testing.T) {
+	t.Parallel()
+	header := func(size int) string {
+		const around = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \r\n\r\n"
+		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", size-len(around)) + "\r\n\r\n"
+	}
+	c := open(t)
+	c.Deliver(parcel(receive(t, answer(header(maxHeader))).url())).want(t, 200, "")
+	c.Deliver(parcel(receive(t, answer(header(maxHeader+1))).url())).want(t, 0, "answer's header is too long")
+	endless := receive(t, func(v *visit) {
+		if v.request() && v.say("HTTP/1.1 200 OK\r\n") {
+			for v.say("X: " + strings.Repeat("x", 1000) + "\r\n") {
+			}
+		}
+	})
+	c.Deliver(parcel(endless.url())).want(t, 0, "answer's header is too long")
+	interim := "HTTP/1.1 103 H\r\nX: " + strings.Repeat("x", maxHeader-30) + "\r\n\r\n"
+	c.Deliver(parcel(receive(t, answer(strings.Repeat(interim, maxInterim-1)+acknowledged)).url())).want(t, 0, "answer's header is too long")
+}
+
+func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+
+// Specification, "Delivery" 1: the body is ignored. A body that does not end within its bound
+// closes the connection.
+func TestABodySaysNothing(t *testing.T) {
+	t.Parallel()
+	const head, chunked = "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
+	length := func(n int) string { return head + fmt.Sprintf("Content-Length: %d\r\n\r\n", n) }
+	full := strings.Repeat("b", maxBody)
+	ten := strings.Repeat("b", 10<<20)
+	for name, c := range map[string]struct {
+		says  string
+		kept  bool
+		fails bool // the same body with a 500
+	}{
+		"none":                        {length(0), true, true},
+		"an error text":               {length(6) + "failed", true, true},
+		"as much as is read":          {length(maxBody) + full, true, true},
+		"more than is read":           {length(maxBody+1) + full + "b", false, true},
+		"10 MiB":                      {length(10<<20) + ten, false, true},
+		"a length that can't be":      {length(1<<62) + "x", false, true},
+		"10 MiB in chunks":            {chunked + strings.Repeat(chunk(strings.Repeat("b", 10<<10)), 1<<10) + "0\r\n\r\n", false, true},
+		"chunks":                      {chunked + chunk("a") + chunk("bc") + "0\r\n\r\n", true, true},
+		"chunks with a trailer":       {chunked + chunk("a") + "0\r\nX-Sum: 1\r\n\r\n", true, true},
+		"no chunk":                    {chunked + "0\r\n\r\n", true, true},
+		"a broken chunk":              {chunked + "zz\r\n", false, true},
+		"a chunk of another length":   {chunked + "1\r\nabc\r\n0\r\n\r\n", false, true},
+		"an endless extension":        {chunked + "1;" + strings.Repeat("x", 1<<20), false, true},
+		"more than it says":           {length(1) + "ab", false, true},
+		"a body where there is none":  {"HTTP/1.1 204 No Content\r\n\r\n<html>", false, false},
+		"none, and a length":          {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", true, false},
+		"the end is announced":        {head + "Connection: close\r\nContent-Length: 1\r\n\r\na", false, true},
+		"an earlier version":          {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", false, false},
+		"an earlier version, kept on": {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			says := []string{c.says}
+			if c.fails {
+				says = append(says, strings.Replace(c.says, "201 Created", "500 No", 1))
+			}
+			for _, text := range says {
+				r := receive(t, answer(text))
+				sender := open(t)
+				lines := []int{1, 1}
+				if !c.kept {
+					lines = []int{1, 2}
+				}
+				for range lines {
+					a := sender.Deliver(parcel(r.url()))
+					if failed := strings.Contains(text, "500 No"); failed != (a.Failure == "status 500") || !failed && a.Failure != "" {
+						t.Errorf("%+v", a)
+					}
+				}
+				r.wantLines(lines...)
+			}
+		})
+	}
+}
+
+func TestABodyIsReadToItsBoundAndNoFurther(t *testing.T) {
+	t.Parallel()
+	for _, header := range []string{"", "Content-Length: 10485760\r\n", "Transfer-Encoding: chunked\r\n"} {
+		r := receive(t, func(v *visit) {
+			if v.request() && v.say("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
+				for v.say("400\r\n" + strings.Repeat("x", 1024) + "\r\n") { // chunks, if the test asks for them
+				}
+			}
+		})
+		c := open(t)
+		counted := &counting{}
+		to, _ := parse(r.url())
+		l, failure := c.open(to.destination, began.Add(1<<62))
+		if l == nil {
+			t.Fatal(failure)
+		}
+		counted.Conn, l.conn = l.conn, counted
+		a := c.over(l, []byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"), began.Add(1<<62))
+		if a.status != 200 || a.keep || counted.read > maxBody+len("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
+			t.Errorf("%q: %+v, %d bytes were read", header, a, counted.read)
+		}
+	}
+}
+
+func TestABodyThatHangsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"Content-Length: 5\r\n\r\n", "Content-Length: 5\r\n\r\nab", "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n", "\r\nab",
+	} {
+		for status, failure := range map[int]string{200: "", 502: "status 502"} {
+			r := receive(t, answer(fmt.Sprintf("HTTP/1.1 %d X\r\n", status)+text))
+			c := open(t, func(s *settings) { s.bounds.body = short })
+			c.Deliver(parcel(r.url())).want(t, status, failure)
+			c.Deliver(parcel(r.url())).want(t, status, failure)
+			r.wantLines(1, 2)
+		}
+	}
+}
+
+func TestABodyThatBreaksSaysNothing(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	for _, text := range []string{"Content-Length: 5\r\n\r\nab", "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "\r\nab"} {
+		r := receive(t, once("HTTP/1.1 200 OK\r\n"+text))
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+	}
+}
+
+// counting counts the bytes read from a connection.
+type counting struct {
+	net.Conn
+	read int
+}
+
+// Read implements net.Conn.
+func (c *counting) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.read += n
+	return n, err
+}
+
+func TestAHeaderMayComeInPieces(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]verdict{
+		acknowledged: {status: 200},
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 No\r\nX: y\r\n\r\n": {status: 500, failure: "status 500"},
+		"HTTP/1.1 200 OK\nX: y\n\n":                                    {failure: "answer is not HTTP"}, // lines must end with two bytes
+		"HTTP/1.1 204 N\r\n\r\n":                                       {status: 204},
+	} {
+		own, other := net.Pipe() // each write is read by one read
+		go func() {
+			for i := range len(text) {
+				_, _ = other.Write([]byte{text[i]})
+			}
+			_ = other.Close()
+		}()
+		l := &line{conn: own, left: maxHeaders}
+		var header fasthttp.ResponseHeader
+		if v := l.hear(bufio.NewReaderSize(l, maxHeader), &header); v != want {
+			t.Errorf("%q: %+v, want %+v", text, v, want)
+		}
+		_ = own.Close()
+	}
+}

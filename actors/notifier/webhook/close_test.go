@@ -1,0 +1,97 @@
+package webhook
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestCloseInterruptsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	answered := receive(t, acknowledge)
+	waits := receive(t, func(v *visit) {
+		if v.request() {
+			v.wait()
+		}
+	})
+	c := open(t)
+	c.Deliver(parcel(answered.url())).want(t, 200, "")
+	full := deaf(t)
+	hung := []<-chan Attempt{deliver(c, parcel(waits.url())), deliver(c, parcel("http://"+full+"/"))}
+	waitFor(t, "all are under way", func() bool {
+		return len(waits.requests()) == 1 && len(c.places) == 2 && c.lines.count() == 3
+	})
+	c.Close()
+	for _, made := range hung {
+		receiveFrom(t, "an attempt", made).want(t, 0, Interrupted)
+	}
+	c.Deliver(parcel(answered.url())).want(t, 0, Interrupted)
+	c.Close() // a second call changes nothing
+	answered.wantLines(1)
+	if n := c.lines.checked(t); n != 0 {
+		t.Errorf("%d connections are left", n)
+	}
+}
+
+// watched sends a message each time before it is read.
+type watched struct {
+	net.Conn
+	reads chan struct{}
+}
+
+// Read implements net.Conn.
+func (w *watched) Read(b []byte) (int, error) {
+	w.reads <- struct{}{}
+	return w.Conn.Read(b)
+}
+
+func TestWhatIsKnownWhenAllIsClosedIsTold(t *testing.T) {
+	t.Parallel()
+	r := receive(t, func(v *visit) { // its body does not end
+		if v.request() && v.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
+			v.wait()
+		}
+	})
+	c := open(t)
+	to, _ := parse(r.url())
+	l, failure := c.open(to.destination, time.Now().Add(patience))
+	if l == nil {
+		t.Fatal(failure)
+	}
+	w := &watched{l.conn, make(chan struct{})}
+	l.conn = w
+	c.lines.keep(l)
+	// The check of an idle connection reads nothing without TLS, so the first read is the header's.
+	made := deliver(c, parcel(r.url()))
+	receiveFrom(t, "the header", w.reads)
+	receiveFrom(t, "the body", w.reads)
+	c.Close()
+	receiveFrom(t, "the attempt", made).want(t, 200, "")
+}
+
+func TestCloseLetsNobodyWaitForAPlace(t *testing.T) {
+	t.Parallel()
+	hang := receive(t, (*visit).wait)
+	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
+	first := deliver(c, parcel(hang.url()))
+	waitFor(t, "it is under way", func() bool { return hang.connections() == 1 })
+	second := deliver(c, parcel(hang.url()))
+	c.Close()
+	receiveFrom(t, "the first", first).want(t, 0, Interrupted)
+	receiveFrom(t, "the second", second).want(t, 0, Interrupted)
+}
+
+func TestNothingRunsOnBehindAClosedSender(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	r := receive(t, acknowledge)
+	c := open(t)
+	for range 3 {
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+	}
+	c.Close()
+	_ = r.l.Close()
+	r.visits.Wait()
+	goleak.VerifyNone(t, before)
+}

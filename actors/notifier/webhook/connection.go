@@ -1,0 +1,253 @@
+package webhook
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Bounds of an answer, in bytes.
+const (
+	maxHeader  = 16 << 10
+	maxHeaders = 64 << 10 // of all headers of an exchange, interim ones included
+	maxBody    = 64 << 10 // with the framing of chunks
+)
+
+// line is one connection. It carries one exchange at a time.
+type line struct {
+	to   destination
+	conn net.Conn // what requests are written to: tcp, or TLS over it
+	tcp  net.Conn
+	raw  syscall.RawConn // of tcp
+
+	opened time.Time
+	rested time.Time // when it last became idle
+
+	left  int   // bytes that may still be read in this exchange
+	broke error // why nothing more can be read; nil: more can
+
+	one     [1]byte
+	pending bool             // result of peek
+	look    func(fd uintptr) // peek as a value, made once because every delivery needs it
+
+	older, newer *line // its neighbours among the idle connections
+}
+
+func newLine(to destination, conn, tcp net.Conn) (*line, error) {
+	l := &line{to: to, conn: conn, tcp: tcp, opened: time.Now()}
+	l.look = l.peek
+	socket, ok := tcp.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	raw, err := socket.SyscallConn()
+	l.raw = raw
+	return l, err
+}
+
+// below is the connection under TLS. When it closes, TLS sets a write deadline of 5 s for its last
+// message; other deliveries must not wait that long for a receiver that does not read.
+type below struct{ net.Conn }
+
+const lastWord = 50 * time.Millisecond
+
+// SetWriteDeadline implements net.Conn.
+func (b below) SetWriteDeadline(by time.Time) error {
+	if soon := time.Now().Add(lastWord); by.After(soon) {
+		by = soon
+	}
+	return b.Conn.SetWriteDeadline(by)
+}
+
+// close ends a connection as its protocol requires.
+func (l *line) close() { _ = l.conn.Close() }
+
+// drop ends a connection at once, even while it is in use.
+func (l *line) drop() { _ = l.tcp.Close() }
+
+// Read implements io.Reader for one exchange: it enforces the bound on bytes read and records the
+// error that broke the connection, which the parser does not return.
+func (l *line) Read(b []byte) (int, error) {
+	if l.left <= 0 {
+		l.broke = errLong
+		return 0, errLong
+	}
+	n, err := l.conn.Read(b[:min(len(b), l.left)])
+	l.left -= n
+	if err != nil {
+		l.broke = err
+	}
+	return n, err
+}
+
+// longAgo is a deadline in the past, with which a read returns at once.
+var longAgo = time.Unix(1, 0)
+
+// still tells whether an idle connection is usable: it has not ended and has no unread bytes.
+func (l *line) still() bool {
+	l.pending = true
+	if l.raw.Control(l.look) != nil || l.pending {
+		return false
+	}
+	if !l.to.secure {
+		return true
+	}
+	// TLS may have read a whole further record from the socket together with the last answer.
+	if l.conn.SetReadDeadline(longAgo) != nil {
+		return false
+	}
+	n, err := l.conn.Read(l.one[:])
+	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// peek finds out, without waiting, whether the socket has anything to read.
+func (l *line) peek(fd uintptr) {
+	_, _, err := syscall.Recvfrom(int(fd), l.one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	l.pending = !errors.Is(err, syscall.EAGAIN)
+}
+
+// verdict is the result of an exchange.
+type verdict struct {
+	status  int
+	failure string
+	silent  bool      // the connection ended before the first byte of an answer
+	at      time.Time // when the result was known
+	keep    bool      // the connection can be reused
+}
+
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
+
+// exchange sends a request and waits for its answer's header until the deadline. It reads the body
+// for at most bodyWait, so that the connection can be reused.
+func (l *line) exchange(request []byte, until time.Time, bodyWait time.Duration) verdict {
+	l.left, l.broke = maxHeaders, nil
+	err := l.conn.SetDeadline(until)
+	if err == nil {
+		_, err = l.conn.Write(request)
+	}
+	if err != nil {
+		return verdict{failure: lineFailure(err, unanswered), silent: !timedOut(err), at: time.Now()}
+	}
+	r, answer := readers.Get().(*bufio.Reader), fasthttp.AcquireResponse()
+	r.Reset(l)
+	v := l.hear(r, &answer.Header)
+	v.at = time.Now()
+	if v.status != 0 {
+		v.keep = l.drain(r, answer, v.status, until, bodyWait)
+	}
+	r.Reset(nil)
+	readers.Put(r)
+	fasthttp.ReleaseResponse(answer)
+	return v
+}
+
+// maxInterim bounds the interim headers and the final one together (RFC 9110, 15.2).
+const maxInterim = 8
+
+// hear reads headers up to the final one.
+func (l *line) hear(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
+	for range maxInterim {
+		start, _ := r.Peek(len(statusLine))
+		if len(start) == 0 {
+			return verdict{failure: lineFailure(l.broke, unanswered), silent: !timedOut(l.broke)}
+		}
+		status, ok := statusOf(start)
+		switch {
+		case !ok:
+			return verdict{failure: notHTTP}
+		case status == 0:
+			return verdict{failure: lineFailure(l.broke, cutOff)}
+		}
+		if failure := l.await(r); failure != "" {
+			return verdict{failure: failure}
+		}
+		if err := header.Read(r); err != nil || header.StatusCode() != status { // a status may have more than three digits
+			return verdict{failure: notHTTP}
+		}
+		const switching = 101 // to another protocol: no further header follows
+		if status >= 200 || status == switching {
+			return verdict{status: status, failure: refusal(status)}
+		}
+	}
+	return verdict{failure: notHTTP}
+}
+
+// await waits until a whole header has arrived, or returns why it has not. The parser would start
+// anew with each byte that arrives.
+func (l *line) await(r *bufio.Reader) (failure string) {
+	looked := 0
+	for {
+		there, _ := r.Peek(r.Buffered())
+		const before = 2 // bytes of the end mark that may have arrived earlier
+		fresh := there[max(0, looked-before):]
+		if bytes.Contains(fresh, []byte("\n\r\n")) || bytes.Contains(fresh, []byte("\n\n")) {
+			return ""
+		}
+		looked = len(there)
+		if _, err := r.Peek(looked + 1); errors.Is(err, bufio.ErrBufferFull) {
+			return headerLong
+		} else if err != nil {
+			return lineFailure(l.broke, cutOff)
+		}
+	}
+}
+
+// statusLine is the form of an answer's first bytes; "d" stands for a digit.
+const statusLine = "HTTP/1.d ddd"
+
+// statusOf reads the status from an answer's first bytes; 0 if there are too few bytes. The parser
+// that follows is lenient about them.
+func statusOf(start []byte) (status int, ok bool) {
+	for i, c := range start {
+		if statusLine[i] != 'd' && c != statusLine[i] || statusLine[i] == 'd' && (c < '0' || c > '9') {
+			return 0, false
+		}
+	}
+	if len(start) < len(statusLine) {
+		return 0, true
+	}
+	d := start[len(start)-3:]
+	status = int(d[0]-'0')*100 + int(d[1]-'0')*10 + int(d[2]-'0')
+	return status, status >= 100
+}
+
+// drain reads and discards the answer's body, and tells whether the connection can be reused.
+func (l *line) drain(r *bufio.Reader, answer *fasthttp.Response, status int, until time.Time, bodyWait time.Duration) bool {
+	if status < 200 {
+		return false
+	}
+	l.left = maxBody - r.Buffered()
+	length := answer.Header.ContentLength()
+	if status == fasthttp.StatusNoContent || status == fasthttp.StatusNotModified {
+		length = 0
+	}
+	const chunked = -1
+	if length == chunked || length > r.Buffered() && length <= maxBody || length < chunked {
+		if by := time.Now().Add(bodyWait); by.Before(until) && l.conn.SetReadDeadline(by) != nil {
+			return false
+		}
+	}
+	var err error
+	switch {
+	case length > maxBody:
+		return false
+	case length >= 0:
+		_, err = r.Discard(length)
+	case length == chunked:
+		if err = answer.ReadBody(r, maxBody); err == nil {
+			err = answer.Header.ReadTrailer(r)
+		}
+	default: // the body ends when the connection does
+		_, _ = io.CopyN(io.Discard, r, maxBody)
+		return false
+	}
+	return err == nil && !answer.Header.ConnectionClose() && r.Buffered() == 0
+}

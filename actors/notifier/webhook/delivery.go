@@ -1,0 +1,121 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"mizan/internal/assert"
+)
+
+// Delivery is one notification to deliver (specification, "Events").
+type Delivery struct {
+	URL      string // http or https; ledger/directory has checked it
+	Secret   string // key of the signature; empty: no signature
+	Previous string // key of the second signature while secrets rotate; ignored without Secret
+	EventID  string // the same at each attempt; letters, digits, '.', '_', ':' and '-'
+	Type     string // transaction.<status>; the same characters
+	Data     []byte // a JSON object, sent unchanged
+	Bare     bool   // Data is the whole body: no envelope, no EventID, no Type, no signature
+}
+
+// Format implements fmt.Formatter, so that no verb shows the secrets.
+func (p Delivery) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("parcel " + p.EventID)) }
+
+// Attempt is the result of one delivery attempt.
+type Attempt struct {
+	At      time.Time     // by the clock, when the envelope was formed
+	Status  int           // HTTP status; 0: no answer, or none that could be parsed
+	Failure string        // why it was not acknowledged, in a few words for people; empty: acknowledged
+	Took    time.Duration // real time until the answer's header arrived or the attempt failed
+}
+
+// userAgent identifies the sender in the receiver's logs.
+const userAgent = "mizan-notifier"
+
+// sheet is the buffers that a request is written to.
+type sheet struct {
+	body    []byte
+	request []byte
+}
+
+// maxSheet bounds the capacity of pooled buffers; larger ones belong to rare deliveries and are not
+// pooled.
+const maxSheet = 64 << 10
+
+var sheets = sync.Pool{New: func() any { return new(sheet) }}
+
+func (s *sheet) release() {
+	if cap(s.body) <= maxSheet && cap(s.request) <= 2*maxSheet {
+		sheets.Put(s)
+	}
+}
+
+// write writes the delivery's request into the buffers.
+func (s *sheet) write(p *Delivery, to *address, at time.Time) {
+	if p.Bare {
+		s.body = append(s.body[:0], p.Data...)
+	} else {
+		assert.That(plain(p.EventID) && plain(p.Type), "an event's id or type would have to be quoted")
+		s.body = appendEnvelope(s.body[:0], p, at.Unix())
+	}
+	r := append(s.request[:0], "POST "...)
+	r = append(r, to.target...)
+	r = append(r, " HTTP/1.1\r\nHost: "...)
+	r = append(r, to.authority...)
+	r = append(r, "\r\nUser-Agent: "+userAgent+"\r\nContent-Type: application/json\r\nContent-Length: "...)
+	r = strconv.AppendInt(r, int64(len(s.body)), 10)
+	if p.Secret != "" && !p.Bare {
+		r = append(r, "\r\nx-webhook-event-id: "...)
+		r = append(r, p.EventID...)
+		r = append(r, "\r\nx-webhook-timestamp: "...)
+		r = strconv.AppendInt(r, at.Unix(), 10)
+		r = append(r, "\r\nx-webhook-signature: "...)
+		r = appendSignature(r, p.Secret, at.Unix(), s.body)
+		if p.Previous != "" {
+			r = append(r, "\r\nx-webhook-signature-previous: "...)
+			r = appendSignature(r, p.Previous, at.Unix(), s.body)
+		}
+	}
+	r = append(r, "\r\n\r\n"...)
+	s.request = append(r, s.body...)
+}
+
+// appendEnvelope writes the keys of the specification's table, in its order.
+func appendEnvelope(b []byte, p *Delivery, timestamp int64) []byte {
+	b = append(b, `{"event_id":"`...)
+	b = append(b, p.EventID...)
+	b = append(b, `","timestamp":`...)
+	b = strconv.AppendInt(b, timestamp, 10)
+	b = append(b, `,"type":"`...)
+	b = append(b, p.Type...)
+	b = append(b, `","data":`...)
+	b = append(b, p.Data...)
+	return append(b, '}')
+}
+
+// appendSignature writes the HMAC-SHA256 over `<timestamp>.<body>`, in hex.
+func appendSignature(b []byte, secret string, timestamp int64, body []byte) []byte {
+	var digits [20]byte
+	var sum [sha256.Size]byte
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = mac.Write(append(strconv.AppendInt(digits[:0], timestamp, 10), '.')) // a hash never fails
+	_, _ = mac.Write(body)
+	return hex.AppendEncode(b, mac.Sum(sum[:0]))
+}
+
+// plain tells whether a word needs no quoting in JSON or in a header.
+func plain(word string) bool {
+	for i := range len(word) {
+		switch c := word[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return word != ""
+}

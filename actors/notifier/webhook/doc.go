@@ -1,0 +1,36 @@
+// Package webhook delivers one notification to a merchant's address, once, and reports the result. The caller
+// decides when an attempt is made and whether another one follows.
+//
+// Invariants:
+//  1. An envelope is formed when its attempt begins: its timestamp and signature are of that instant, while the
+//     event's id and data are the same at each attempt.
+//  2. The signed bytes are the sent bytes; without a secret there are no signature headers.
+//  3. Any 2xx acknowledges as soon as its header has arrived, whatever the body does; at most 64 KiB of body are
+//     read, and a connection with more is closed.
+//  4. An attempt has 5 s of real time for its connection (name, TCP and TLS together) and 15 s in all; every
+//     read, write and look-up has a deadline.
+//  5. Each new connection is checked after the name look-up, at the dialled address: unless Options.AllowPrivate
+//     is set, the address must be on the internet, on any port. IPv4 in a form of IPv6 is checked and dialled as
+//     IPv4. Proxies of the environment, redirects and cookies are ignored.
+//  6. A request is sent again in one case only: a reused connection ended before the first byte of an answer. The
+//     server has most likely closed it as idle, without reading the request. The second sending uses a new
+//     connection within the same 15 s and is part of the same attempt; a receiver that did read the first
+//     recognises the event_id.
+//  7. A connection is reused only if its answer was read to the end and nothing has followed, so that left-over
+//     bytes cannot acknowledge the next delivery.
+//  8. At most Options.MaxConns connections are open, idle ones included; a delivery beyond that waits before its
+//     attempt begins, and an idle connection is closed if a new one needs its place.
+//  9. Idle connections are closed after 30 s, and no connection is used for more than 5 minutes, so that a
+//     changed DNS entry takes effect.
+//  10. An Attempt and the log contain nothing of a path, query, body, secret or header.
+//
+// Callers: actors/notifier.
+//
+// Rejected: net/http's client, which costs two goroutines per connection and more than twice the processor time
+// per delivery. Also rejected: fasthttp's client, which cannot keep this contract: it bounds connections per host
+// only, keeps goroutines per host that cannot be ended, reuses connections without looking for left-over bytes,
+// reports a broken first byte only as EOF, accepts any protocol word and takes status 0 for 200. Its parser of
+// headers and bodies is used, after a check of the first line and once a header is complete, because it starts
+// anew with each piece that arrives. Also rejected: resending after every failure before an answer; a receiver
+// that crashes on a notification would get it twice as often.
+package webhook

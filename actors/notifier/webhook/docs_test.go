@@ -1,0 +1,400 @@
+package webhook_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors/notifier/webhook"
+)
+
+// The secrets of these tests. The first has letters that are not ASCII.
+const (
+	current = "whsec-é-current"
+	former  = "whsec-former"
+)
+
+// The headers of a signature.
+const (
+	eventIDHeader   = "x-webhook-event-id"
+	timestampHeader = "x-webhook-timestamp"
+	signatureHeader = "x-webhook-signature"
+	previousHeader  = "x-webhook-signature-previous"
+)
+
+// event returns a delivery whose data changes when it is decoded and encoded again.
+func event(id string) webhook.Delivery {
+	return webhook.Delivery{
+		Secret: current, EventID: id, Type: "transaction.charged",
+		Data: []byte(`{"type":"payment", "txid":"заказ-№7 \u00e9\/é","id":"` + id + `","amount":"100000000000000000000","merchant_meta":{"n":1.0,"e":1e2,"n":"漢字 😀"}}`),
+	}
+}
+
+// TestTheReceiversOfThePage tries each receiver of docs/webhooks.md against the sender
+// (specification, "Delivery" 4).
+func TestTheReceiversOfThePage(t *testing.T) {
+	t.Parallel()
+	for i := range languages {
+		t.Run(languages[i].name, func(t *testing.T) {
+			t.Parallel()
+			r := languages[i].save(t)
+			for name, holds := range map[string]func(t *testing.T, r *receiver){
+				"what is genuine is kept as it was sent":   keepsWhatIsGenuine,
+				"what was changed on the way is refused":   refusesWhatWasChanged,
+				"a timestamp five minutes off is refused":  refusesWhatIsNotOfNow,
+				"a timestamp is digits and nothing else":   refusesWhatIsNoTimestamp,
+				"a signature is 64 digits of the secret's": refusesWhatIsNoSignature,
+				"what is not signed is refused":            refusesWhatIsNotSigned,
+				"both secrets count while they rotate":     takesBothSecrets,
+				"without a secret nothing is accepted":     acceptsNothingWithoutASecret,
+				"an event is kept once":                    keepsAnEventOnce,
+				"what can't be kept is not acknowledged":   acknowledgesNothingThatIsLost,
+				"the subscription stream is a hint":        takesSubscriptionsAsHints,
+				"what is no notification is refused":       refusesWhatIsNoNotification,
+				"a notification can be made by hand":       takesWhatIsMadeByHand,
+			} {
+				t.Run(name, func(t *testing.T) { holds(t, r) })
+			}
+		})
+	}
+}
+
+func keepsWhatIsGenuine(t *testing.T, r *receiver) {
+	s := r.running(t, current, "")
+	p := event("e-1")
+	at := time.Now()
+	if got := s.deliver(p, at, nil); got != http.StatusOK {
+		t.Errorf("answered %d", got)
+	}
+	want := fmt.Sprintf(`{"event_id":"e-1","timestamp":%d,"type":"transaction.charged","data":%s}`, at.Unix(), p.Data)
+	if bodies, _ := s.kept(); len(bodies) != 1 || bodies[0] != want {
+		t.Errorf("kept %q, want %q", bodies, want)
+	}
+	for name, off := range map[string]time.Duration{"early": -3 * time.Minute, "late": 3 * time.Minute} {
+		if got := s.deliver(event(name), time.Now().Add(off), nil); got != http.StatusOK {
+			t.Errorf("%v off: answered %d", off, got)
+		}
+	}
+	s.wantKept("three events", 3)
+}
+
+// wantRefused checks that a delivery is answered 401 and stores nothing.
+func (s *server) wantRefused(what string, p webhook.Delivery, at time.Time, change tampering) {
+	s.t.Helper()
+	if got := s.deliver(p, at, change); got != http.StatusUnauthorized {
+		s.t.Errorf("%s: answered %d", what, got)
+	}
+	s.wantKept(what, 0)
+}
+
+func refusesWhatWasChanged(t *testing.T, r *receiver) {
+	s := r.running(t, current, former)
+	for what, change := range map[string]func(body string) string{
+		"an amount":          func(body string) string { return strings.Replace(body, `"amount":"1`, `"amount":"9`, 1) },
+		"a letter's form":    func(body string) string { return strings.Replace(body, `\u00e9`, "é", 1) },
+		"an escape":          func(body string) string { return strings.Replace(body, `\/`, "/", 1) },
+		"a space":            func(body string) string { return strings.Replace(body, `", "`, `","`, 1) },
+		"a line's end":       func(body string) string { return body + "\n" },
+		"a byte order mark":  func(body string) string { return strings.Replace(body, "№", "\ufeff", 1) },
+		"another event's id": func(body string) string { return strings.Replace(body, `"event_id":"e-1"`, `"event_id":"e-2"`, 1) },
+	} {
+		s.wantRefused(what, event("e-1"), time.Now(), func(_ http.Header, body []byte) []byte {
+			changed := change(string(body))
+			if changed == string(body) {
+				t.Errorf("%s: nothing has changed", what)
+			}
+			return []byte(changed)
+		})
+	}
+	broken := func(_ http.Header, body []byte) []byte { return []byte(strings.Replace(string(body), "é", "\xe9", 1)) }
+	if got := s.deliver(event("e-1"), time.Now(), broken); got != http.StatusUnauthorized && got != http.StatusBadRequest {
+		t.Errorf("what is no UTF-8: answered %d", got)
+	}
+	s.wantKept("what is no UTF-8", 0)
+	s.wantRefused("the timestamp", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+		stamp, err := strconv.ParseInt(header.Get(timestampHeader), 10, 64)
+		if err != nil {
+			t.Error(err)
+		}
+		header.Set(timestampHeader, strconv.FormatInt(stamp+1, 10))
+		return body
+	})
+}
+
+func refusesWhatIsNotOfNow(t *testing.T, r *receiver) {
+	s := r.running(t, current, "")
+	for _, off := range []time.Duration{-301 * time.Second, -6 * time.Minute, -365 * 24 * time.Hour, time.Hour, 365 * 24 * time.Hour} {
+		s.wantRefused(off.String(), event("e-1"), time.Now().Add(off), nil)
+	}
+	s.wantRefused("the first second of all", event("e-1"), time.Unix(0, 0), nil)
+}
+
+// resigned puts another timestamp into the delivery's header and signs the delivery for it.
+func resigned(stamp func(was string) string) tampering {
+	return func(header http.Header, body []byte) []byte {
+		changed := stamp(header.Get(timestampHeader))
+		header.Set(timestampHeader, changed)
+		header.Set(signatureHeader, sign(current, changed, body))
+		return body
+	}
+}
+
+func refusesWhatIsNoTimestamp(t *testing.T, r *receiver) {
+	s := r.running(t, current, "")
+	for _, form := range []string{"+%s", "-%s", "%s.0", "%s.", "%se0", "0x%s", "%s, %[1]s", "%s;", "0000000000%s", "%s\u00a0", "%.0sNaN", "%.0sInfinity", "%.0s", "%.0snow"} {
+		s.wantRefused(form, event("e-1"), time.Now(), resigned(func(was string) string { return fmt.Sprintf(form, was) }))
+	}
+	s.wantRefused("digits of another script", event("e-1"), time.Now(), resigned(func(was string) string {
+		return strings.Map(func(digit rune) rune { return digit - '0' + '٠' }, was)
+	}))
+	s.wantRefused("none", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+		header.Del(timestampHeader)
+		header.Set(signatureHeader, sign(current, "", body))
+		return body
+	})
+	other := func(stamp string) tampering {
+		return func(header http.Header, body []byte) []byte {
+			body = regexp.MustCompile(`"timestamp":\d+`).ReplaceAll(body, []byte(`"timestamp":`+stamp))
+			header.Set(signatureHeader, sign(current, header.Get(timestampHeader), body))
+			return body
+		}
+	}
+	for _, stamp := range []string{"1", "null", `"now"`, `{}`} { // signed, but the two timestamps differ
+		if got := s.deliver(event("e-1"), time.Now(), other(stamp)); got != http.StatusBadRequest {
+			t.Errorf("an envelope's timestamp of %s: answered %d", stamp, got)
+		}
+		s.wantKept(stamp, 0)
+	}
+}
+
+func refusesWhatIsNoSignature(t *testing.T, r *receiver) {
+	s := r.running(t, current, "")
+	for what, change := range map[string]func(was string) string{
+		"one digit less":              func(was string) string { return was[:63] },
+		"one digit more":              func(was string) string { return was + "0" },
+		"one digit":                   func(was string) string { return was[:1] },
+		"nothing":                     func(string) string { return "" },
+		"64 digits":                   func(string) string { return strings.Repeat("0", 64) },
+		"64 letters":                  func(string) string { return strings.Repeat("é", 64) },
+		"64 bytes":                    func(string) string { return strings.Repeat("\xe9", 64) },
+		"bytes of 64 letters' length": func(string) string { return strings.Repeat("é", 32) },
+		"with its algorithm":          func(was string) string { return "sha256=" + was },
+		"twice":                       func(was string) string { return was + ", " + was },
+	} {
+		for _, name := range []string{signatureHeader, previousHeader} {
+			s.wantRefused(what, event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+				changed := change(header.Get(signatureHeader))
+				header.Del(signatureHeader)
+				header.Set(name, changed)
+				return body
+			})
+		}
+	}
+	p := event("e-1")
+	p.Secret, p.Previous = "another", former
+	s.wantRefused("others' secrets", p, time.Now(), nil)
+}
+
+func refusesWhatIsNotSigned(t *testing.T, r *receiver) {
+	s := r.running(t, current, former)
+	p := event("e-1")
+	p.Secret = ""
+	s.wantRefused("no secret", p, time.Now(), nil)
+	s.wantRefused("the signature is missing", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+		header.Del(signatureHeader)
+		return body
+	})
+	s.wantRefused("signed with nothing", p, time.Now(), signedWithNothing)
+}
+
+// signedWithNothing signs with the empty secret, as an attacker can if no secret is set.
+func signedWithNothing(header http.Header, body []byte) []byte {
+	stamp := strconv.FormatInt(time.Now().Unix(), 10)
+	body = regexp.MustCompile(`"timestamp":\d+`).ReplaceAll(body, []byte(`"timestamp":`+stamp))
+	header.Set(eventIDHeader, "e-1")
+	header.Set(timestampHeader, stamp)
+	header.Set(signatureHeader, sign("", stamp, body))
+	return body
+}
+
+// The steps of a rotation: the secrets that sign, and those that receivers have at that time.
+func takesBothSecrets(t *testing.T, r *receiver) {
+	const other = "whsec-other"
+	for _, c := range []struct {
+		secret, previous string // of the receiver
+		signs, signsToo  string // of the service
+		status           int
+	}{
+		{former, "", former, "", 200},
+		{former, "", current, former, 200},
+		{former, "", current, "", 401},
+		{current, former, former, "", 200},
+		{current, former, current, former, 200},
+		{current, former, current, "", 200},
+		{current, former, other, "", 401},
+		{current, "", current, former, 200},
+		{current, "", former, "", 401},
+		{current, "", other, former, 401},
+		{"", former, former, "", 200},
+	} {
+		s := r.running(t, c.secret, c.previous)
+		p := event("e-1")
+		p.Secret, p.Previous = c.signs, c.signsToo
+		if got := s.deliver(p, time.Now(), nil); got != c.status {
+			t.Errorf("%+v: answered %d", c, got)
+		}
+		s.wantKept(fmt.Sprintf("%+v", c), map[int]int{200: 1, 401: 0}[c.status])
+	}
+}
+
+func acceptsNothingWithoutASecret(t *testing.T, r *receiver) {
+	s := r.start(t, "", "")
+	if s.url == "" {
+		return // it does not even start
+	}
+	p := event("e-1")
+	p.Secret = ""
+	for _, change := range []tampering{nil, signedWithNothing} {
+		if got := s.deliver(p, time.Now(), change); got < 400 {
+			t.Errorf("answered %d", got)
+		}
+	}
+	s.wantKept("no secret", 0)
+}
+
+func keepsAnEventOnce(t *testing.T, r *receiver) {
+	s := r.running(t, current, "")
+	first := time.Now().Add(-time.Minute)
+	for i := range 3 {
+		if got := s.deliver(event("e-1"), first.Add(time.Duration(i)*30*time.Second), nil); got != http.StatusOK {
+			t.Errorf("answered %d", got)
+		}
+	}
+	if bodies, _ := s.kept(); len(bodies) != 1 || !strings.Contains(bodies[0], fmt.Sprintf(`"timestamp":%d,`, first.Unix())) {
+		t.Errorf("kept %q, want the first", bodies)
+	}
+	renamed := func(header http.Header, body []byte) []byte {
+		header.Set(eventIDHeader, "e-2") // the signature does not cover this
+		return body
+	}
+	if got := s.deliver(event("e-1"), time.Now(), renamed); got != http.StatusOK {
+		t.Errorf("another header: answered %d", got)
+	}
+	s.wantKept("another header", 1)
+
+	answers := make(chan int)
+	for range 8 {
+		go func() { answers <- s.deliver(event("e-3"), time.Now(), nil) }()
+	}
+	for range 8 {
+		if got := <-answers; got != http.StatusOK {
+			t.Errorf("at once: answered %d", got)
+		}
+	}
+	s.wantKept("at once", 2)
+	if got := s.deliver(event("E-3"), time.Now(), nil); got != http.StatusOK {
+		t.Errorf("another event: answered %d", got)
+	}
+	s.wantKept("another event", 3)
+}
+
+func acknowledgesNothingThatIsLost(t *testing.T, r *receiver) {
+	s := r.running(t, current, "")
+	if got := s.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
+		t.Errorf("answered %d", got)
+	}
+	if err := os.RemoveAll(s.inbox); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.inbox, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.deliver(event("e-2"), time.Now(), nil); got != http.StatusInternalServerError {
+		t.Errorf("without an inbox: answered %d", got)
+	}
+	if err := os.Remove(s.inbox); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(s.inbox, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.deliver(event("e-2"), time.Now(), nil); got != http.StatusOK {
+		t.Errorf("with one again: answered %d", got)
+	}
+	s.wantKept("with one again", 1)
+}
+
+// Specification, "Events": a separate stream to the same address.
+func takesSubscriptionsAsHints(t *testing.T, r *receiver) {
+	s := r.running(t, current, "")
+	body := strings.TrimSuffix(block(t, "example: subscription"), "\n")
+	p := webhook.Delivery{Bare: true, Secret: current, Data: []byte(body)}
+	if _, marked := s.kept(); marked {
+		t.Error("marked from the beginning")
+	}
+	for range 2 {
+		if got := s.deliver(p, time.Now(), nil); got != http.StatusOK {
+			t.Errorf("answered %d", got)
+		}
+	}
+	if bodies, marked := s.kept(); len(bodies) != 0 || !marked {
+		t.Errorf("kept %q, marked %v", bodies, marked)
+	}
+	p.Data = []byte(`{"event_id":"e-1",` + body[1:])
+	s.wantRefused("with an event_id", p, time.Now(), nil)
+}
+
+func refusesWhatIsNoNotification(t *testing.T, r *receiver) {
+	s := r.running(t, current, "")
+	stamp := strconv.FormatInt(time.Now().Unix(), 10)
+	for _, body := range []string{
+		"", "{", "null", "1", `"event_id"`, "[]", `["event_id"]`, "{}", `{"Event":1}`, "a=b", "\xff", strings.Repeat("[", 200_000),
+		`{"event_id":null,"timestamp":` + stamp + `}`, `{"event_id":7,"timestamp":` + stamp + `}`, `{"event_id":"","timestamp":` + stamp + `}`,
+		`{"event_id":["e-1"],"timestamp":` + stamp + `}`, `{"event_id":"e-1"}`,
+	} {
+		header := http.Header{"Content-Type": {"application/json"}}
+		header.Set(timestampHeader, stamp)
+		header.Set(signatureHeader, sign(current, stamp, []byte(body)))
+		if got := s.ask(http.MethodPost, header, []byte(body)); got != http.StatusBadRequest {
+			t.Errorf("%.40q: answered %d", body, got)
+		}
+	}
+	if got := s.ask(http.MethodGet, http.Header{}, nil); got != http.StatusMethodNotAllowed && got != http.StatusNotImplemented {
+		t.Errorf("GET: answered %d", got)
+	}
+	huge := event("e-1")
+	huge.Data = []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
+	if got := s.deliver(huge, time.Now(), func(_ http.Header, body []byte) []byte { return body }); got < 400 {
+		t.Errorf("more than 1 MiB: answered %d", got)
+	}
+	s.wantKept("no notification", 0)
+	if got := s.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
+		t.Errorf("after all that: answered %d", got)
+	}
+}
+
+func takesWhatIsMadeByHand(t *testing.T, r *receiver) {
+	for _, tool := range []string{"sh", "curl", "openssl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the commands are not tried: there is no %s", tool)
+		}
+	}
+	s := r.running(t, current, "")
+	script := block(t, "run: by hand")
+	const example = "http://127.0.0.1:8080"
+	if !strings.Contains(script, example) {
+		t.Fatalf("no %s in\n%s", example, script)
+	}
+	run := exec.Command("sh", "-c", strings.ReplaceAll(script, example, s.url))
+	run.Env = append(os.Environ(), "WEBHOOK_SECRET="+current)
+	if out, err := run.CombinedOutput(); err != nil || string(out) != "200\n200\n401\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+	s.wantKept("by hand", 1)
+}

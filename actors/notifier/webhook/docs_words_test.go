@@ -1,0 +1,135 @@
+package webhook_test
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors/notifier/webhook"
+	"mizan/internal/clock"
+	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
+)
+
+// firstCells returns the code words of the first column of the page's table with the given header.
+func firstCells(t *testing.T, head string) (words []string) {
+	t.Helper()
+	_, table, found := strings.Cut(page(t), "\n"+head+"\n")
+	if !found {
+		t.Fatalf("docs/webhooks.md has no table %s", head)
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	for line := range strings.Lines(table) {
+		for _, word := range regexp.MustCompile("`(.*?)`").FindAllStringSubmatch(strings.SplitN(line, "|", 3)[1], -1) {
+			words = append(words, word[1])
+		}
+	}
+	return words
+}
+
+// TestThePageHasEveryTypeThatIsSent compares the page's lists of types with the state machines'.
+func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
+	t.Parallel()
+	var sent []string
+	for n := byte(0); ; n++ {
+		status, told := payment.NotifiedStatus(n)
+		if !told {
+			break
+		}
+		sent = append(sent, "transaction."+string(status))
+	}
+	if listed := firstCells(t, "| type | when | final |"); !slices.Equal(listed, sent) {
+		t.Errorf("the page lists %q, sent are %q", listed, sent)
+	}
+	_, row, _ := strings.Cut(page(t), "\n| `event` | ")
+	row, _, _ = strings.Cut(row, "\n")
+	for _, event := range []subscription.Event{subscription.Renewed, subscription.Unpaid, subscription.Pause, subscription.Resume, subscription.Cancel} {
+		if name, told := event.Told(); !told || !strings.Contains(row, "`"+name+"`") {
+			t.Errorf("the page has no %q for %s", name, event)
+		}
+	}
+}
+
+// TestTheExampleOfThePageIsWhatIsSent makes the sender send the envelope of docs/webhooks.md, and
+// compares what arrives byte for byte.
+func TestTheExampleOfThePageIsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	example := strings.TrimSuffix(block(t, "example: delivery"), "\n")
+	envelope := regexp.MustCompile(`\n\n\{"event_id":"(.*?)","timestamp":(\d+),"type":"(.*?)","data":(.*)\}$`).FindStringSubmatch(example)
+	if envelope == nil {
+		t.Fatalf("no envelope in\n%s", example)
+	}
+	stamp, err := strconv.ParseInt(envelope[2], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	arrived := make(chan string, 1)
+	go func() { arrived <- hear(l, len(strings.SplitN(example, "\n\n", 2)[1])) }()
+	c := webhook.New(webhook.Options{AllowPrivate: true, Clock: clock.NewManual(time.Unix(stamp, 0)), Log: slog.New(slog.DiscardHandler)})
+	defer c.Close()
+	c.Deliver(&webhook.Delivery{
+		URL: "http://" + l.Addr().String() + "/webhooks", Secret: "whsec-example",
+		EventID: envelope[1], Type: envelope[3], Data: []byte(envelope[4]),
+	})
+	select {
+	case got := <-arrived:
+		got = strings.Replace(strings.ReplaceAll(got, "\r\n", "\n"), l.Addr().String(), "shop.example", 1)
+		if got != example {
+			t.Errorf("sent\n%s\nwant\n%s", got, example)
+		}
+	case <-time.After(patience):
+		t.Fatalf("nothing arrived within %v", patience)
+	}
+}
+
+// hear returns the first request that arrives, whose body has the given size.
+func hear(l net.Listener, size int) string {
+	conn, err := l.Accept()
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = conn.Close() }()
+	r := bufio.NewReader(conn)
+	var text strings.Builder
+	for !strings.HasSuffix(text.String(), "\r\n\r\n") {
+		line, err := r.ReadString('\n')
+		if text.WriteString(line); err != nil {
+			return text.String()
+		}
+	}
+	_, _ = io.CopyN(&text, r, int64(size))
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	return text.String()
+}
+
+// TestThePagesWordsForFailuresAreTheSenders compares the page's table with the failures that an
+// attempt can have.
+func TestThePagesWordsForFailuresAreTheSenders(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("failure.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := firstCells(t, "| `error` | look at |")
+	for _, word := range words {
+		if !strings.Contains(string(source), strconv.Quote(word)) {
+			t.Errorf("no attempt says %q", word)
+		}
+	}
+	if len(words) < 10 {
+		t.Errorf("the page has the words %q for failures", words)
+	}
+}

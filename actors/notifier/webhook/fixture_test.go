@@ -1,0 +1,253 @@
+package webhook
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"mizan/internal/clock"
+)
+
+// patience is how long a test waits for an expected event.
+const patience = time.Minute
+
+// short is a bound that is meant to expire in the test.
+const short = 20 * time.Millisecond
+
+var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+
+// settings are a sender's options and bounds; by default the bounds are too long to matter.
+type settings struct {
+	options Options
+	bounds  bounds
+}
+
+func open(t *testing.T, change ...func(*settings)) *Sender {
+	t.Helper()
+	s := settings{
+		options: Options{AllowPrivate: true, Clock: clock.NewManual(began), Log: slog.New(slog.DiscardHandler)},
+		bounds:  bounds{connect: 2 * patience, answer: 2 * patience, body: 2 * patience, rest: time.Hour, life: time.Hour},
+	}
+	for _, c := range change {
+		c(&s)
+	}
+	c := newSender(s.options, s.bounds)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func parcel(url string) *Delivery {
+	return &Delivery{URL: url, Secret: "s", EventID: "e-1", Type: "transaction.charged", Data: []byte(`{"id":"1"}`)}
+}
+
+// want checks an attempt; an empty failure means acknowledged.
+func (a Attempt) want(t *testing.T, status int, failure string) {
+	t.Helper()
+	if a.Status != status || a.Failure != failure {
+		t.Errorf("status %d, failure %q, want %d, %q", a.Status, a.Failure, status, failure)
+	}
+}
+
+// seen is a request that has arrived.
+type seen struct {
+	line   int // number of its connection, from 1
+	method string
+	target string
+	host   string
+	header http.Header
+	body   string
+}
+
+// receiver is a merchant's server that works on bytes.
+type receiver struct {
+	t      *testing.T
+	l      net.Listener
+	visits sync.WaitGroup
+
+	mu    sync.Mutex
+	conns []net.Conn // guarded by mu: accepted connections
+	over  bool       // guarded by mu: the test is over
+	seen  []seen     // guarded by mu: all requests
+}
+
+// visit is one connection to a receiver.
+type visit struct {
+	*receiver
+	net.Conn
+	line int // number of the connection, from 1
+	r    *bufio.Reader
+}
+
+// receive starts a receiver that handles each connection with answer.
+func receive(t *testing.T, answer func(*visit)) *receiver {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receiveAt(t, l, answer)
+}
+
+func receiveAt(t *testing.T, l net.Listener, answer func(*visit)) *receiver {
+	t.Helper()
+	r := &receiver{t: t, l: l}
+	r.visits.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			r.mu.Lock()
+			if r.conns = append(r.conns, conn); r.over {
+				_ = conn.Close()
+			}
+			v := &visit{receiver: r, Conn: conn, line: len(r.conns), r: bufio.NewReader(conn)}
+			r.mu.Unlock()
+			r.visits.Go(func() {
+				defer func() { _ = conn.Close() }()
+				answer(v)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		r.mu.Lock()
+		r.over = true
+		for _, conn := range r.conns {
+			_ = conn.Close()
+		}
+		r.mu.Unlock()
+		r.visits.Wait()
+	})
+	return r
+}
+
+func (r *receiver) url() string { return "http://" + r.l.Addr().String() + "/hook" }
+
+// requests returns those that have arrived.
+func (r *receiver) requests() []seen {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]seen(nil), r.seen...)
+}
+
+func (r *receiver) connections() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.conns)
+}
+
+// wantLines checks over which connections the requests came.
+func (r *receiver) wantLines(want ...int) {
+	r.t.Helper()
+	all := r.requests()
+	var got []int
+	for _, s := range all {
+		got = append(got, s.line)
+	}
+	if len(got) != len(want) {
+		r.t.Errorf("%d requests came over lines %v, want %v", len(got), got, want)
+		return
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			r.t.Errorf("the requests came over lines %v, want %v", got, want)
+			return
+		}
+	}
+}
+
+// request reads the next request; false if there is none.
+func (v *visit) request() bool {
+	r, err := http.ReadRequest(v.r)
+	if err != nil {
+		return false
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return false
+	}
+	v.mu.Lock()
+	v.receiver.seen = append(v.receiver.seen, seen{v.line, r.Method, r.RequestURI, r.Host, r.Header, string(body)})
+	v.mu.Unlock()
+	return true
+}
+
+// say sends bytes unchanged; false if the connection is closed.
+func (v *visit) say(text string) bool {
+	_, err := io.WriteString(v.Conn, text)
+	return err == nil
+}
+
+// wait returns when the other side has closed the connection. It discards what arrives until then.
+func (v *visit) wait() { _, _ = io.Copy(io.Discard, v.r) }
+
+const acknowledged = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+// acknowledge answers every request of a connection.
+func acknowledge(v *visit) {
+	for v.request() && v.say(acknowledged) {
+	}
+}
+
+// answer answers every request with the same bytes, and keeps the connection open.
+func answer(text string) func(*visit) {
+	return func(v *visit) {
+		for v.request() && v.say(text) {
+		}
+	}
+}
+
+// once answers one request of a connection and closes the connection.
+func once(text string) func(*visit) {
+	return func(v *visit) {
+		if v.request() {
+			v.say(text)
+		}
+	}
+}
+
+// waitFor waits until holds returns true.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	guard := time.After(patience)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-guard:
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// receiveFrom takes the next value of a channel.
+func receiveFrom[T any](t *testing.T, what string, from <-chan T) T {
+	t.Helper()
+	select {
+	case value := <-from:
+		return value
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %v", what, patience)
+		panic("unreachable")
+	}
+}
+
+// deliver makes the attempt on its own goroutine.
+func deliver(c *Sender, p *Delivery) <-chan Attempt {
+	made := make(chan Attempt, 1)
+	go func() { made <- c.Deliver(p) }()
+	return made
+}
+
+func textLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
+
+// lacking simulates a machine without free file descriptors.
+func lacking(string, string, syscall.RawConn) error { return syscall.EMFILE }

@@ -1,0 +1,296 @@
+package webhook
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	"code.dny.dev/ssrf"
+)
+
+// Answers of a name server other than addresses.
+const (
+	noSuchName = "NXDOMAIN"
+	nameFault  = "SERVFAIL"
+	nameSilent = "silent"
+)
+
+// resolver uses a name server of the test; addresses returns a name's current addresses.
+func resolver(t *testing.T, addresses func(name string) []string) *net.Resolver {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		question := make([]byte, 512)
+		for {
+			n, from, err := server.ReadFrom(question)
+			if err != nil {
+				return
+			}
+			if answer := answerName(question[:n], addresses); answer != nil {
+				_, _ = server.WriteTo(answer, from)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+}
+
+// answerName answers one question (RFC 1035, 4.1); nil: no answer.
+func answerName(question []byte, addresses func(string) []string) []byte {
+	var labels []string
+	at := 12
+	for question[at] != 0 {
+		size := int(question[at])
+		labels = append(labels, string(question[at+1:at+1+size]))
+		at += 1 + size
+	}
+	kind := binary.BigEndian.Uint16(question[at+1:])
+	end := at + 5
+	answer := append([]byte(nil), question[:end]...)
+	code, count := byte(0), uint16(0)
+	for _, text := range addresses(strings.Join(labels, ".")) {
+		switch text {
+		case nameSilent:
+			return nil
+		case noSuchName:
+			code = 3
+			continue
+		case nameFault:
+			code = 2
+			continue
+		}
+		address := netip.MustParseAddr(text)
+		if is4 := address.Is4(); is4 != (kind == 1) || !is4 && kind != 28 {
+			continue
+		}
+		raw := address.AsSlice()
+		answer = append(answer, 0xc0, 12, byte(kind>>8), byte(kind), 0, 1, 0, 0, 0, 0, 0, byte(len(raw)))
+		answer = append(answer, raw...)
+		count++
+	}
+	answer[2], answer[3] = 0x85, 0x80|code // an authoritative answer from the server that was asked
+	binary.BigEndian.PutUint16(answer[6:], count)
+	binary.BigEndian.PutUint16(answer[8:], 0)
+	binary.BigEndian.PutUint16(answer[10:], 0)
+	return answer
+}
+
+// at returns the receiver's URL with another host.
+func (r *receiver) at(host string) string {
+	_, port, _ := net.SplitHostPort(r.l.Addr().String())
+	return "http://" + net.JoinHostPort(host, port) + "/"
+}
+
+func TestANameIsLookedUp(t *testing.T) {
+	t.Parallel()
+	r := receive(t, acknowledge)
+	c := open(t)
+	c.dialer.Resolver = resolver(t, func(name string) []string {
+		return map[string][]string{"shop.test": {"127.0.0.1"}, "gone.test": {noSuchName}, "broken.test": {nameFault}, "empty.test": {}}[name]
+	})
+	c.Deliver(parcel(r.at("shop.test"))).want(t, 200, "")
+	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
+	c.Deliver(parcel(r.at("gone.test."))).want(t, 0, "name not found")
+	c.Deliver(parcel(r.at("empty.test."))).want(t, 0, "name not found")
+	c.Deliver(parcel(r.at("broken.test."))).want(t, 0, "name could not be looked up")
+	c.Deliver(parcel(r.at("not a name"))).want(t, 0, "address not usable")
+	c.Deliver(parcel(r.at("a..b"))).want(t, 0, "name not found")
+}
+
+func TestANameServerThatIsSilentIsNoConnection(t *testing.T) {
+	t.Parallel()
+	c := open(t, func(s *settings) { s.bounds.connect = short })
+	c.dialer.Resolver = resolver(t, func(string) []string { return []string{nameSilent} })
+	c.Deliver(parcel("http://shop.test./")).want(t, 0, "no connection within 5 s")
+}
+
+// kinds are addresses that are not on the internet.
+var kinds = map[string][]string{
+	"loopback":        {"127.0.0.1", "127.255.255.254", "::1"},
+	"private":         {"10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.254", "192.168.0.1", "fc00::1", "fdff::1", "fec0::1"},
+	"link-local":      {"169.254.0.1", "169.254.169.254", "fe80::1"},
+	"shared (CGNAT)":  {"100.64.0.1", "100.127.255.254"},
+	"mapped":          {"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1"},
+	"NAT64":           {"64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::1"},
+	"tunnels":         {"2002:7f00:1::1", "2001::1"},
+	"unspecified":     {"0.0.0.0", "0.1.2.3", "::"},
+	"metadata":        {"169.254.169.254", "100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254"},
+	"multicast":       {"224.0.0.1", "239.255.255.255", "ff02::1"},
+	"reserved":        {"240.0.0.1", "255.255.255.255", "198.18.0.1", "192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1", "3fff::1", "100::1", "4000::1"},
+	"deprecated":      {"192.88.99.1", "192.31.196.1", "192.52.193.1", "192.175.48.1", "2620:4f:8000::1"},
+	"the first octet": {"0.0.0.1"},
+}
+
+// The dialled address is checked, whether the URL has an address or a name.
+func TestAddressesOfNoInternetAreRefused(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var now string
+	c := open(t, func(s *settings) { s.options.AllowPrivate = false })
+	c.dialer.Resolver = resolver(t, func(string) []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return []string{now}
+	})
+	for kind, addresses := range kinds {
+		for _, address := range addresses {
+			for _, scheme := range []string{"http://", "https://"} {
+				a := c.Deliver(parcel(scheme + net.JoinHostPort(address, "9") + "/"))
+				if a.want(t, 0, "address not allowed"); t.Failed() {
+					t.Fatalf("%s: %s", kind, address)
+				}
+			}
+			if ip := netip.MustParseAddr(address); ip.Is4In6() {
+				continue // a name server's answer cannot have that form
+			}
+			mu.Lock()
+			now = address
+			mu.Unlock()
+			a := c.Deliver(parcel("http://shop.test.:9/"))
+			if a.want(t, 0, "address not allowed"); t.Failed() {
+				t.Fatalf("%s: %s by name", kind, address)
+			}
+		}
+	}
+}
+
+func TestAddressesOfTheInternetAreNot(t *testing.T) {
+	t.Parallel()
+	check := guard()
+	for _, address := range []string{"8.8.8.8:443", "1.1.1.1:80", "172.15.255.255:8080", "172.32.0.0:1", "100.63.255.255:65535", "100.128.0.0:80", "[2606:4700::1111]:443", "[2a00::1]:80"} {
+		if err := check("tcp4", address, nil); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for network, address := range map[string]string{"tcp": "8.8.8.8:80", "udp4": "8.8.8.8:80", "unix": "/x", "tcp4": "8.8.8.8"} {
+		if check(network, address, nil) == nil {
+			t.Errorf("%s %s is let through", network, address)
+		}
+	}
+}
+
+// If private addresses are allowed, these forms reach this machine.
+func TestWherePrivateAddressesAreAllowedTheyAreReached(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := receiveAt(t, l, acknowledge)
+	c := open(t)
+	if c.dialer.Control != nil {
+		t.Error("addresses are checked")
+	}
+	for _, host := range []string{"127.0.0.1", "127.9.8.7", "0.0.0.0", "::ffff:127.0.0.1"} {
+		c.Deliver(parcel(r.at(host))).want(t, 200, "")
+	}
+}
+
+func TestIPv6IsReached(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skip("there is no IPv6 on this machine")
+	}
+	r := receiveAt(t, l, acknowledge)
+	c := open(t)
+	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"::1", "127.0.0.1"} })
+	for range 2 {
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+		c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "") // over the address that answers
+	}
+	r.wantLines(1, 2, 1, 2)
+	if host := r.requests()[0].host; host != r.l.Addr().String() {
+		t.Errorf("asked for %s", host)
+	}
+}
+
+// A name server may give different answers over time: each new connection is checked at the address
+// that it goes to. Here 127.0.0.1 counts as the internet, and 127.0.0.2 as private.
+func TestASecondAnswerOfANameServerIsCheckedToo(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := receiveAt(t, l, once(acknowledged))
+	c := open(t, func(s *settings) { s.options.AllowPrivate = false })
+	c.dialer.Control = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(netip.MustParsePrefix("127.0.0.1/32"))).Safe
+	var mu sync.Mutex
+	now := "127.0.0.1"
+	c.dialer.Resolver = resolver(t, func(string) []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return []string{now}
+	})
+	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
+	mu.Lock()
+	now = "127.0.0.2"
+	mu.Unlock()
+	c.Deliver(parcel(r.at("shop.test."))).want(t, 0, "address not allowed")
+	if n := r.connections(); n != 1 {
+		t.Errorf("%d connections came", n)
+	}
+	mu.Lock()
+	now = "127.0.0.1"
+	mu.Unlock()
+	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
+}
+
+func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
+	proxy := receive(t, acknowledge)
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		t.Setenv(name, "http://"+proxy.l.Addr().String())
+	}
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := receiveAt(t, l, acknowledge)
+	c := open(t)
+	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
+	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
+	proxy.wantLines()
+	r.wantLines(1)
+}
+
+func TestNoCookieIsKept(t *testing.T) {
+	t.Parallel()
+	r := receive(t, answer("HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"))
+	c := open(t)
+	for range 2 {
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+	}
+	if got := r.requests()[1].header.Get("cookie"); got != "" {
+		t.Errorf("it was sent back: %s", got)
+	}
+}
+
+// A lack of resources on this machine concerns the operator, and is logged once a minute.
+func TestALackOfConnectionsIsTold(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	c := open(t, func(s *settings) { s.options.Log = textLog(&log) })
+	c.dialer.Control = lacking
+	for range 3 {
+		c.Deliver(parcel("http://127.0.0.1:9/CANARY")).want(t, 0, "no connections left here")
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "ERROR") || strings.Contains(got, "CANARY") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,385 @@
+package webhook
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/internal/clock"
+)
+
+func TestALineIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	r := receive(t, acknowledge)
+	c := open(t)
+	for range 3 {
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+	}
+	r.wantLines(1, 1, 1)
+}
+
+// A server may close an idle connection at any time.
+func TestALineThatWasClosedBetweenTwoDeliveriesIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, says := range []string{
+		acknowledged,
+		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce it
+		acknowledged + "\r\n",
+	} {
+		r := receive(t, once(says))
+		c := open(t)
+		for i := range 3 {
+			c.Deliver(parcel(r.url())).want(t, 200, "")
+			if len(r.requests()) != i+1 {
+				t.Errorf("delivery %d arrived %d times", i+1, len(r.requests())-i)
+			}
+		}
+		r.wantLines(1, 2, 3)
+	}
+}
+
+// The server closes the connection while the request is on its way, so it is unknown whether the
+// request was read. It is sent once more, as part of the same attempt.
+func TestARequestThatCrossesWithTheEndOfAKeptLineIsSentOnceMore(t *testing.T) {
+	t.Parallel()
+	r := receive(t, func(v *visit) {
+		if v.request() && v.say(acknowledged) && v.line == 1 {
+			v.request() // and no answer
+			return
+		}
+		acknowledge(v)
+	})
+	c := open(t)
+	c.Deliver(parcel(r.url())).want(t, 200, "")
+	second := parcel(r.url())
+	second.EventID = "e-2"
+	c.Deliver(second).want(t, 200, "")
+	c.Deliver(parcel(r.url())).want(t, 200, "")
+	r.wantLines(1, 1, 2, 2)
+	if all := r.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
+		t.Error("the second sending is of another attempt")
+	}
+}
+
+func TestTheSecondSendingIsTheLast(t *testing.T) {
+	t.Parallel()
+	r := receive(t, func(v *visit) {
+		if v.request() && v.line == 1 && v.say(acknowledged) {
+			v.request()
+		}
+	})
+	c := open(t)
+	c.Deliver(parcel(r.url())).want(t, 200, "")
+	c.Deliver(parcel(r.url())).want(t, 0, "connection closed without an answer")
+	r.wantLines(1, 1, 2)
+}
+
+func TestAnAnswerThatHasBegunIsNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for says, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
+		r := receive(t, func(v *visit) {
+			if v.request() && v.say(acknowledged) && v.request() {
+				v.say(says)
+			}
+		})
+		c := open(t)
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+		c.Deliver(parcel(r.url())).want(t, 0, failure)
+		r.wantLines(1, 1)
+	}
+}
+
+func TestADeadlineOnAKeptLineIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := receive(t, func(v *visit) {
+		if v.request() && v.say(acknowledged) && v.request() {
+			v.wait()
+		}
+	})
+	c := open(t)
+	c.Deliver(parcel(r.url())).want(t, 200, "")
+	c.bounds.answer = short
+	c.Deliver(parcel(r.url())).want(t, 0, "no answer within 15 s")
+	if n := r.connections(); n != 1 {
+		t.Errorf("%d connections came", n)
+	}
+}
+
+// An unsolicited answer must not acknowledge the next notification.
+func TestWhatIsLeftOnALineAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
+	more := make(chan struct{})
+	for name, answers := range map[string]func(*visit){
+		"behind the answer": func(v *visit) { v.say(acknowledged + acknowledged) },
+		"a moment later": func(v *visit) {
+			v.say(acknowledged)
+			<-more
+			v.say(acknowledged)
+			more <- struct{}{}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := receive(t, func(v *visit) {
+				if v.line > 1 {
+					if v.request() {
+						v.say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+					}
+					return
+				}
+				for v.request() {
+					answers(v)
+				}
+			})
+			c := open(t)
+			c.Deliver(parcel(r.url())).want(t, 200, "")
+			if name == "a moment later" {
+				more <- struct{}{}
+				<-more
+				waitFor(t, "it is there", c.lines.stirred)
+			}
+			c.Deliver(parcel(r.url())).want(t, 500, "status 500")
+			r.wantLines(1, 2)
+		})
+	}
+}
+
+func TestKeptLinesAreClosedAfterAWhile(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{}, 1)
+	r := receive(t, func(v *visit) {
+		acknowledge(v)
+		ended <- struct{}{}
+	})
+	c := open(t, func(s *settings) { s.bounds.rest = short })
+	for range 2 { // also if the connection has not been idle
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+		receiveFrom(t, "the line's end", ended)
+		waitFor(t, "the line is forgotten", func() bool { return c.lines.count() == 0 })
+	}
+	r.wantLines(1, 2)
+}
+
+func TestALineIsNotUsedForEver(t *testing.T) {
+	t.Parallel()
+	r := receive(t, acknowledge)
+	c := open(t, func(s *settings) { s.bounds.life = time.Nanosecond })
+	for range 3 {
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+	}
+	r.wantLines(1, 2, 3)
+}
+
+// count returns how many connections are open.
+func (s *lines) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
+// stirred tells whether the connection that has been idle longest has unread bytes or has ended.
+func (s *lines) stirred() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.oldest.still()
+}
+
+// checked checks that the fields of lines agree, and returns count.
+func (s *lines) checked(t *testing.T) int {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	idle, of := 0, 0
+	for l := s.oldest; l != nil; l = l.newer {
+		idle++
+		if l.newer == nil && l != s.newest || l.newer != nil && l.newer.older != l {
+			t.Error("the idle lines are not in a row")
+		}
+	}
+	for to, lines := range s.idle {
+		of += len(lines)
+		if len(lines) == 0 {
+			t.Errorf("%s is remembered for nothing", to.host)
+		}
+	}
+	if idle != of || len(s.all) != s.open || idle > s.open || s.open > s.most {
+		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.open, len(s.all), idle, of, s.most)
+	}
+	return s.open
+}
+
+// The number of open connections is bounded, and a new destination replaces the connection that was
+// idle longest.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	const most, destinations = 4, 12
+	c := open(t, func(s *settings) { s.options.MaxConns = most })
+	var receivers []*receiver
+	for range destinations {
+		receivers = append(receivers, receive(t, acknowledge))
+	}
+	for _, r := range receivers {
+		c.Deliver(parcel(r.url())).want(t, 200, "")
+		if n := c.lines.checked(t); n > most {
+			t.Errorf("%d connections are open", n)
+		}
+	}
+	for i := destinations - most; i < destinations; i++ {
+		c.Deliver(parcel(receivers[i].url())).want(t, 200, "")
+		receivers[i].wantLines(1, 1)
+	}
+	c.Deliver(parcel(receivers[0].url())).want(t, 200, "")
+	receivers[0].wantLines(1, 2)
+	c.Deliver(parcel(receivers[destinations-1].url())).want(t, 200, "")
+	receivers[destinations-1].wantLines(1, 1, 1)
+	c.Deliver(parcel(receivers[destinations-most].url())).want(t, 200, "")
+	receivers[destinations-most].wantLines(1, 1, 2)
+	c.lines.checked(t)
+}
+
+func TestADeliveryWaitsForAPlaceBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	slow := receive(t, func(v *visit) {
+		for v.request() {
+			<-release
+			v.say(acknowledged)
+		}
+	})
+	r := receive(t, acknowledge)
+	now := clock.NewManual(began)
+	c := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, now })
+	first, second := deliver(c, parcel(slow.url())), deliver(c, parcel(slow.url()))
+	waitFor(t, "both are there", func() bool { return len(slow.requests()) == 2 })
+	third := deliver(c, parcel(r.url()))
+	if len(c.places) != 2 || r.connections() != 0 {
+		t.Error("a third is under way")
+	}
+	later := began.Add(time.Hour)
+	if err := now.Set(later); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	for made, at := range map[<-chan Attempt]time.Time{first: began, second: began, third: later} {
+		a := receiveFrom(t, "an attempt", made)
+		if a.want(t, 200, ""); !a.At.Equal(at) {
+			t.Errorf("an attempt was at %v, want %v", a.At, at)
+		}
+	}
+	c.lines.checked(t)
+}
+
+func TestAFailureGivesItsPlaceBack(t *testing.T) {
+	t.Parallel()
+	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
+	hang := receive(t, (*visit).wait)
+	c.bounds.answer, c.bounds.connect = short, short
+	c.Deliver(parcel(hang.url())).want(t, 0, "no answer within 15 s")
+	c.Deliver(parcel("http://"+deaf(t)+"/")).want(t, 0, "no answer within 15 s")
+	c.Deliver(parcel("mailto:x")).want(t, 0, "address not usable")
+	c.bounds.answer, c.bounds.connect = patience, patience
+	c.Deliver(parcel(receive(t, once("")).url())).want(t, 0, "connection closed without an answer")
+	r := receive(t, acknowledge)
+	c.Deliver(parcel(r.url())).want(t, 200, "")
+	if n := c.lines.checked(t); n != 1 {
+		t.Errorf("%d connections are open", n)
+	}
+}
+
+func TestDestinationsShareNoLines(t *testing.T) {
+	t.Parallel()
+	r := receive(t, acknowledge)
+	c := open(t)
+	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
+	for _, host := range []string{"127.0.0.1", "a.test", "b.test"} {
+		c.Deliver(parcel(r.at(host))).want(t, 200, "")
+	}
+	for _, path := range []string{"/a", "/b?c"} { // paths do not distinguish destinations
+		c.Deliver(parcel("http://"+r.l.Addr().String()+path)).want(t, 200, "")
+	}
+	r.wantLines(1, 2, 3, 1, 1)
+}
+
+// Two kinds of servers close connections at any time while many deliveries are in progress: each
+// delivery arrives, and each attempt succeeds.
+func TestManyDeliveriesAtOnce(t *testing.T) {
+	t.Parallel()
+	const workers, each, destinations = 32, 40, 5
+	var mu sync.Mutex
+	arrived := make(map[string]int)
+	note := func(event string) {
+		mu.Lock()
+		defer mu.Unlock()
+		arrived[event]++
+	}
+	standard := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		note(r.Header.Get("x-webhook-event-id"))
+		_, _ = io.WriteString(w, strings.Repeat("x", 5000))
+	}))
+	t.Cleanup(standard.Close)
+	urls := []string{standard.URL}
+	for i := 1; i < destinations; i++ {
+		urls = append(urls, receive(t, func(v *visit) {
+			for range 1 + v.line%3 {
+				if !v.request() {
+					return
+				}
+				all := v.requests()
+				for j := len(all) - 1; j >= 0; j-- {
+					if all[j].line == v.line {
+						note(all[j].header.Get("x-webhook-event-id"))
+						break
+					}
+				}
+				v.say(acknowledged)
+			}
+		}).url())
+	}
+	c := open(t, func(s *settings) { s.options.MaxConns = workers / 2 })
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := range each {
+				p := parcel(urls[(w+i)%destinations])
+				p.EventID = fmt.Sprintf("e-%d-%d", w, i)
+				if a := c.Deliver(p); a.Failure != "" {
+					t.Errorf("%+v", a)
+				}
+			}
+		})
+	}
+	all.Wait()
+	c.lines.checked(t)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(arrived) != workers*each {
+		t.Errorf("%d of %d arrived", len(arrived), workers*each)
+	}
+}
+
+// The same against fasthttp's server, which Fiber uses.
+func TestFasthttpsServerIsServed(t *testing.T) {
+	t.Parallel()
+	var bodies sync.Map
+	r := receive(t, func(v *visit) {
+		server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			bodies.Store(string(ctx.Request.Body()), true)
+			ctx.SetStatusCode(fasthttp.StatusAccepted)
+		}}
+		_ = server.ServeConn(v.Conn)
+	})
+	c := open(t)
+	for range 2 {
+		c.Deliver(signedParcel(r.url())).want(t, 202, "")
+	}
+	if _, got := bodies.Load(madeElsewhere); !got || r.connections() != 1 {
+		t.Errorf("%d connections", r.connections())
+	}
+}

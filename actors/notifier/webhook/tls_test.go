@@ -1,0 +1,311 @@
+package webhook
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// authority is a certificate authority of the tests.
+type authority struct {
+	t    testing.TB
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &authority{t, cert, key}
+}
+
+// vouch makes a server's certificate; change alters it first. If itself is set, it is self-signed.
+func (a *authority) vouch(itself bool, change func(*x509.Certificate)) tls.Certificate {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(46 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	change(template)
+	parent, signer := a.cert, a.key
+	if itself {
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func asItIs(*x509.Certificate) {}
+
+// receiveTLS is a receiver with TLS.
+func receiveTLS(t *testing.T, config *tls.Config, answer func(*visit)) *receiver {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receiveAt(t, tls.NewListener(l, config), answer)
+}
+
+func (r *receiver) secure() string { return strings.Replace(r.url(), "http:", "https:", 1) }
+
+// openTrusting returns a sender that trusts only this authority.
+func openTrusting(t *testing.T, a *authority, change ...func(*settings)) *Sender {
+	t.Helper()
+	c := open(t, change...)
+	c.roots = x509.NewCertPool()
+	c.roots.AddCert(a.cert)
+	return c
+}
+
+func TestTLSIsSpoken(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}}, acknowledge)
+		c := openTrusting(t, a)
+		for range 3 {
+			c.Deliver(signedParcel(r.secure())).want(t, 200, "")
+		}
+		r.wantLines(1, 1, 1)
+		if r.requests()[2].body != madeElsewhere {
+			t.Errorf("%s", r.requests()[2].body)
+		}
+	}
+}
+
+func TestABrokenCertificateIsAFailureWithItsReason(t *testing.T) {
+	t.Parallel()
+	a, untrusted := newAuthority(t), newAuthority(t)
+	for name, c := range map[string]struct {
+		certificate tls.Certificate
+		failure     string
+	}{
+		"self-signed":  {a.vouch(true, asItIs), "TLS: certificate of an unknown authority"},
+		"a untrusted's": {untrusted.vouch(false, asItIs), "TLS: certificate of an unknown authority"},
+		"expired":      {a.vouch(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
+		"not valid yet": {a.vouch(false, func(c *x509.Certificate) {
+			c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(47*time.Hour)
+		}), "TLS: certificate out of its time"},
+		"of another address": {a.vouch(false, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), "TLS: certificate of another name"},
+		"of another name":    {a.vouch(false, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"shop.example"} }), "TLS: certificate of another name"},
+		"of a client":        {a.vouch(false, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), "TLS: certificate not valid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{c.certificate}}, acknowledge)
+			openTrusting(t, a).Deliver(parcel(r.secure())).want(t, 0, c.failure)
+			r.wantLines()
+		})
+	}
+}
+
+func TestTheSystemsAuthoritiesAreTrustedUnlessATestSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}, acknowledge)
+	c := open(t)
+	if c.roots != nil {
+		t.Error("others are trusted")
+	}
+	c.Deliver(parcel(r.secure())).want(t, 0, "TLS: certificate of an unknown authority")
+}
+
+func TestAHandshakeThatFailsHasItsReason(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	good := []tls.Certificate{a.vouch(false, asItIs)}
+	for name, c := range map[string]struct {
+		r       *receiver
+		failure string
+	}{
+		"an old version":    {receiveTLS(t, &tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
+		"another protocol":  {receiveTLS(t, &tls.Config{Certificates: good, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
+		"a client is asked": {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
+		"the same, later":   {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
+		"closed":            {receive(t, func(v *visit) { _, _ = v.r.ReadByte(); _, _ = v.r.Discard(v.r.Buffered()) }), "TLS: handshake failed"},
+		"plain HTTP":        {receive(t, func(v *visit) { v.say("HTTP/1.1 400 Bad\r\n\r\n"); v.wait() }), "TLS: not spoken there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			openTrusting(t, a).Deliver(parcel(c.r.secure())).want(t, 0, c.failure)
+		})
+	}
+}
+
+// A second answer may be in TLS's own buffer, so that the socket looks empty.
+func TestWhatIsLeftUnderTLSAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	batches := &batchListener{Listener: l}
+	r := receiveAt(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}), func(v *visit) {
+		if v.line > 1 {
+			if v.request() {
+				v.say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+			}
+			return
+		}
+		if v.request() {
+			batches.hold()
+			v.say(acknowledged) // two records
+			v.say(acknowledged)
+			batches.release() // in one segment
+			v.wait()
+		}
+	})
+	c := openTrusting(t, a)
+	c.Deliver(parcel(r.secure())).want(t, 200, "")
+	c.Deliver(parcel(r.secure())).want(t, 500, "status 500")
+	r.wantLines(1, 2)
+}
+
+// batchListener can hold back what its connections write, and send it at once.
+type batchListener struct {
+	net.Listener
+	mu   sync.Mutex
+	last *batch // guarded by mu
+}
+
+// Accept implements net.Listener.
+func (l *batchListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{Conn: conn}
+	l.mu.Lock()
+	l.last = b
+	l.mu.Unlock()
+	return b, nil
+}
+
+func (l *batchListener) current() *batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+func (l *batchListener) hold() {
+	b := l.current()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = true
+}
+
+func (l *batchListener) release() {
+	b := l.current()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = false
+	_, _ = b.Conn.Write(b.kept)
+}
+
+type batch struct {
+	net.Conn
+	mu   sync.Mutex
+	held bool   // guarded by mu
+	kept []byte // guarded by mu
+}
+
+// Write implements net.Conn.
+func (b *batch) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held {
+		b.kept = append(b.kept, p...)
+		return len(p), nil
+	}
+	return b.Conn.Write(p)
+}
+
+func TestALineUnderTLSThatWasClosedIsReplaced(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}, MaxVersion: version}, once(acknowledged))
+		c := openTrusting(t, a)
+		for range 3 {
+			c.Deliver(parcel(r.secure())).want(t, 200, "")
+		}
+		r.wantLines(1, 2, 3)
+	}
+}
+
+// A receiver that neither reads nor closes does not delay the close of its connection.
+func TestClosingTLSWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	own, other := net.Pipe() // every write waits for a reader
+	t.Cleanup(func() { _, _ = own.Close(), other.Close() })
+	b := below{own}
+	if err := b.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := b.Write([]byte("x"))
+		written <- err
+	}()
+	if err := receiveFrom(t, "the write's end", written); !timedOut(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEachDestinationOfOneAddressHasItsOwnName(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	var mu sync.Mutex
+	var names []string
+	config := &tls.Config{Certificates: []tls.Certificate{a.vouch(false, func(c *x509.Certificate) { c.DNSNames = []string{"a.test", "b.test"} })}}
+	config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		names = append(names, h.ServerName)
+		return nil, nil
+	}
+	r := receiveTLS(t, config, acknowledge)
+	c := openTrusting(t, a)
+	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
+	for _, name := range []string{"a.test", "b.test", "a.test.", "127.0.0.1"} {
+		c.Deliver(parcel(strings.Replace(r.secure(), "127.0.0.1", name, 1))).want(t, 200, "")
+	}
+	c.Deliver(parcel(strings.Replace(r.secure(), "127.0.0.1", "c.test", 1))).want(t, 0, "TLS: certificate of another name")
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.Join(names, " "); got != "a.test b.test a.test  c.test" {
+		t.Errorf("asked for %q", got)
+	}
+}

@@ -1,0 +1,435 @@
+package subscription_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/actors/account"
+	directoryactor "mizan/actors/directory"
+	paymentactor "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
+	subscriptionactor "mizan/actors/subscription"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+)
+
+var (
+	start = time.Date(2026, 11, 21, 10, 15, 30, 0, time.UTC)
+	usd   = money.Asset{Currency: "USD", Env: money.Test}
+)
+
+const (
+	day      = 24 * time.Hour
+	patience = time.Minute // in real time: nothing here takes so long
+)
+
+// fixture is everything behind the API: the real journal, directory, payments and simulator, seeded
+// as a sandbox, with a clock that only tests move.
+type fixture struct {
+	t         testing.TB
+	dir       string
+	clock     *clock.Manual
+	keyring   *secret.Keyring
+	journal   *posting.Journal
+	runtime   *actors.Runtime
+	rail      *simulator.Simulator
+	directory *directoryactor.Service
+	payments  *paymentactor.Service
+	*subscriptionactor.Service
+	first, second directoryactor.Demo
+
+	through func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
+	wrap    func(actors.Provider) actors.Provider                         // wraps the rail
+	sealer  paymentactor.Sealer                                           // instead of the keyring
+	guide   func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory
+
+	mu   sync.Mutex
+	told []posting.Notice // guarded by mu: notices by posting.Stream, as they became durable
+}
+
+func open(t testing.TB) *fixture { return openAs(t, func(*fixture) {}) }
+
+func openAs(t testing.TB, set func(*fixture)) *fixture {
+	t.Helper()
+	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(start)}
+	var err error
+	if h.keyring, err = secret.CreateKeyring(filepath.Join(h.dir, "keyring"), rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	set(h)
+	h.start()
+	seed, err := h.directory.Seed(t.Context(), directoryactor.SeedInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.first, h.second = seed.First, seed.Second
+	t.Cleanup(func() {
+		h.runtime.Quiesce()
+		h.sound()
+		h.stop()
+	})
+	return h
+}
+
+func (h *fixture) start() {
+	h.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: filepath.Join(h.dir, "store"), Log: quiet}, Clock: h.clock, Log: quiet})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.journal.OnNotices(func(_ ledger.ID, notices []posting.Notice) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for i := range notices {
+			if notices[i].Channel == posting.Stream {
+				h.told = append(h.told, notices[i])
+			}
+		}
+	})
+	h.rail, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
+	if h.directory, err = directoryactor.Start(h.runtime, h.keyring); err != nil {
+		h.t.Fatal(err)
+	}
+	h.directory.AllowPrivateHooks(true)
+	accounts := account.New(h.runtime)
+	rail, sealer := actors.Provider(h.rail), paymentactor.Sealer(h.keyring)
+	if h.wrap != nil {
+		rail = h.wrap(rail)
+	}
+	if h.sealer != nil {
+		sealer = h.sealer
+	}
+	h.payments = paymentactor.New(paymentactor.Options{
+		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: sealer, Addresses: h.directory,
+		Providers:  map[string]actors.Provider{rail.Name(): rail},
+		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
+	})
+	accounts.Recall(h.payments.Attempts)
+	var payments subscriptionactor.Payments = h.payments
+	if h.through != nil {
+		payments = h.through(payments)
+	}
+	var guide subscriptionactor.Directory = h.directory
+	if h.guide != nil {
+		guide = h.guide(guide)
+	}
+	h.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: h.runtime, Payments: payments, Directory: guide})
+	h.runtime.Start(paymentactor.Resumes)
+}
+
+func (h *fixture) stop() {
+	h.runtime.Stop()
+	for _, err := range []error{h.journal.Close(), h.rail.Close()} {
+		if err != nil {
+			h.t.Error(err)
+		}
+	}
+}
+
+// restart starts again on the same store: memory is lost.
+func (h *fixture) restart() {
+	h.t.Helper()
+	h.stop()
+	h.start()
+	h.runtime.Quiesce()
+}
+
+// sound runs the checker on what the test has done.
+func (h *fixture) sound() {
+	h.t.Helper()
+	report, err := check.Check(context.Background(), h.journal, check.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		h.t.Error(err)
+		return
+	}
+	if report.Broken() {
+		var text bytes.Buffer
+		_, _ = report.WriteTo(&text)
+		h.t.Errorf("the checker says\n%s", text.String())
+	}
+}
+
+func (h *fixture) advance(d time.Duration) {
+	h.t.Helper()
+	if err := h.runtime.Advance(h.clock.Now().Add(d)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// pay makes a charge of the first partner, in the test environment.
+func (h *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
+	h.t.Helper()
+	partner, _ := h.directory.Partner(h.first.Org, h.first.Partner)
+	c := paymentactor.Create{
+		Org: h.first.Org, Partner: partner,
+		Request: payment.Request{
+			Type: payment.Payment, Amount: money.FromUint64(5000), Asset: usd, Method: payment.BankCard,
+			ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no", Lang: "en",
+			CardBIN: "424242", CardLast4: "4242", CardPrint: "print", Customer: []byte(`{"email":"a@b.example"}`),
+		},
+		Card: &secret.Card{Number: []byte("4242424242424242"), CVV: []byte("123")},
+	}
+	if change != nil {
+		change(&c)
+	}
+	result, err := h.payments.Create(c)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return result.Record
+}
+
+// card changes the card that pays.
+func card(number string) func(*paymentactor.Create) {
+	return func(c *paymentactor.Create) { c.Card = &secret.Card{Number: []byte(number), CVV: []byte("123")} }
+}
+
+// terms returns the usual terms of a partner.
+func terms(initial ledger.ID) subscription.Terms {
+	return subscription.Terms{Initial: initial, Amount: money.FromUint64(990), PeriodDays: 30, Metadata: []byte(`{"plan":"gold"}`)}
+}
+
+// ask requests a subscription of the first partner; refused are the fields that were refused.
+func (h *fixture) ask(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
+	r, err = h.Create(subscriptionactor.Create{
+		Org: h.first.Org, Partner: h.first.Partner, Terms: t, Key: key,
+		Refuse: func(field, detail string) { refused = append(refused, field+": "+detail) },
+	})
+	return r, refused, err
+}
+
+// subscribe begins a subscription of the first partner on a new payment.
+func (h *fixture) subscribe(change func(*paymentactor.Create)) *subscription.Record {
+	h.t.Helper()
+	return h.subscribeOn(h.pay(change))
+}
+
+func (h *fixture) subscribeOn(initial *payment.Record) *subscription.Record {
+	h.t.Helper()
+	r, refused, err := h.ask(terms(initial.ID), actors.Key{})
+	if err != nil {
+		h.t.Fatal(err, refused)
+	}
+	return r.Record
+}
+
+func (h *fixture) read(id ledger.ID) *subscription.Record {
+	h.t.Helper()
+	r, err := h.Read(h.first.Org, h.first.Partner, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r.Record
+}
+
+// is checks a subscription: its status, and how many renewals were paid and how many were begun.
+func (h *fixture) is(id ledger.ID, status string, paid, begun uint64) *subscription.Record {
+	h.t.Helper()
+	r := h.read(id)
+	if r.Status() != status || r.Renewals != paid || r.Number != begun {
+		h.t.Errorf("%s (%s) with %d of %d renewals paid, want %s, %d of %d", r.Status(), r.State, r.Renewals, r.Number, status, paid, begun)
+	}
+	return r
+}
+
+// renewals returns the transactions of a subscription's renewals, oldest first.
+func (h *fixture) renewals(id ledger.ID) (list []*payment.Record) {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	err := v.List(h.first.Org, posting.List{Partner: h.first.Partner, Env: uint8(money.Test)}, posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
+		if !row.First {
+			return true, nil
+		}
+		r, err := h.payments.Find(h.first.Org, row.ID)
+		if err == nil && r.Record.Renewal != nil && r.Record.Renewal.Subscription == id {
+			list = append([]*payment.Record{r.Record}, list...)
+		}
+		return true, err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return list
+}
+
+// charges returns how many payments with the reference the rail was asked for.
+func (h *fixture) charges(reference ledger.ID) (n int) {
+	h.t.Helper()
+	for _, line := range strings.Split(string(h.file("simulator.log")), "\n") {
+		if strings.Contains(line, `"reference":"`+reference.String()) && strings.Contains(line, `"operation":"payment"`) {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *fixture) file(name string) []byte {
+	h.t.Helper()
+	content, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return content
+}
+
+// terminal returns the first partner's terminal for payments in the test environment.
+func (h *fixture) terminal() *directory.Terminal {
+	h.t.Helper()
+	for _, t := range h.directory.Terminals(h.first.Org, h.first.Partner) {
+		if t.Type == directory.PaymentTerminal && t.Env == money.Test {
+			return t
+		}
+	}
+	h.t.Fatal("there is no terminal")
+	return nil
+}
+
+// set changes the terminal's settings.
+func (h *fixture) set(provider, merchant string) {
+	h.t.Helper()
+	var p directory.TerminalPatch
+	if provider != "" {
+		p.ProviderParams = ptr([]byte(provider))
+	}
+	if merchant != "" {
+		p.MerchantParams = ptr([]byte(merchant))
+	}
+	if _, err := h.directory.PatchTerminal(h.t.Context(), h.first.Org, h.terminal().ID, p); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// letters returns the stream's notifications to merchants, in order. It checks that the first
+// attempt and one from the store alone are equal.
+func (h *fixture) letters() (list []map[string]any) {
+	h.t.Helper()
+	h.runtime.Quiesce()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.told {
+		n := h.told[i]
+		first, err := h.WriteNotification(nil, h.first.Org, &n)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		n.About = nil
+		again, err := h.WriteNotification(nil, h.first.Org, &n)
+		if err != nil || again.Type != first.Type || !bytes.Equal(again.Data, first.Data) {
+			h.t.Errorf("told again as %s %s (%v), at first %s", again.Type, again.Data, err, first.Data)
+		}
+		decoder := json.NewDecoder(bytes.NewReader(first.Data))
+		decoder.UseNumber()
+		var body map[string]any
+		if err := decoder.Decode(&body); err != nil {
+			h.t.Fatalf("%s: %v", first.Data, err)
+		}
+		list = append(list, body)
+	}
+	return list
+}
+
+// events returns the letters' events.
+func (h *fixture) events() (names []string) {
+	h.t.Helper()
+	for _, letter := range h.letters() {
+		names = append(names, letter["event"].(string))
+	}
+	return names
+}
+
+func (h *fixture) of(id ledger.ID) subscriptionactor.Command {
+	return subscriptionactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: id}
+}
+
+func key(text string) actors.Key {
+	return actors.Key{Scope: actors.KeyOfPartner(1), Text: text, Hash: [32]byte{1}}
+}
+
+// losing wraps the payments and loses calls on command, as a kill does.
+type losing struct {
+	subscriptionactor.Payments
+	mu    sync.Mutex
+	asked int  // guarded by mu: renewals that were requested
+	loses bool // guarded by mu: loses requests
+	deaf  bool // guarded by mu: loses reports
+	twice bool // guarded by mu: makes requests twice
+}
+
+// between makes the fixture use it.
+func (l *losing) between(h *fixture) {
+	h.through = func(p subscriptionactor.Payments) subscriptionactor.Payments {
+		l.Payments = p
+		return l
+	}
+}
+
+// Renew implements live.Payments.
+func (l *losing) Renew(r actors.Renewal) {
+	l.mu.Lock()
+	loses, twice := l.loses, l.twice
+	l.asked++
+	l.mu.Unlock()
+	if loses {
+		return
+	}
+	l.Payments.Renew(r)
+	if twice {
+		l.Payments.Renew(r)
+	}
+}
+
+// OnRenewal implements live.Payments.
+func (l *losing) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool)) {
+	l.Payments.OnRenewal(func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) {
+		l.mu.Lock()
+		deaf, twice := l.deaf, l.twice
+		l.mu.Unlock()
+		if deaf {
+			return
+		}
+		fn(org, r, transaction, paid)
+		if twice {
+			fn(org, r, transaction, paid)
+		}
+	})
+}
+
+func (l *losing) set(loses, deaf bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.loses, l.deaf = loses, deaf
+}
+
+// random returns an id that does not exist.
+func random() ledger.ID { return uuid.New() }
