@@ -23,7 +23,7 @@ var (
 	start = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 )
 
-// rig is a journal under test, on a clock that the test moves.
+// fixture is a journal under test, on a clock that the test moves.
 type fixture struct {
 	t     *testing.T
 	dir   string

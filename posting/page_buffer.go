@@ -45,9 +45,9 @@ type listKey struct {
 func (p *page) org() ledger.ID { return ledger.ID(p.prefix[1:17]) }
 
 // bufferedGroup is what one group wrote into page buffers.
-type bufferedGroup struct { // their oldest buffered lines are in this group's rows
+type bufferedGroup struct {
 	group uint64
-	pages []*page // whose oldest buffered lines are in this group's rows
+	pages []*page // their oldest buffered lines are in this group's rows
 	rows  []store.BufferKey
 	bytes int
 }

@@ -5,7 +5,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Reading is a legal interpretation of contracts: it determines whether a review comes before
+// Reading is a way of reading contracts (secular or religious): it determines whether a review comes before
 // money moves, how actions are named in URLs, and where penalties go. A Reading is data: no
 // product tests which reading it is in.
 type Reading struct {

@@ -215,7 +215,7 @@ func TestASpanIsFromTheFirstLineToTheLast(t *testing.T) {
 // A truncated row or chunk is detected, except when it is cut between two chunks or lines.
 func TestAPageBufferRowThatIsCutShortIsNotRead(t *testing.T) {
 	row, want := dayRow()
-	whole := map[int]int{0: 0} // length → sections
+	whole := map[int]int{0: 0} // length → chunks
 	for n, length := 0, 0; n < len(want); n++ {
 		length += len(AppendChunk(nil, []byte(want[n].head), []byte(want[n].lines)))
 		whole[length] = n + 1
