@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// syncList is Badger's own seam for tests of its list of tables: it is called after
+// syncList is Badger's own hook for tests of its list of tables: Badger calls it after
 // each append, and nowhere else. Only children of these tests set it.
 //
 //go:linkname syncList github.com/dgraph-io/badger/v4.syncFunc

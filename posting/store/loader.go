@@ -11,7 +11,6 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 )
 
-
 const (
 	loadBatch = 4 << 20             // bytes of rows that are given to Badger at once
 	loadTable = 256 << 10           // Badger makes the tables of its last level 32 times as large
