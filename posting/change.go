@@ -43,7 +43,7 @@ type Step struct {
 	// Sealed replaces the record's sealed row: up to MaxSealed bytes that stay beside the record
 	// for a while, such as an encrypted card number. Events do not contain them. Nil leaves the
 	// row unchanged; Unseal removes it. Files keep removed bytes until they are compacted, so
-	// Sealed must be ciphertext that nobody can read without its key.
+	// Sealed must be ciphertext that is unreadable without its key.
 	Sealed []byte
 	Unseal bool
 

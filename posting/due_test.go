@@ -82,7 +82,7 @@ func TestARecordThatWaitsForTheSameInstantAgainIsHandedOutOnce(t *testing.T) {
 	r.wake(s, 4, at)
 	r.wantTaken(s)
 	r.wantTaken()
-	r.Due.Return(posting.Item{At: at, Org: org, Source: s}) // it is due at now, which is later
+	r.Due.Return(posting.Item{At: at, Org: org, Source: s}) // it is due now, which is later
 	r.wantTaken()
 }
 

@@ -70,7 +70,7 @@ func TestAListIsCutExactlyAtItsBounds(t *testing.T) {
 		many = append(many, lists(s, 0, events), lists(s, uint64(events), 1))
 	}
 	together(many...)
-	for range 3 { // a section each
+	for range 3 { // one chunk each
 		together(lists(newTransaction(), 0, 3))
 	}
 	borders := r.borders()

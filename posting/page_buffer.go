@@ -11,9 +11,9 @@ import (
 )
 
 // page collects the lines of an account, or the rows of a list, until they are written
-// as one stored page. Until then they are durable in the page buffer. Writing a row for
-// each page that a group touches would be most of what the group writes when its changes
-// have few accounts in common.
+// as one stored page. Until then the lines are durable in the page buffer. If a group's changes
+// have few accounts in common, one row for each touched page would be most of the group's
+// bytes.
 type page struct {
 	balance *balance // the account's; nil: it is a page of a list
 	list    listKey
@@ -28,7 +28,7 @@ type page struct {
 	fresh         int           // where the lines of the group being prepared begin
 }
 
-// cut is where a row begins, and the booked time of its first line.
+// cut is the offset at which a row begins, and the booked time of its first line.
 type cut struct {
 	at    int
 	first ledger.Micros
@@ -44,10 +44,10 @@ type listKey struct {
 
 func (p *page) org() ledger.ID { return ledger.ID(p.prefix[1:17]) }
 
-// bufferedGroup is what one group wrote into page buffers.
-type bufferedGroup struct { // their oldest buffered lines are in this group's rows
+// bufferedGroup has the page-buffer rows that one group wrote.
+type bufferedGroup struct {
 	group uint64
-	pages []*page // whose oldest buffered lines are in this group's rows
+	pages []*page // their oldest buffered lines are in this group's rows
 	rows  []store.BufferKey
 	bytes int
 }
@@ -61,9 +61,9 @@ type pageBuffer struct {
 }
 
 // Lines move from the page buffer to a stored page when the page has flushFrom bytes, when
-// more groups than the journal's Options.BufferedGroups have buffered lines and theirs is
-// the oldest, or when all buffered lines exceed maxBufferBytes. These bound what a reader
-// searches and what a start reads.
+// more groups than the journal's Options.BufferedGroups have buffered lines and the page's lines
+// are in the oldest of them, or when all buffered lines exceed maxBufferBytes. The bounds limit
+// the rows that a reader searches and that a start reads.
 const (
 	flushFrom         = 1 << 10
 	maxBufferedGroups = 1024
@@ -71,8 +71,8 @@ const (
 )
 
 // appendTo makes the page ready for a line booked at an instant, and begins a further row
-// if the last one is full. It never does so between two lines of one event, whose booked
-// time is the row's key.
+// if the last one is full. It never begins a row between two lines of one event, because the
+// event's booked time is the row's key.
 func (w *writer) appendTo(p *page, at ledger.Micros) {
 	if p.group != w.n {
 		if p.lines == nil {
@@ -103,10 +103,10 @@ func (p *page) long(n int) bool {
 	return len(p.lines) > from && len(p.lines)-from+n > store.MaxPage
 }
 
-// rowBound is the most bytes that a row of the page takes, without its lines.
+// rowBound returns the most bytes that a row of the page takes, without its lines.
 func (p *page) rowBound() int { return chunkSize + len(p.prefix) }
 
-// flush writes the page's lines as stored pages: as one, unless they are too long.
+// flush writes the page's lines as one stored page, or as several if they are too long.
 func (w *writer) flush(p *page) {
 	from, first := 0, p.first
 	for _, c := range p.cuts {
@@ -125,10 +125,11 @@ func (w *writer) storePage(p *page, first ledger.Micros, lines []byte) {
 	w.group.Set(w.key, lines)
 }
 
-// finishPages ends the group's pages. Those with enough lines are flushed; the lines of
-// the others go into the page buffer, also where the group has no room left for lines of
-// earlier groups, which no change of this group was charged for. An account's first lines
-// are flushed at once, because its stored pages are what shows that it exists.
+// finishPages ends the group's pages. Pages with enough lines are flushed; the lines of the other
+// pages go into the page buffer. A page also goes there if the group has no room for the page's
+// lines of earlier groups, which the size estimate of this group's changes does not include. An
+// account's first lines are flushed at once, because only a stored page shows that the account
+// exists.
 func (w *writer) finishPages() {
 	room := w.room()
 	w.buffer.lagging = false
@@ -150,11 +151,11 @@ func (w *writer) finishPages() {
 	w.pages = w.pages[:0]
 }
 
-// unknown tells whether nothing stored shows yet that the account exists.
+// unknown tells whether the account has no stored page yet, which would show that it exists.
 func (p *page) unknown() bool { return p.balance != nil && !p.balance.paged }
 
-// older is the room that flushing the page takes beyond what the group has counted for
-// its own lines.
+// older returns the size of flushing the page beyond the size that the group has counted for its
+// own lines.
 func (p *page) older() size {
 	older := size{bytes: p.fresh}
 	for _, c := range p.cuts {
@@ -171,7 +172,7 @@ func (w *writer) setAside(p *page) {
 	p.lines = nil
 }
 
-// room is how much more the group can hold.
+// room returns how much more the group can hold.
 func (w *writer) room() size {
 	limit := w.journal.limit
 	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
@@ -295,7 +296,7 @@ func (w *writer) drainGroup(d *bufferedGroup, room *size) bool {
 	return true
 }
 
-// lowestBuffered is the oldest group with page-buffer rows once the group being prepared
+// lowestBuffered returns the oldest group with page-buffer rows once the group being prepared
 // is durable.
 func (w *writer) lowestBuffered() uint64 {
 	if len(w.buffer.groups) == 0 {
@@ -334,8 +335,8 @@ func (w *writer) loadBuffer() error {
 	return nil
 }
 
-// unreadable is the error for a buffer row that cannot be parsed. An error that names the
-// damage itself stays as it is.
+// unreadable returns the error for a buffer row that cannot be parsed. It returns an error that
+// already names the damage unchanged.
 func unreadable(k store.BufferKey, err error) error {
 	if damage, ok := errors.AsType[*store.DamageError](err); ok {
 		return damage

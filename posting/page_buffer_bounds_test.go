@@ -36,7 +36,7 @@ func (v *testLog) Apply(g *store.Group) error {
 	return v.Log.Apply(g)
 }
 
-// through puts a valve between the journal, from its next start on, and its store.
+// through puts a valve between the journal and its store, from the journal's next start on.
 func (d *bufferFixture) through() *testLog {
 	v := new(testLog)
 	d.fixture.through = func(l posting.Log) posting.Log { v.Log = l; return v }

@@ -79,8 +79,8 @@ func (c *Change) size() (total size) {
 	blocks, events := 0, hashSize*len(c.Claims)
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if i == 0 || s.Org != c.Steps[i-1].Org { // the Change's own block, and a full one that was begun before
-			blocks += 2 // its own, and one that was begun before and is full
+		if i == 0 || s.Org != c.Steps[i-1].Org {
+			blocks += 2 // the Change's own block, and a full one that was begun before
 		}
 		total = total.plus(s.rows())
 		for k := range s.Events {

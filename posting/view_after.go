@@ -108,7 +108,7 @@ func (a *seeking) take(lines []byte) (taken int, err error) {
 }
 
 // inBuffers searches the page-buffer rows of the groups that may have booked the lines. Rows
-// may still hold lines that have been flushed; those are the same as on the page.
+// may still have lines that have been flushed; they equal the lines on the page.
 func (v *View) inBuffers(s *search) error {
 	if s.left == 0 || v.low > v.snap.Group() {
 		return nil
@@ -205,7 +205,7 @@ func (v *View) bookedBy(s *search, looked [256]bool) (groupRange, error) {
 }
 
 // groupAt searches a shard's rows of a range for the last group that had begun to book at an
-// instant and the first that began later; where there is none, it returns the range's bound.
+// instant and the first that began later; if there is none, it returns the range's bound.
 // Groups book one after the other, so any line of a group is enough to place it.
 func (v *View) groupAt(org ledger.ID, shard byte, in groupRange, at ledger.Micros) (began, later uint64, err error) {
 	began, later = in.first, in.last

@@ -9,7 +9,7 @@ import (
 	"mizan/posting/store"
 )
 
-// chunk is what one group's buffer rows have of a page.
+// chunk has the lines of one page in one group's buffer rows.
 type chunk struct {
 	group uint64
 	lines []byte
@@ -93,7 +93,7 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 		v.preloaded = make(chunks)
 	}
 	for _, prefix := range prefixes {
-		v.preloaded[prefix] = found[prefix] // an empty result is remembered too
+		v.preloaded[prefix] = found[prefix] // an empty result is kept too
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (v *View) eachBufferRow(org ledger.ID, shard byte, fn func(group uint64, ro
 }
 
 // join concatenates a page's chunks without those that have been flushed. A flush writes
-// all buffered lines of a page, so those are the older ones.
+// all buffered lines of a page, so the flushed chunks are the older ones.
 func (v *View) join(prefix []byte, found []chunk) (lines []byte, err error) {
 	if len(found) == 0 {
 		return nil, nil

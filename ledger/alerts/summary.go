@@ -21,8 +21,8 @@ type SummaryItem struct {
 	Failed   bool         // it was rejected or failed
 }
 
-// Returned is the type of a return in summaries: it gives back a transaction that the rail
-// reversed, and is not a payout that somebody asked for.
+// Returned is the type of a return in summaries: a return of a transaction that the rail
+// reversed, as opposed to a requested payout.
 const Returned = "return"
 
 // lineKey is what the transactions of a summary line have in common.

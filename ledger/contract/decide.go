@@ -11,18 +11,18 @@ import (
 
 // Decision is the outcome of an action or a timer, to be made durable in one Change.
 type Decision struct {
-	Record  *Record // the record after it; never the one that it was decided on
+	Record  *Record // the record after the decision; never the old record
 	Events  []ledger.Event
 	Due     ledger.Micros // when the next timer is due; 0: none
 	Finish  bool          // the contract has ended
-	Outcome bool          // it is a timer's and must not be refused
+	Outcome bool          // a timer's decision, which must not be refused
 
 	// Reserve is the most that timers may book on any shared account because of this
 	// decision.
 	Reserve money.Amount
 
-	// Dated are the dates that the command has sent, with their fields. Whether their
-	// months are closed is checked where changes are ordered.
+	// Dated are the dates in the command, with their fields. The writer checks whether their
+	// months are closed.
 	Dated []Dated
 
 	// Joined is a person who becomes a party to the contract, beside its customer.
@@ -127,7 +127,7 @@ func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 	r.Asset = money.Asset{Currency: currency, Env: d.Env}
 }
 
-// approval reads the review with which a contract is opened.
+// approval parses the review in a request for a contract.
 func (d *Proposal) approval(f *schema.Faults) schema.Row {
 	raw := d.Input[Reviewed.Name]
 	var sent schema.Input
@@ -142,7 +142,7 @@ func (d *Proposal) approval(f *schema.Faults) schema.Row {
 	return d.Product.reviews(d.Reading).Read(sent, schema.Reader{}, Reviewed.Name+".", f)
 }
 
-// input reads the body of an action.
+// input parses the body of an action.
 func (d *ActionHandler) input(sent schema.Input, r *Record, f *schema.Faults) schema.Row {
 	body := d.Body
 	if d.Name == Pass {
@@ -256,8 +256,8 @@ func (d *Decision) move(c *Case, by, name Action) {
 	}
 }
 
-// entry makes an entry of the case. Without an effective date it is dated by the clock and
-// not by the writer, whose instants run ahead of a clock that stands still.
+// entry returns the i-th entry of the case. Without an effective date the clock dates the entry,
+// and not the writer, whose instants run ahead of a clock that stands still.
 func (c *Case) entry(i int) *ledger.Entry {
 	on := c.effectiveDate
 	if on == 0 {
@@ -284,7 +284,7 @@ func (r *Record) Ended() bool {
 	return r.Product.Machine(r.Reading).Final(r.Status) && !under
 }
 
-// at is the first instant of a day.
+// at returns the first instant of a day.
 func at(on ledger.Date) ledger.Micros { return ledger.MicrosOf(on.Time()) }
 
 // must asserts that arithmetic on bounded amounts does not fail.

@@ -412,7 +412,7 @@ func TestADepositAtMaturityTakesOneProfitFromItsMaturityDateOn(t *testing.T) {
 	w.refuses(r, Profit, one, "maturity_date")
 	w.pass(89)
 	w.refuses(r, Profit, one, "maturity_date")
-	w.pass(3) // two days behind the maturity
+	w.pass(3) // two days after the maturity
 	w.refuses(r, Profit, but(one, "period_end_date", `"2026-04-09"`), "period_end_date")
 	r = w.books(r, Profit, but(one, "period_end_date", `"2026-04-10"`), "2026-04-10", "Dr A:pool 100", "Cr Q:profit:{c} 60", "Cr I:mudarib_share 40")
 	if dpNext.Has(r.Values) {

@@ -16,7 +16,7 @@ func worstText(n int) string { return `"` + strings.Repeat("𝄞", n) + `"` }
 
 func worstObject() string { return `{"x":"` + strings.Repeat("x", schema.MaxObject-8) + `"}` }
 
-// objectOf is a body as a JSON object.
+// objectOf returns a body as a JSON object.
 func objectOf(body schema.Input) string {
 	var members []string
 	for name, value := range body {

@@ -170,7 +170,7 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	l := runningLease(t)
 	l.do(PayRent, "amount", `"95"`) // 30 due, 65 ahead
 	l.do(RecordArrears, "amount", `"9"`)
-	l.until("2026-02-10") // one row: 225 worn, 15 ahead, 23 of the advance unearned
+	l.until("2026-02-10") // one row: depreciation 225, 15 prepaid, 23 of the advance unearned
 	l.do(ReturnAsset)
 	l.booked("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:prepaid_rent:{c} 15", "Cr A:cash:AE 15", "Dr L:unearned_rent:{c} 23", "Cr A:cash:AE 23",
@@ -266,7 +266,7 @@ func TestATransferLetsTheRowsLeftFallDueFirst(t *testing.T) {
 	l := runningLease(t, forFinance...)
 	l.do(PayRent, "amount", `"230"`)
 	l.do(RecordArrears, "amount", `"9"`)
-	l.until("2026-01-31") // one row: 150 ahead, 23 unearned, 225 worn
+	l.until("2026-01-31") // one row: 150 prepaid, 23 unearned, depreciation 225
 	l.do(TransferAsset)
 	l.booked(
 		"Dr A:rent_receivable:{c} 150", "Cr I:rent 150", "Dr L:prepaid_rent:{c} 150", "Cr A:rent_receivable:{c} 150",

@@ -170,8 +170,8 @@ func pnOwnership(v schema.Row) {
 	whole, _ := percent.Uint64()
 	theirs := int64(whole)
 	if units := pnUnits.Of(v); units > 0 && pnBought.Of(v) == units {
-		theirs = 100 // the last unit leaves nothing, whatever the floors left
-	} // with the last unit the customer owns all, whatever rounding down has left
+		theirs = 100 // with the last unit the customer owns all, whatever rounding down has left
+	}
 	pnTheirPercent.Set(v, theirs)
 	pnBankPercent.Set(v, 100-theirs)
 }

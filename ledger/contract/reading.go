@@ -5,9 +5,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Reading is a legal interpretation of contracts: it determines whether a review comes before
-// money moves, how actions are named in URLs, and where penalties go. A Reading is data: no
-// product tests which reading it is in.
+// Reading is a way of reading contracts, secular or religious. It determines whether a review
+// comes before money moves, how actions are named in URLs, and where penalties go. A Reading is
+// data: no product tests which reading it is in.
 type Reading struct {
 	Name string
 	Code byte // stored

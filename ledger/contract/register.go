@@ -22,8 +22,8 @@ type Holder struct {
 
 // Subscription is one application for certificates.
 type Subscription struct {
-	Number       int64 // the number of the holder whose position it increases
-	Holder       int64 // the number of the holder whose position it adds to
+	Number       int64 // from 1 without gaps, in their order
+	Holder       int64 // the number of the holder whose position it increases
 	Investor     ledger.ID
 	Certificates int64
 	On           ledger.Date // the clock's day

@@ -17,7 +17,7 @@
 // A step's function must not mention the machine variable that holds it, because Go refuses that
 // as an initialization cycle. Pass what the function needs as arguments.
 //
-// Rejected: a switch over state and event (nobody can see or print the missing pairs); calling
+// Rejected: a switch over state and event (missing pairs cannot be seen or printed); calling
 // the step's function here (the machine would need to know records, commands and errors of its
 // owner); several targets per step (a guard in the table is code again: the owner chooses
 // between two events instead).

@@ -147,7 +147,7 @@ func brief(d payment.Decision) string {
 	return text
 }
 
-// Error_description is the rail's reason, and empty on success.
+// The field error_description has the rail's reason, and is empty on success.
 func TestTheReasonIsKeptWhereNothingSettled(t *testing.T) {
 	for name, want := range map[string]string{"refused": "why", "failed": "why", "not sent": "why", "charged": ""} {
 		l := at(t, payment.Payment, payment.Authorizing)

@@ -85,8 +85,8 @@ func (r *Record) addRefund(c DecisionContext) {
 		}
 	}
 	fee := r.Op.FeeBack
-	if r.Op.Late { // the payer gets back everything paid
-		fee = must(r.WithFee.Sub(r.Amount)) // all that the payer paid goes back
+	if r.Op.Late {
+		fee = must(r.WithFee.Sub(r.Amount)) // the payer gets back everything paid
 	}
 	r.Refunds = append(kept, RefundRecord{
 		ID: r.Op.Request, Amount: r.Op.Amount, FeeBack: fee, Status: RefundAsked, Created: ledger.MicrosOf(c.Now),

@@ -15,7 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// taken are the rows that a backup of a store carries.
+// taken returns the rows of a backup of a store.
 func taken(t testing.TB, s *Store, since uint64) []StoredRow {
 	t.Helper()
 	sn := s.Snapshot()
@@ -23,7 +23,7 @@ func taken(t testing.TB, s *Store, since uint64) []StoredRow {
 	return read(t, sn, since, 1<<30)
 }
 
-// read reads the rows in slices of so many.
+// read reads the rows in slices of the given number.
 func read(t testing.TB, sn *Snapshot, since uint64, slice int) (rows []StoredRow) {
 	t.Helper()
 	var from []byte
@@ -67,8 +67,8 @@ func sameRows(a, b []StoredRow) bool {
 	})
 }
 
-// What is loaded is the store that was read: every row with its group, the chain,
-// HEAD; and it goes on from there as the other does.
+// A loaded store equals the store that was read: every row with its group, the chain, HEAD. It
+// continues from there like the original.
 func TestALoadedStoreIsTheOneThatWasRead(t *testing.T) {
 	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	for _, groups := range []uint64{0, 1, 2, 121} {
@@ -99,8 +99,7 @@ func TestALoadedStoreIsTheOneThatWasRead(t *testing.T) {
 	}
 }
 
-// An increment has what was written since, and of the kinds of which rows are
-// removed all that there is.
+// An increment has what was written since, and all rows of the kinds that can be removed.
 func TestAnIncrementHasWhatIsNewerAndTheKindsThatAreRemovedWhole(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -143,7 +142,7 @@ func TestAnIncrementRefusesARowThatWasRemovedOfAnotherKind(t *testing.T) {
 	}
 }
 
-// What is damaged on the disk is not carried into a backup as if it were whole.
+// Damage on the disk is never copied into a backup as if it were sound.
 func TestADamagedRowIsNotBackedUp(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -166,8 +165,8 @@ func TestADamagedRowIsNotBackedUp(t *testing.T) {
 	}
 }
 
-// A snapshot is read in slices while groups go on, are flushed and compacted, and
-// has what it had.
+// A snapshot that is read in slices, while groups are applied, flushed and compacted, keeps its
+// content.
 func TestReadingInSlicesShowsOneGroup(t *testing.T) {
 	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
@@ -231,7 +230,7 @@ func TestALoaderRefusesWhatNoStoreHolds(t *testing.T) {
 	}
 }
 
-// What a load that was killed leaves is no store, and the next one is made.
+// A load that was killed leaves no store, and the next load makes one.
 func TestAnUnfinishedLoadIsNoStore(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -268,7 +267,7 @@ func TestAnUnfinishedLoadIsNoStore(t *testing.T) {
 	}
 }
 
-// A store that could be loaded and not opened is refused before anything is loaded.
+// A store that could be loaded but not opened is refused before anything is loaded.
 func TestALoaderNeedsRoomToOpenWhatItMakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "loaded")
 	free, err := freeBytes(filepath.Dir(dir))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// residentAnonymous is the process's anonymous memory, in bytes.
+// residentAnonymous returns the process's anonymous memory, in bytes.
 func residentAnonymous(tb testing.TB) (kib int64) {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 
 var manats = money.Asset{Currency: "AZN", Env: money.Prod}
 
-// checkpoint is one of so many accounts, after event 9 of an instant, and its parts.
+// checkpoint returns a checkpoint of so many accounts, after event 9 of an instant, and its
+// parts.
 func checkpoint(accounts int) (h CheckpointHead, keys []string, parts [][]byte) {
 	w := CheckpointWriter{Head: CheckpointHead{Seq: 9, Booked: 77, Previous: 4}}
 	for n := range accounts {
@@ -77,7 +78,7 @@ func TestWhatIsNoHeadIsNotRead(t *testing.T) {
 			t.Errorf("%s: it is read as %+v", name, got)
 		}
 	}
-	const named = 1 + 1 + 1 + 1 // the version, seq, previous and how many accounts: nothing but parts behind it may be left out
+	const named = 1 + 1 + 1 + 1 // version, seq, previous and number of accounts: only whole parts after them may be missing
 	for n := range row {
 		if _, err := DecodeCheckpointHead(key, row[:n]); err == nil && n != named {
 			t.Errorf("%d bytes of it are read", n)
@@ -100,20 +101,20 @@ func TestWhatIsNoPartIsNotRead(t *testing.T) {
 			t.Errorf("%d bytes of it are read", n)
 		}
 	}
-	// The first account shares nothing with one before it.
+	// The first account of a part has no previous key.
 	if accounts, err := read(append([]byte{1}, parts[0][1:]...)); err == nil {
 		t.Errorf("%d accounts are read, the first like one before it", accounts)
 	}
 }
 
-// A head that is not full fits into a KV, and one is full before it does not.
+// A head that is not full fits into a KV, and it becomes full before it no longer fits.
 func TestAHeadIsFullBeforeItIsTooLong(t *testing.T) {
 	var w CheckpointWriter
 	last := 0
 	for n := 0; !w.Full() && n < 1<<20; n++ {
 		last = len(w.Head.Parts)
 		w.Add(AccountKey(nil, ledger.Account{Path: ledger.Path(fmt.Sprintf("L:%0190d", n)), Asset: manats}), &ledger.Totals{})
-		w.row = w.row[:0] // the next one begins a part
+		w.row = w.row[:0] // the next account begins a part
 	}
 	if !w.Full() {
 		t.Fatal("it is never full")

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// highestTable is the greatest number of a table in the directory.
+// highestTable returns the greatest number of a table in the directory.
 func highestTable(t *testing.T, s *Store) (highest uint64) {
 	t.Helper()
 	for _, name := range files(t, s.path) {
@@ -28,8 +28,7 @@ func highestTable(t *testing.T, s *Store) (highest uint64) {
 	return highest
 }
 
-// obstruct makes files with the names of the next tables, so that Badger can't
-// make these tables.
+// obstruct creates files with the names of the next tables, so that Badger can't create them.
 func obstruct(t *testing.T, s *Store, n uint64) (clear func()) {
 	t.Helper()
 	highest := highestTable(t, s)
@@ -56,8 +55,8 @@ func settle(s *Store) {
 	}
 }
 
-// deepen applies groups until level 0 has been compacted into another, and some
-// more, so that there is something to compact again.
+// deepen applies groups until level 0 has been compacted into another level, and some more, so
+// that there is something to compact again.
 func deepen(t *testing.T, s *Store, st story) {
 	t.Helper()
 	n, _ := s.LastGroup()
@@ -77,13 +76,13 @@ func TestATableThatCompactionLosesIsNoticed(t *testing.T) {
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	st := story{seed: 1, rows: 20, value: 4000, keys: 4000}
 	deepen(t, s, st)
-	if err := s.db.Flatten(1); err != nil { // then Badger compacts nothing by itself, and makes no table just now
+	if err := s.db.Flatten(1); err != nil { // then Badger compacts nothing by itself, and makes no table at the moment
 		t.Fatal(err)
 	}
 	deepen(t, s, st)
 	sn := s.Snapshot()
 	clear := obstruct(t, s, 20)
-	if err := s.db.Flatten(1); err != nil { // it says that all went well
+	if err := s.db.Flatten(1); err != nil { // it reports success
 		t.Fatal(err)
 	}
 	var damage *DamageError
@@ -128,7 +127,7 @@ func TestACompactionThatLosesNothingIsNoDamage(t *testing.T) {
 	closeStore(t, s)
 }
 
-// versions counts the versions of a key that are stored.
+// versions returns the number of stored versions of a key.
 func versions(s *Store, key string) (n int) {
 	txn := s.db.NewTransactionAt(math.MaxUint64, false)
 	defer txn.Discard()
@@ -185,8 +184,8 @@ func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
 	}
 }
 
-// After a flush that failed Badger would append to its list of tables behind
-// half a record, again and again. So the first failure is the last.
+// After a failed flush Badger would repeatedly append to its list of tables after half a record.
+// So the first failure is the last.
 func TestAFailedFlushStopsTheStore(t *testing.T) {
 	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
 	dir, err := os.MkdirTemp("", "store-") // it is never closed
@@ -232,9 +231,9 @@ func TestAFailedFlushStopsTheStore(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A log whose rows are all in tables is gone, unless the process ended just
-// then, or someone put it back. Replayed, it would bring back what was deleted
-// and compacted away since.
+// A log whose rows are all in tables is removed by Badger. It remains only if the process ended
+// just then, or if it was put back. Replaying it would restore rows that were deleted and
+// compacted since.
 func TestALogThatWasFlushedIsNotReplayed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -264,7 +263,7 @@ func TestALogThatWasFlushedIsNotReplayed(t *testing.T) {
 	}
 }
 
-// appendChanges appends to a list of tables as Badger does.
+// appendChanges appends to a list of tables in Badger's form.
 func appendChanges(t *testing.T, path string, ops ...pb.ManifestChange_Operation) {
 	t.Helper()
 	set := new(pb.ManifestChangeSet)
@@ -295,7 +294,7 @@ func TestTheTallyCountsWhatCompactionsList(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, manifestHeader), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	appendChanges(t, path, create, create, remove) // before it began to count
+	appendChanges(t, path, create, create, remove) // before the audit began to count
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -325,7 +324,7 @@ func TestTheTallyCountsWhatCompactionsList(t *testing.T) {
 	appendChanges(t, path, remove, create)
 	end(1, false)
 
-	// Badger writes the list anew, with the tables of this compaction in it.
+	// Badger rewrites the list, including the tables of this compaction.
 	build(1, 10)
 	next := filepath.Join(filepath.Dir(path), "NEXT")
 	if err := os.WriteFile(next, make([]byte, manifestHeader), 0o600); err != nil {

@@ -15,8 +15,8 @@ import (
 	"mizan/internal/mapfault"
 )
 
-// childVariable makes the test binary open a store and write to it until it is
-// killed: seed, number of keys, last group and directory.
+// childVariable makes the test binary open a store and write to it until it is killed. Its
+// value: seed, number of keys, last group and directory.
 const childVariable = "MIZAN_STORE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -41,10 +41,10 @@ func TestMain(m *testing.M) {
 // memTableVariable is the size of a child's memtables in bytes; without it minMemTable.
 const memTableVariable = "MIZAN_STORE_MEMTABLE"
 
-// mapFault is what a child says when a mapped file of it could not be written.
+// mapFault is a child's message when a write through a memory map failed.
 const mapFault = "a mapped file could not be written: no space left"
 
-// closeVariable has the child close the store after its last group.
+// closeVariable makes the child close the store after its last group.
 const closeVariable = "MIZAN_STORE_CLOSE"
 
 // childStory is the history that children write.
@@ -52,13 +52,13 @@ func childStory(seed uint64, keys int) story {
 	return story{seed: seed, rows: 20, value: 4000, keys: keys}
 }
 
-// fewKeys are overwritten and deleted all the time; of manyKeys each is new.
+// fewKeys are overwritten and deleted all the time; each of manyKeys is new.
 const (
 	fewKeys  = 400
 	manyKeys = 1 << 40
 )
 
-// child says each group that it has applied, then waits for its end.
+// child prints each group that it has applied, then waits to be killed.
 func child(order string) error {
 	var dir string
 	var seed, last uint64
@@ -99,11 +99,11 @@ func child(order string) error {
 // process is a running child.
 type process struct {
 	cmd   *exec.Cmd
-	lines chan string // what it says; closed at its end
+	lines chan string // its output; closed at its end
 	acked uint64
 
 	failed string   // why it ended by itself
-	said   []string // all other lines, also of a crash
+	said   []string // all other lines, including those of a crash
 }
 
 func startChild(t testing.TB, dir string, st story, last uint64) *process {
@@ -135,7 +135,7 @@ func start(t testing.TB, cmd *exec.Cmd, env ...string) *process {
 	return p
 }
 
-// until reads what the child says to the line that begins with text, or to its end.
+// until reads the child's output up to the line that begins with text, or to its end.
 func (p *process) until(t testing.TB, text string) {
 	t.Helper()
 	for line := range p.lines {
@@ -155,8 +155,8 @@ func (p *process) take(t testing.TB, line string) {
 	}
 }
 
-// untilChanges waits until the directory has changed n times, or the child says
-// that it is open.
+// untilChanges waits until the directory has changed n times, or the child prints that the store
+// is open.
 func (p *process) untilChanges(t testing.TB, dir string, n int) {
 	t.Helper()
 	for last := listing(dir); n > 0; {
@@ -174,12 +174,12 @@ func (p *process) untilChanges(t testing.TB, dir string, n int) {
 	}
 }
 
-// listing is every file of a directory with its size.
+// listing returns every file of a directory with its size.
 func listing(dir string) string {
 	var all strings.Builder
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // it has just been renamed or deleted
+			return nil // renamed or deleted just now
 		}
 		if info, err := d.Info(); err == nil {
 			fmt.Fprintln(&all, path, info.Size())
@@ -189,13 +189,13 @@ func listing(dir string) string {
 	return all.String()
 }
 
-// kill ends the child at once and returns the last group that it said.
+// kill ends the child at once and returns the last group that it printed.
 func (p *process) kill(t testing.TB) (acked uint64) {
 	t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.until(t, "")   // what it had said before
+	p.until(t, "")   // its output before the kill
 	_ = p.cmd.Wait() // it was killed
 	if p.failed != "" {
 		t.Fatal("the child failed: ", p.failed)
@@ -206,7 +206,7 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	return p.acked
 }
 
-// audit opens what a kill has left and compares all of it with the history.
+// audit opens the directory after a kill and compares all content with the history.
 func audit(t *testing.T, dir string, st story, m model, from, acked uint64) (last uint64) {
 	t.Helper()
 	return auditOf(t, open(t, Options{Dir: dir, MemTable: minMemTable}), st, m, from, acked)
@@ -233,13 +233,13 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	var audited, acked uint64
 	for round := range 12 {
 		p := startChild(t, dir, st, 1<<40)
-		if round%3 == 0 { // while it opens what the last kill has left
+		if round%3 == 0 { // kill it while it opens the directory of the last kill
 			p.untilChanges(t, dir, r.IntN(12))
 		} else {
 			p.until(t, fmt.Sprintf("applied %d", acked+uint64(r.IntN(200))+2))
 		}
 		acked = max(acked, p.kill(t))
-		if round%4 == 3 { // and otherwise the next child meets it
+		if round%4 == 3 { // otherwise the next child opens the directory
 			audited = audit(t, dir, st, m, audited, acked)
 		}
 	}

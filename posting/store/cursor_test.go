@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// alphabet has the bytes at which prefixes end in odd ways.
+// alphabet has the bytes at which the ends of prefixes are special.
 var alphabet = []byte{0x00, 'a', 'b', 0xfe, 0xff}
 
-// randomKey begins with a letter that is not the store's own.
+// randomKey returns a key that is not one of the store's own.
 func randomKey(r *rand.Rand, longest int) []byte {
 	key := []byte{"ab\xfe\xff"[r.IntN(4)]}
 	for range r.IntN(longest) {
@@ -30,8 +30,8 @@ func (m model) under(prefix []byte) []string {
 	return slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, string(prefix)) })
 }
 
-// grown builds a store in which most keys have several versions, in memtables,
-// in level 0 and below it.
+// grown builds a store in which most keys have several versions, in memtables, in level 0 and
+// below it.
 func grown(t *testing.T, r *rand.Rand) (*Store, model) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	m := make(model)
@@ -107,7 +107,7 @@ func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop 
 	}
 }
 
-// own says whether a key is one of the store's own rows.
+// own tells whether a key is one of the store's own rows.
 func own(k []byte) bool { return k[0] == prefixGroup || string(k) == schemaKey }
 
 func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop int) {
@@ -180,8 +180,8 @@ func TestTheErrorOfACallbackIsReturned(t *testing.T) {
 	}
 }
 
-// A row that was overwritten in every group has as many versions until it is
-// compacted; a neighbour must be found beside it in both directions.
+// A row that was overwritten in every group has that many versions until it is compacted; a
+// neighbouring row must still be found in both directions.
 func TestManyVersionsOfOneKeyAreOneRow(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
@@ -218,8 +218,8 @@ func TestManyVersionsOfOneKeyAreOneRow(t *testing.T) {
 	}
 }
 
-// Badger's iterators parse one item ahead and step over deleted rows to find
-// it: one backwards seek would read all that were deleted below.
+// Badger's iterators parse one item ahead and skip deleted rows to find it: one backwards seek
+// would read all deleted rows below it.
 func TestASeekDoesNotReadTheDeletedRowsBesideIt(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
@@ -236,7 +236,7 @@ func TestASeekDoesNotReadTheDeletedRowsBesideIt(t *testing.T) {
 	}
 	sn := s.Snapshot()
 	defer sn.Close()
-	seek, all := time.Hour, time.Hour // the least of many: whatever else the machine does
+	seek, all := time.Hour, time.Hour // the least of many, whatever else the machine does
 	for range 20 {
 		began := time.Now()
 		if _, _, found, err := sn.Last([]byte("e"), nil); !found || err != nil {
@@ -244,12 +244,12 @@ func TestASeekDoesNotReadTheDeletedRowsBesideIt(t *testing.T) {
 		}
 		seek = min(seek, time.Since(began))
 		began = time.Now()
-		if err := sn.Ascend([]byte("d"), nil, nil); err != nil { // which has to read them
+		if err := sn.Ascend([]byte("d"), nil, nil); err != nil { // it has to read them
 			t.Fatal(err)
 		}
 		all = min(all, time.Since(began))
 	}
-	// A five-hundredth is usual; a seek that read them would take as long as that.
+	// A five-hundredth is usual; a seek that reads them would take as long as Ascend.
 	if seek > all/10 {
 		t.Errorf("a seek beside 20,000 deleted rows took %v, reading all of them %v", seek, all)
 	}

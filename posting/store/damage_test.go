@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// specimen is a store as a kill or a close has left it, and what it must hold.
+// specimen is a store after a kill or a close, and its expected content.
 type specimen struct {
 	dir   string
-	stale string // the same store, earlier
+	stale string // an earlier state of the same store
 	story story
 	acked uint64
 	after map[uint64]model // the content after each group that may be the last
@@ -47,7 +47,7 @@ func grow(t *testing.T, seed uint64, groups uint64, closed bool) *specimen {
 	return sp
 }
 
-// files are the paths of all files, relative to the directory.
+// files returns the paths of all files, relative to the directory.
 func files(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -63,8 +63,8 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// outcome opens a damaged store. It must be refused with one clear line, or hold
-// exactly what it should, also after another group and another opening.
+// outcome opens a damaged store. The store must be refused with one clear line, or have exactly
+// the expected content, also after another group and another opening.
 func (sp *specimen) outcome(dir string) (refused error, wrong error) {
 	for round := range 2 {
 		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
@@ -93,7 +93,7 @@ func (sp *specimen) outcome(dir string) (refused error, wrong error) {
 	return nil, nil
 }
 
-// unclear finds fault with the text of an error.
+// unclear returns what is wrong with the text of an error.
 func unclear(err error) error {
 	var damage *DamageError
 	switch text := err.Error(); {
@@ -107,8 +107,8 @@ func unclear(err error) error {
 	return nil
 }
 
-// harm is one way to damage a file, given its content, its stale content (nil
-// if there is none) and another file of its kind. It returns nil for none.
+// harm is one way to damage a file, given its content, an earlier content (nil if there is none)
+// and another file of its kind. It returns nil if it does not apply.
 type harm struct {
 	name string
 	do   func(r *rand.Rand, now, stale, other []byte) []byte
@@ -133,7 +133,7 @@ func cutTo(at func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []
 
 func anywhere(r *rand.Rand, n int) int { return r.IntN(n) }
 
-// inUse leaves out the zeros that fill a file.
+// inUse returns the content without the zeros that fill the file.
 func inUse(r *rand.Rand, now, _, _ []byte) []byte {
 	used := len(bytes.TrimRight(now, "\x00"))
 	if used == 0 {
@@ -173,7 +173,7 @@ var harms = []harm{
 	{"another of its kind", func(_ *rand.Rand, _, _, other []byte) []byte { return other }},
 }
 
-// kind is a file's extension, or its name if it has none.
+// kind returns a file's extension, or its name if it has none.
 func kind(name string) string {
 	if ext := filepath.Ext(name); ext != "" {
 		return ext
@@ -181,7 +181,7 @@ func kind(name string) string {
 	return filepath.Base(name)
 }
 
-// another is a file of the same kind, or "".
+// another returns a file of the same kind, or "".
 func another(names []string, name string) string {
 	for _, n := range names {
 		if n != name && kind(n) == kind(name) {
@@ -191,7 +191,7 @@ func another(names []string, name string) string {
 	return ""
 }
 
-// someOf keeps every file, but of many of a kind only the last and one other.
+// someOf returns every file, but only the last and one other of a kind with many.
 func someOf(r *rand.Rand, names []string) (some []string) {
 	byKind := make(map[string][]string)
 	for _, n := range names {
@@ -207,7 +207,7 @@ func someOf(r *rand.Rand, names []string) (some []string) {
 	return some
 }
 
-// readFile is the content of a file; nil if there is none.
+// readFile returns the content of a file; nil if it does not exist.
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -266,8 +266,8 @@ func (sp *specimen) hurt(t *testing.T, r *rand.Rand, h harm, names []string, nam
 	}
 }
 
-// copy makes a copy of the specimen, in memory if there is a disk in memory: it
-// is opened hundreds of times, and nothing is learned from its syncs.
+// copy copies the specimen, to memory if there is a disk in memory, because it is opened
+// hundreds of times and its syncs do not matter here.
 func (sp *specimen) copy(t *testing.T) (dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "mizan-store-")
@@ -308,8 +308,8 @@ func TestAMissingFileIsDetectedOrHarmless(t *testing.T) {
 	}
 }
 
-// Files that were deleted long ago come back: from a backup that was copied over
-// the directory, or with an older state of the file system.
+// Files that were deleted long ago return: from a backup that was copied over the directory, or
+// with an older state of the file system.
 func TestFilesThatComeBackAreHarmless(t *testing.T) {
 	sp := grow(t, seed(t), 600, false)
 	dir := sp.copy(t)
@@ -357,8 +357,8 @@ func TestAStoreThatIsGoneIsNotMadeAnew(t *testing.T) {
 	refused("the store is gone and HEAD is damaged")
 }
 
-// TestSoakDamage flips one bit after the other of every file of a small store,
-// and goes on at random until the time that it is given is over.
+// TestSoakDamage flips one bit after the other in every file of a small store, and continues at
+// random until its time is over.
 func TestSoakDamage(t *testing.T) {
 	text := os.Getenv("MIZAN_SOAK")
 	if text == "" {

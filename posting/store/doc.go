@@ -23,7 +23,7 @@
 //  8. A snapshot always shows the same group, and never waits for a sync.
 //  9. The rows of a Loader are a store only after Finish: with the same versions, the chain of
 //     groups checked, and HEAD at its end.
-//  10. It is an error if a row was removed whose kind an increment does not carry whole.
+//  10. An increment fails if a row was removed whose kind it does not carry whole.
 //
 // Callers: posting, snapshots, cmd/mizan for the errors of Open.
 //

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// sealed is the hash of a group of rows: key, value, key, value; a value of "-"
-// is a deletion.
+// sealed returns the hash of a group of rows: key, value, key, value; a value of "-" means a
+// deletion.
 func sealed(n uint64, previous [32]byte, rows ...string) [32]byte {
 	g := NewGroup(n, previous)
 	for i := 0; i < len(rows); i += 2 {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A directory that has lost its store does not become an empty one, whatever else of it is
-// left.
+// A directory that has lost its store does not become an empty store, whatever else remains in
+// it.
 func TestADirectoryThatLostItsStoreIsNotBegunAnew(t *testing.T) {
 	for name, left := range map[string][]string{
 		"all the rest":        {identityName, catalogName, "others"},
@@ -41,12 +41,12 @@ func TestADirectoryThatLostItsStoreIsNotBegunAnew(t *testing.T) {
 			for _, f := range left {
 				remove(t, filepath.Join(dir, f))
 			}
-			closeStore(t, open(t, o)) // emptied, it is a new directory
+			closeStore(t, open(t, o)) // an empty directory is a new one
 		})
 	}
 }
 
-// What says which store it is stands in three places: the store, HEAD and a file.
+// The store's identity is in three places: the store, HEAD and a file.
 func TestPartsOfTwoStoresAreNotOne(t *testing.T) {
 	dirs := [2]string{t.TempDir(), t.TempDir()}
 	for i, dir := range dirs {
@@ -105,15 +105,15 @@ func TestTheFileOfTheIdentityIsMadeAnew(t *testing.T) {
 	}
 }
 
-// A kill between a group and HEAD, or between HEAD and the file, leaves a part without
-// what the next start can tell of it.
+// A kill between a group and HEAD, or between HEAD and the file, leaves one of them without the
+// identity, which the next start completes.
 func TestAnIdentityThatIsNotKnownYetIsFilledIn(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "a", "1")
 	hash := s.last.hash
 	closeStore(t, s)
-	slots(t, dir, &mark{}, nil) // the group is there, HEAD knows nothing of it
+	slots(t, dir, &mark{}, nil) // the group exists, but HEAD does not know it
 	remove(t, filepath.Join(dir, identityName))
 	s = open(t, Options{Dir: dir, MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -126,7 +126,7 @@ func TestAStoreStaysWithItsKeyring(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Dir: dir, MemTable: minMemTable}
 	s := open(t, o)
-	for _, keyring := range [][32]byte{{1}, {2}} { // nothing was sealed by it
+	for _, keyring := range [][32]byte{{1}, {2}} { // the store has no content of a keyring
 		if err := s.Bind(keyring); err != nil {
 			t.Errorf("Bind of an empty store = %v", err)
 		}
@@ -148,7 +148,7 @@ func TestAStoreStaysWithItsKeyring(t *testing.T) {
 	}
 }
 
-// A look at a store makes none, whatever is left in the directory.
+// Checking for a store does not make one, whatever remains in the directory.
 func TestALookMakesNoStore(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))

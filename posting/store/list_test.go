@@ -20,15 +20,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// syncList is Badger's own seam for tests of its list of tables: it is called after
+// syncList is Badger's own hook for tests of its list of tables: Badger calls it after
 // each append, and nowhere else. Only children of these tests set it.
 //
 //go:linkname syncList github.com/dgraph-io/badger/v4.syncFunc
 var syncList func(*os.File) error
 
-// faultVariable makes syncs of a child's list of tables fail: the n-th of all, or of
-// those of compactions; once, or from then on. What was appended is in the page cache,
-// as after a real fault.
+// faultVariable makes syncs of a child's list of tables fail: the n-th of all, or of those of
+// compactions; once, or from then on. The appended bytes are in the page cache, as after a real
+// fault.
 const faultVariable = "MIZAN_STORE_FAULT"
 
 func failSyncsOf(order string) error {
@@ -61,7 +61,7 @@ func faulty(t testing.TB, dir string, st story, last uint64, wrapper ...string) 
 	return start(t, exec.Command(command[0], command[1:]...), order, closeVariable+"=1")
 }
 
-// survived wants a child's end by itself after a failed sync, and nothing lost.
+// survived checks that a child ended by itself after a failed sync, and that no row is lost.
 func survived(t *testing.T, p *process, dir string, st story) {
 	t.Helper()
 	p.until(t, "")
@@ -80,10 +80,10 @@ func survived(t *testing.T, p *process, dir string, st story) {
 	}
 }
 
-// One failed sync of the list of tables ends the process, wherever it strikes: while
-// the store is made, in a flush, in a compaction, at the end. The next start goes on,
-// for nothing is lost: the rows of a table that a flush has taken back are still in
-// their log, those of a compaction in the tables that it was to replace.
+// One failed sync of the list of tables ends the process at any time: while the store is made,
+// in a flush, in a compaction, at the end. The next start succeeds without loss: the rows of a
+// table that a flush has deleted again are still in their log, those of a compaction in the
+// tables that it was to replace.
 func TestAFailedSyncOfTheListOfTablesLosesNothing(t *testing.T) {
 	st := childStory(seed(t), fewKeys)
 	for _, fault := range []string{
@@ -102,7 +102,7 @@ func TestAFailedSyncOfTheListOfTablesLosesNothing(t *testing.T) {
 	}
 }
 
-// The last sync is that of the flush when the store is closed: SIGTERM.
+// The last sync is that of the flush when the store is closed on SIGTERM.
 func TestAFailedSyncOfTheListAtTheEndLosesNothing(t *testing.T) {
 	st := childStory(seed(t), fewKeys)
 	t.Setenv(faultVariable, "2 any on")
@@ -114,8 +114,8 @@ func TestAFailedSyncOfTheListAtTheEndLosesNothing(t *testing.T) {
 	}
 }
 
-// The same with the kernel's own answer, injected by strace. It counts the calls of each
-// thread for itself.
+// The same with an error of the kernel, injected by strace, which counts the calls of each
+// thread separately.
 func TestAFailedSystemCallOnTheListOfTablesLosesNothing(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -135,7 +135,7 @@ func TestAFailedSystemCallOnTheListOfTablesLosesNothing(t *testing.T) {
 	}
 }
 
-// changes are what a record says of tables.
+// changes returns the changes of a record of the list.
 func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list []*pb.ManifestChange) {
 	for _, id := range ids {
 		list = append(list, &pb.ManifestChange{Id: id, Op: op, Level: level})
@@ -143,8 +143,8 @@ func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list 
 	return list
 }
 
-// A record whose sync failed may not be the last: another goroutine may have been just
-// as far. What is not there is left out only if nothing is lost by that.
+// A record whose sync failed may not be the last, because another goroutine may have been
+// equally far. A record with missing tables is left out only if no row is lost.
 func TestWhatIsLeftOutOfTheListOfTables(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
 	st := childStory(seed(t), fewKeys)
@@ -165,7 +165,7 @@ func TestWhatIsLeftOutOfTheListOfTables(t *testing.T) {
 	compaction := slices.Concat(changes(create, 6, 900, 901), changes(drop, 0, flushed[0], flushed[1]))
 	for name, c := range map[string]struct {
 		records [][]*pb.ManifestChange // appended
-		cut     int                    // records taken off the end first
+		cut     int                    // records removed from the end first
 		gone    uint64                 // a table deleted
 		opens   bool
 	}{
@@ -211,7 +211,7 @@ func allChanges(records []*pb.ManifestChangeSet) (all [][]*pb.ManifestChange) {
 	return all
 }
 
-// writeRecords writes a list of tables of these records.
+// writeRecords writes a list of tables with these records.
 func writeRecords(t *testing.T, path string, l *tableList, records [][]*pb.ManifestChange) {
 	t.Helper()
 	b := slices.Clone(l.header)

@@ -11,11 +11,10 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 )
 
-// bytes of rows that are given to Badger at once
 const (
-	loadBatch = 4 << 20             // the most that Badger writes at once: 16 tables and one more
+	loadBatch = 4 << 20             // bytes of rows that are given to Badger at once
 	loadTable = 256 << 10           // Badger makes the tables of its last level 32 times as large
-	loadRoom  = 17 * 32 * loadTable // what Badger may be writing at once: 16 tables and one more
+	loadRoom  = 17 * 32 * loadTable // the most that Badger writes at once: 16 tables and one more
 )
 
 // Loader makes a store of the rows of another store. It writes tables directly, in the order of

@@ -22,7 +22,7 @@ func lockDirectory(dir string) (*os.File, error) {
 }
 
 // lockBadger takes the lock that Badger itself holds while it has the directory open. It
-// protects the store even if somebody has deleted LOCK. The caller must release it before it
+// protects the store even if LOCK was deleted. The caller must release it before it
 // opens Badger, which takes the lock itself.
 func lockBadger(path string) (*os.File, error) {
 	f, err := os.Open(path)

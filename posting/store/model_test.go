@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// quiet is a log that nobody reads.
+// quiet is a log that discards everything.
 var quiet = slog.New(slog.DiscardHandler)
 
 // seed is printed, so that a failure can be repeated with MIZAN_SEED.
@@ -29,16 +29,16 @@ func seed(t testing.TB) uint64 {
 	return s
 }
 
-// model is what a store should hold: the oracle of the tests.
+// model is the expected content of a store: the oracle of the tests.
 type model map[string]string
 
-// story is a store's history as a function of its seed: what group n does never
-// changes, so the content after any group is known without having been recorded.
+// story is a store's history as a function of its seed: the content of group n never changes, so
+// the expected content after any group need not be recorded.
 type story struct {
 	seed  uint64
-	rows  int // in a group
-	value int // bytes, at most
-	keys  int // how many there are, so that rows are overwritten and deleted
+	rows  int // per group
+	value int // most bytes
+	keys  int // number of keys, so that rows are overwritten and deleted
 }
 
 // group calls set and del for every row of group n.
@@ -56,14 +56,14 @@ func (s story) group(n uint64, set func(key, value []byte), del func(key []byte)
 		}
 		set(key, value)
 	}
-	// One row that is never overwritten, as most rows of the journal.
+	// One row that is never overwritten, like most rows of the journal.
 	set(fmt.Appendf(nil, "p%08d", n), fmt.Appendf(nil, "of group %d", n))
 }
 
 // fill writes group n into g.
 func (s story) fill(g *Group) { s.group(g.N(), g.Set, g.Delete) }
 
-// play moves the model from one group to another.
+// play applies the groups from one to another to the model.
 func (s story) play(m model, from, to uint64) {
 	for n := from + 1; n <= to; n++ {
 		s.group(n, func(k, v []byte) { m[string(k)] = string(v) }, func(k []byte) { delete(m, string(k)) })
@@ -85,7 +85,7 @@ func (s story) continueTo(t testing.TB, st *Store, n uint64) {
 	}
 }
 
-// content reads everything but group rows, in both directions.
+// content reads everything except group rows, in both directions.
 func content(sn *Snapshot) (model, error) {
 	m := make(model)
 	var up, down []string
@@ -118,7 +118,7 @@ func content(sn *Snapshot) (model, error) {
 	return m, nil
 }
 
-// differs compares a whole store with the model, and some of it by Get.
+// differs compares a whole store with the model, and some keys with Get.
 func (s story) differs(st *Store, m model) error {
 	sn := st.Snapshot()
 	defer sn.Close()
@@ -162,7 +162,7 @@ func closeStore(t testing.TB, s *Store) {
 	}
 }
 
-// drop ends a store that has failed, as only the end of the process would.
+// drop ends a store that has failed, as otherwise only the end of the process would.
 func drop(t testing.TB, s *Store) {
 	t.Helper()
 	if err := s.db.Close(); err != nil {

@@ -15,7 +15,7 @@ import (
 
 var noticeOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a03")
 
-// noticesOf reads a page to its end, or as far as it can be read.
+// noticesOf reads a page to its end, or to the first fault.
 func noticesOf(first ledger.Micros, row []byte) (all []Notice, err error) {
 	err = EachNotice(first, row, func(n *Notice) (bool, error) {
 		copied := *n
@@ -30,7 +30,7 @@ func sameNotice(a, b Notice) bool {
 	return a.Booked == b.Booked && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
 }
 
-// randomNotices are in order, some of them to where the one before went.
+// randomNotices returns notices in order, some of them with the destination of the previous one.
 func randomNotices(r *rand.Rand, n int) []Notice {
 	all := make([]Notice, n)
 	booked, to, channel := ledger.Micros(1+r.Int64N(1<<50)), uuid.New(), byte(1)
@@ -75,7 +75,7 @@ func TestAPageHasTheNoticesThatWereAdded(t *testing.T) {
 		if err != nil || !slices.EqualFunc(got, want, sameNotice) {
 			t.Fatalf("%+v, want %+v (%v)", got, want, err)
 		}
-		p.Reset() // its memory is used again
+		p.Reset() // its memory is reused
 	}
 }
 
@@ -86,7 +86,7 @@ func TestAPageIsFullBeforeItsBound(t *testing.T) {
 		t.Error("an empty page is full")
 	}
 	for !p.Full(len(n.Body)) {
-		n.To = uuid.New() // takes the most room
+		n.To = uuid.New() // a new destination takes the most room
 		n.Booked += 1 << 60
 		p.Add(&n)
 		if p.Bytes() > MaxNotices {
@@ -108,7 +108,7 @@ func TestAPageIsFullBeforeItsBound(t *testing.T) {
 	}
 }
 
-// Wherever a page is cut, that is found unless it was between two notices.
+// A truncated page is detected, except when it is cut between two notices.
 func TestAPageThatIsCutShortIsNotRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	want := randomNotices(r, 12)
@@ -188,7 +188,7 @@ func TestOnlyAPagesKeyIsAPages(t *testing.T) {
 	}
 }
 
-// Whatever byte of a stored page is another, the store says so when it is opened.
+// A change of any byte of a stored page is reported when the store is opened.
 func TestADamagedPageOfNoticesIsNoticed(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	dir := t.TempDir()
@@ -219,8 +219,8 @@ func TestADamagedPageOfNoticesIsNoticed(t *testing.T) {
 	}
 }
 
-// FuzzAPageOfNotices reads what is no page without a panic, and what is one so
-// that it is the same when it is written again.
+// FuzzAPageOfNotices checks that an invalid page causes no panic, and that a valid one encodes
+// to the same bytes.
 func FuzzAPageOfNotices(f *testing.F) {
 	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 4))
 	f.Add(uint64(p.First), p.Row())

@@ -93,7 +93,8 @@ func AppendChunk(dst, head, lines []byte) []byte {
 	return append(dst, lines...)
 }
 
-// EachChunk calls fn with every chunk of a page-buffer row, in the order of booking. The slices alias the row.
+// EachChunk calls fn with every chunk of a page-buffer row, in the order of booking. The
+// slices alias the row.
 func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 	r := reader{src: row}
 	for len(r.src) > 0 {

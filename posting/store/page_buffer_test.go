@@ -19,7 +19,7 @@ var (
 	dayAccount = ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}}
 )
 
-// pageLines are lines booked at the times.
+// pageLines returns lines booked at the times.
 func pageLines(times ...ledger.Micros) (lines []byte) {
 	for n, at := range times {
 		lines = EncodeLine(lines, &Line{
@@ -30,7 +30,7 @@ func pageLines(times ...ledger.Micros) (lines []byte) {
 	return lines
 }
 
-// listLines are rows of a list booked at the times.
+// listLines returns rows of a list booked at the times.
 func listLines(times ...ledger.Micros) (lines []byte) {
 	for n, at := range times {
 		lines = EncodeListed(lines, Listed{Booked: at, First: n%2 == 0, ID: dayOrg})
@@ -42,7 +42,7 @@ func pageHeadOf(a ledger.Account) []byte { return PageHead(nil, KeyPages(nil, da
 
 func listHeadOf(partner int64) []byte { return PageHead(nil, KeyLists(nil, dayOrg, partner, 1)) }
 
-// part is a section as a test compares it.
+// part is a chunk in the form that tests compare.
 type part struct{ head, lines string }
 
 func sectionsOf(row []byte) (parts []part, err error) {
@@ -180,7 +180,7 @@ func TestSharesAreOfOneHeadAlwaysTheSame(t *testing.T) {
 			t.Errorf("share %d has %d of 1,600 pages", share, n)
 		}
 	}
-	// What is stored must be found again: the shares of a release are those of all.
+	// Stored rows must be found again: the shards are the same in all releases.
 	if got := Shard(pageHeadOf(dayAccount)); got != 6 {
 		t.Errorf("share %d of the account that is in share 6", got)
 	}
@@ -212,10 +212,10 @@ func TestASpanIsFromTheFirstLineToTheLast(t *testing.T) {
 	}
 }
 
-// Wherever a row or its lines are cut, that is found unless it was between two.
+// A truncated row or chunk is detected, except when it is cut between two chunks or lines.
 func TestAPageBufferRowThatIsCutShortIsNotRead(t *testing.T) {
 	row, want := dayRow()
-	whole := map[int]int{0: 0} // length → sections
+	whole := map[int]int{0: 0} // length → chunks
 	for n, length := 0, 0; n < len(want); n++ {
 		length += len(AppendChunk(nil, []byte(want[n].head), []byte(want[n].lines)))
 		whole[length] = n + 1
@@ -272,8 +272,8 @@ func TestAPageBufferRowOfAnotherFormIsNotRead(t *testing.T) {
 	}
 }
 
-// FuzzAPageBufferRow reads what is no row without a panic, and what is one so that
-// it is the same when it is written again.
+// FuzzAPageBufferRow checks that an invalid row causes no panic, and that a valid one encodes to
+// the same bytes.
 func FuzzAPageBufferRow(f *testing.F) {
 	row, _ := dayRow()
 	f.Add(row[:300])

@@ -15,7 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// headOf opens a directory whose store stands at group 5 after HEAD was changed.
+// headOf opens a directory whose store is at group 5, after HEAD was changed.
 func headOf(t *testing.T, change func(dir string, hashes map[uint64][32]byte)) (last uint64, err error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -115,8 +115,8 @@ func TestHeadOfAnotherHistoryIsRefused(t *testing.T) {
 	}
 }
 
-// A crash in the middle of a row leaves its length, and Badger would ask for
-// that much memory before it looks at the checksum.
+// A crash in the middle of a row leaves its length, and Badger would allocate that much memory
+// before it checks the checksum.
 func TestATornRowIsCutOff(t *testing.T) {
 	st := childStory(seed(t), fewKeys)
 	dir := t.TempDir()
@@ -144,8 +144,8 @@ func TestATornRowIsCutOff(t *testing.T) {
 	}
 }
 
-// Badger makes a log and gives it its size in two steps, and deletes one in two;
-// it can't open what a crash between them leaves.
+// Badger creates a log in two steps, and deletes one in two; it can't open the log that a crash
+// between them leaves.
 func TestAnEmptyLogIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -163,8 +163,8 @@ func TestAnEmptyLogIsRemoved(t *testing.T) {
 	}
 }
 
-// Two stores differ only in their first group, which lies further back than the
-// chain of groups is walked. Each of their tables is sound in itself.
+// Two stores differ only in their first group, which is further back than the chain of groups is
+// checked. Each of their tables is sound in itself.
 func TestATableOfAnotherStoreIsRefused(t *testing.T) {
 	var dirs, paths [2]string
 	for i, value := range []string{"1", "2"} {
@@ -187,13 +187,13 @@ func TestATableOfAnotherStoreIsRefused(t *testing.T) {
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != paths[0] {
 		t.Errorf("Open = %v, want a *DamageError of %s", err, paths[0])
 	}
-	remove(t, filepath.Join(dirs[0], catalogName)) // the one that noticed: now the first group is not HEAD's
+	remove(t, filepath.Join(dirs[0], catalogName)) // the check that noticed it: now the first group differs from HEAD's
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != filepath.Join(dirs[0], headName) {
 		t.Errorf("without %s: Open = %v, want a *DamageError of %s", catalogName, err, headName)
 	}
 }
 
-// forge changes a row behind the store's back, at the version of group n.
+// forge changes a row without the store's knowledge, at the version of group n.
 func forge(t *testing.T, s *Store, n uint64, key, value []byte) {
 	t.Helper()
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
@@ -238,7 +238,7 @@ func TestABrokenChainOfGroupsIsRefused(t *testing.T) {
 func TestABlockInAnothersPlaceIsNoticed(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	rows := make([]string, 0, 80)
-	for i := range 40 { // one row a block, and all of one size
+	for i := range 40 { // one row per block, all of one size
 		rows = append(rows, fmt.Sprintf("k%02d", i), strings.Repeat("x", 3000))
 	}
 	set(t, s, rows...)
@@ -262,7 +262,7 @@ func TestABlockInAnothersPlaceIsNoticed(t *testing.T) {
 	}
 }
 
-// walBytes are the bytes of transactions as Badger writes them.
+// walBytes returns the bytes of transactions in Badger's form.
 func walBytes(versions ...uint64) []byte {
 	b := make([]byte, walHeader)
 	add := func(meta byte, key, value []byte) {
@@ -299,7 +299,7 @@ func TestWhatALogHolds(t *testing.T) {
 			t.Fatalf("cut to %d bytes: versions %d to %d, end %d, %v", n, l.first, l.last, l.end, err)
 		}
 	}
-	for at := walHeader; at < len(whole); at++ { // a flipped bit ends it before its transaction
+	for at := walHeader; at < len(whole); at++ { // after a flipped bit the log ends before that transaction
 		b := bytes.Clone(whole)
 		b[at] ^= 1
 		l, err := read(b)

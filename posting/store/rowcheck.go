@@ -8,9 +8,9 @@ import (
 // RowCheck checks the rows of a store one by one, by ascending key: each row must equal what was
 // stored, and the groups must be complete, each after its predecessor. The zero value has
 // checked no row.
-type RowCheck struct { // the key of the last row
-	last   []byte   // the last group row
-	end    mark     // the last group whose row was added
+type RowCheck struct {
+	last   []byte   // the key of the last row
+	end    mark     // the last group row
 	before [32]byte // the hash of the group before it
 	first  [32]byte // the hash of group 1
 	newest uint64   // the largest group number of any row

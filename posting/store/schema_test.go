@@ -13,7 +13,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// writtenBy is the directory of a store with rows that says that it has the schema.
+// writtenBy makes the directory of a store with rows and the given schema version.
 func writtenBy(t *testing.T, version byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -34,8 +34,8 @@ func writtenBy(t *testing.T, version byte) (dir string) {
 // schemaVersion is the Badger version of the schema's row.
 var schemaVersion = version(0)
 
-// The refusal is one line that says which of the two is newer, and it is the same each
-// time: nothing is written that would make the store half one and half the other.
+// The refusal is one line that says which version is newer, and it is the same each time,
+// because Open writes nothing that would mix two versions.
 func TestAStoreOfAnotherSchemaIsRefused(t *testing.T) {
 	for written, want := range map[byte]error{1: ErrOlderSchema, schema - 1: ErrOlderSchema, schema + 1: ErrNewerSchema, 255: ErrNewerSchema} {
 		dir := writtenBy(t, written)
@@ -72,7 +72,7 @@ func TestAStoreWithoutASchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// HEAD is read before the schema's row, and has a format of its own.
+// HEAD is read before the schema's row, and has its own format version.
 func TestAHeadOfAnotherFormatIsOfAnotherRelease(t *testing.T) {
 	for version, want := range map[byte]error{'1': ErrOlderSchema, headMagic[len(headMagic)-1] + 1: ErrNewerSchema} {
 		for _, slots := range []int{1, 2} {

@@ -29,8 +29,8 @@ func smallDisk(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
-// smallExt4 makes an ext4 of so many MiB in a file and mounts it. Unlike a disk in memory
-// it gives out blocks late, and takes some for itself.
+// smallExt4 makes an ext4 of so many MiB in a file and mounts it. Unlike a disk in memory, it
+// allocates blocks late and uses some for itself.
 func smallExt4(t *testing.T, mib int) (dir string) {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), "image")
@@ -54,7 +54,7 @@ func smallExt4(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
-// enlarge gives a mounted file system another size.
+// enlarge changes the size of a mounted file system.
 func enlarge(t *testing.T, dir string, mib int) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dm", mib)); err != nil {
@@ -83,7 +83,7 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// ended waits until a child has ended by itself, and wants one clear line.
+// ended waits until a child has ended by itself, and checks that it printed one clear line.
 func (p *process) ended(t *testing.T) {
 	t.Helper()
 	p.until(t, "")
@@ -140,12 +140,12 @@ func TestAFullDiskIsNotOpened(t *testing.T) {
 	audit(t, data, st, make(model), 0, acked)
 }
 
-// TestADiskThatAnotherProcessFills takes the last room of an ext4 while the store writes a
-// table through a memory map, which it had seen room for. It ends with one line, and goes
-// on when there is room.
+// TestADiskThatAnotherProcessFills fills an ext4 while the store writes a table through a memory
+// map, after the store has checked the free space. The process ends with one line, and a new one
+// continues when there is room.
 func TestADiskThatAnotherProcessFills(t *testing.T) {
 	st, dir := childStory(seed(t), manyKeys), smallExt4(t, 500)
-	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // the larger, the longer it is written
+	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // a larger table takes longer to write
 	faults := 0
 	for round := range 2 {
 		data, ballast := filepath.Join(dir, fmt.Sprint("data", round)), filepath.Join(dir, "ballast")
@@ -175,13 +175,13 @@ func TestADiskThatAnotherProcessFills(t *testing.T) {
 	t.Logf("%d of 2 ended by a fault in a mapped file", faults)
 }
 
-// tables counts the tables that there are, also those that are being written.
+// tables returns the number of tables, including those being written.
 func tables(data string) int {
 	names, _ := filepath.Glob(filepath.Join(data, storeName, "*"+tableSuffix)) // the pattern is sound
 	return len(names)
 }
 
-// occupyAll takes every block that is free, at once.
+// occupyAll takes every free block at once.
 func occupyAll(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -203,7 +203,7 @@ func occupyAll(t *testing.T, path string) {
 	}
 }
 
-// A group that fits is refused if the table of its memtable would not.
+// A group that fits is refused if the table of its memtable would not fit.
 func TestAGroupIsRefusedIfItsMemtableHasNoRoom(t *testing.T) {
 	dir := smallDisk(t, 64)
 	s := open(t, Options{Dir: filepath.Join(dir, "data"), MemTable: minMemTable})

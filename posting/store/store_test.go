@@ -90,7 +90,7 @@ func TestASnapshotNeverChanges(t *testing.T) {
 			held, then = append(held, s.Snapshot()), append(then, cloneModel(m))
 		}
 	}
-	if err := s.db.Flatten(1); err != nil { // compaction must leave what they see
+	if err := s.db.Flatten(1); err != nil { // compaction must keep what the snapshots see
 		t.Fatal(err)
 	}
 	for i, sn := range held {
@@ -192,7 +192,7 @@ func TestTheLargestGroupsAreTaken(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	rows, size := s.MaxGroup()
-	for round := range 4 { // so that it also meets a memtable that is almost full
+	for round := range 4 { // so that one round meets an almost full memtable
 		many := NewGroup(next(s))
 		for i := range rows {
 			many.Set([]byte{'m', byte(i >> 8), byte(i)}, []byte{byte(round)})
@@ -261,8 +261,8 @@ func TestOneProcessHasTheStore(t *testing.T) {
 	closeStore(t, open(t, Options{Dir: dir}))
 }
 
-// Someone tidied up: then Badger's own lock keeps a second process out, before it
-// changes a file beside the one that writes.
+// If LOCK is deleted, Badger's own lock keeps a second process out before it changes a file
+// beside the one that writes.
 func TestBadgersOwnLockIsErrLockedToo(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -289,8 +289,8 @@ func TestBadgersOwnLockIsErrLockedToo(t *testing.T) {
 	closeStore(t, again)
 }
 
-// filesOf lists the files of a data directory but LOCK, with what tells whether
-// they were written or replaced.
+// filesOf lists the files of a data directory except LOCK, with values that show whether they
+// were written or replaced.
 func filesOf(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

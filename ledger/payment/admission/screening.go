@@ -23,7 +23,7 @@ type BlockList interface {
 
 // Screen checks the attempt against the blocklist, unless there is an objection already or
 // failover is under way, and always against the limits, because these tell which limits count
-// the attempt. Most attempts have neither.
+// the attempt. Most partners have neither a blocklist nor limits.
 func (a *Admission) Screen(rules Rules) Task {
 	limits, listed := rules.Limits, rules.Blocks != nil && !a.failingOver()
 	if len(limits) == 0 && !listed {
