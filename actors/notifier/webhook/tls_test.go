@@ -112,9 +112,9 @@ func TestABrokenCertificateIsAFailureWithItsReason(t *testing.T) {
 		certificate tls.Certificate
 		failure     string
 	}{
-		"self-signed":  {a.vouch(true, asItIs), "TLS: certificate of an unknown authority"},
+		"self-signed":   {a.vouch(true, asItIs), "TLS: certificate of an unknown authority"},
 		"a untrusted's": {untrusted.vouch(false, asItIs), "TLS: certificate of an unknown authority"},
-		"expired":      {a.vouch(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
+		"expired":       {a.vouch(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
 		"not valid yet": {a.vouch(false, func(c *x509.Certificate) {
 			c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(47*time.Hour)
 		}), "TLS: certificate out of its time"},
