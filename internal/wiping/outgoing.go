@@ -139,7 +139,7 @@ func (o *outgoing) head(p []byte) int {
 		case c == endOfHead[o.ended]:
 			o.ended++
 		default:
-			o.ended = bytes.IndexByte(endOfHead[:1], c) + 1 // no other byte of the end equals its first byte except the third
+			o.ended = bytes.IndexByte(endOfHead[:1], c) + 1 // after a mismatch only this byte can begin the end anew
 		}
 	}
 	return len(p)
