@@ -69,7 +69,7 @@ func inert(s string) string {
 }
 
 // writeCSV writes RFC 4180 with a heading, except that lines end with LF: with CRLF the library
-// would also change a CR inside a cell. Absent values are empty.
+// would drop a CR inside a cell. Absent values are empty.
 func writeCSV(out io.Writer, r *reading) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(columns[:]); err != nil {
