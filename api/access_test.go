@@ -14,7 +14,7 @@ import (
 
 const unauthorized = `{"error":"unauthorized"}`
 
-// sameHeaders are the answer's headers but for those that always differ.
+// sameHeaders returns the answer's headers without those that always differ.
 func sameHeaders(a *answer) string {
 	headers := a.header.Clone()
 	headers.Del("date")
@@ -64,7 +64,7 @@ func TestAllUnauthorizedAnswersAreTheSame(t *testing.T) {
 		"key as bearer":                h.bearer(key, h.seed.First.Org),
 	}
 	reference := h.anyone().get(transactions+"/"+uuid.NewString()).want(401, unauthorized)
-	h.admin().post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized) // it is no partner, and only reads what is one's
+	h.admin().post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized) // it is not a partner, and may only read a partner's data
 	for name, c := range cases {
 		for _, a := range []*answer{c.get(transactions + "/" + uuid.NewString()), c.post(transactions, paymentBody(`"amount":"1"`))} {
 			if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
@@ -127,12 +127,12 @@ func TestSourceAddressesAreChecked(t *testing.T) {
 		{trusting, "203.0.113.9", 404},
 		{trusting, "198.51.100.1, 203.0.113.9", 404},
 		{trusting, "203.0.113.9, 127.0.0.5", 404},
-		{trusting, "203.0.113.9, 198.51.100.1", 401}, // what the nearest proxy saw counts
+		{trusting, "203.0.113.9, 198.51.100.1", 401}, // the address that the nearest proxy saw counts
 		{trusting, "::ffff:203.0.113.9", 404},
 		{trusting, "", 401},
 		{trusting, "garbage", 401},
 		{trusting, "203.0.113.9, garbage", 401},
-		{alone, "203.0.113.9", 401}, // nobody is trusted: the header says nothing
+		{alone, "203.0.113.9", 401}, // no proxy is trusted, so the header is ignored
 	} {
 		if a := c.h.partner().with("x-forwarded-for", c.forward).get(transactions + "/" + uuid.NewString()); a.status != c.status {
 			t.Errorf("%q: %d, want %d", c.forward, a.status, c.status)
@@ -154,7 +154,7 @@ func TestBehindAProxyTLSIsAsked(t *testing.T) {
 	h.anyone().with("x-forwarded-proto", "https").get("/api/v1/health").want(200, "")
 	h.anyone().with("x-forwarded-proto", "https, http").get("/api/v1/health").want(403, body)
 	for _, two := range []string{"https\r\nX-Forwarded-Proto: http", "http\r\nx-forwarded-proto: https", "https\r\nX-Forwarded-Proto: https"} {
-		// One of them is what the client itself has sent to the proxy.
+		// The client itself has sent one of them to the proxy.
 		answers, _ := h.raw("GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-Proto: "+two+"\r\n\r\n", 1)
 		if len(answers) != 1 {
 			t.Fatalf("%q: %d answers", two, len(answers))
@@ -170,7 +170,7 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 	h := newFixture(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
 	path := transactions + "/" + uuid.NewString()
 	limited := h.partner().get(path).want(404, "")
-	for n := 0; n < 1_000 && limited.status == 404; n++ { // a slow machine comes to the limit later
+	for n := 0; n < 1_000 && limited.status == 404; n++ { // a slow machine reaches the limit later
 		limited = h.partner().get(path)
 	}
 	if limited.status != 429 || limited.body != `{"error":"rate_limited","message":"too many requests"}` || limited.header.Get("retry-after") == "" {
@@ -180,8 +180,8 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 	h.auditor().get("/api/v1/ledger/accounts").want(200, "")
 }
 
-// A command waits while the manual clock is stepped; the step itself must not,
-// or it would wait for itself.
+// A command waits while the manual clock is moved. The move itself must not wait, or it would
+// wait for itself.
 func TestCommandsAreBracketed(t *testing.T) {
 	t.Parallel()
 	var entered, left atomic.Int64
@@ -198,7 +198,7 @@ func TestCommandsAreBracketed(t *testing.T) {
 		answer *answer
 		times  int64
 	}{
-		{h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(500, ""), 1}, // a panic leaves too
+		{h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(500, ""), 1}, // a handler that panics leaves too
 		{h.admin().post("/api/v1/partners", `{}`).want(422, ""), 2},
 		{h.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, ""), 3},
 		{h.anyone().post(transactions, "{}").want(401, unauthorized), 3},

@@ -121,8 +121,8 @@ func TestValuesThatTheBlocklistRefuses(t *testing.T) {
 	}
 }
 
-// A card is known by its keyed fingerprint, the same that transactions have; its
-// number is in no answer, no log and nowhere on the disk.
+// A card is identified by its keyed fingerprint, the same as for transactions; no answer, log
+// or file contains its number.
 func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -164,8 +164,8 @@ func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 	}
 }
 
-// With zeros before it a number still passes the Luhn check, and is none that a block
-// list or a limit knows: it is no card's wherever a number is taken.
+// With zeros in front a number still passes the Luhn check, but it matches no block list and no
+// limit. It is refused wherever a card number is accepted.
 func TestACardWithAZeroBeforeItIsRefusedWhereverANumberIsTaken(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

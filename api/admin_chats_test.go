@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// What can be no chat is refused with its field, at create and PATCH, and nothing of it
+// A malformed chat is refused with its field, at create and PATCH, and nothing of the request
 // is stored.
 func TestChatsThatThereCannotBeAreRefused(t *testing.T) {
 	t.Parallel()

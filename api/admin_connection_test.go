@@ -70,8 +70,8 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 	}
 }
 
-// Whoever may set where a platform is, and never read the key to it, would have it sent
-// to a server of their own.
+// Otherwise an administrator who may set a platform's address, but not read its key, could have
+// the key sent to another server.
 func TestAStoredKeyIsNotSentToAnotherServer(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -105,12 +105,12 @@ func TestAConnectionIsCheckedWhenItIsAskedFor(t *testing.T) {
 			t.Errorf("%s: %s", params, a.body)
 		}
 	}
-	// Only a sandbox, which this is, may do without TLS, and only on this machine.
+	// Only a sandbox, such as this one, may connect without TLS, and only to this machine.
 	h.admin().post("/api/v1/terminal", connecting(`"base_url":"http://127.0.0.1:8443","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`)).want(201, "")
 }
 
-// Whatever a terminal's parameters call a secret, it is written and never read, of every
-// provider; what nobody here knows is kept, and named.
+// Secret parameters of a terminal are written and never shown, for every provider. Unknown
+// parameters are kept, and named in a warning.
 func TestATerminalShowsNoSecretAndWarnsOfWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Deleting is deactivation where history exists, and everything has its creation.
+// A DELETE deactivates a record that has a history, and every record has at least its creation.
 func TestADeletedPartnerIsSwitchedOffAndStays(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -18,7 +18,7 @@ const (
 	velocity = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"}` // a limit
 )
 
-// problemsOf are the refused fields of an answer and why.
+// problemsOf returns the refused fields of an answer with their details.
 func (a *answer) problemsOf() string {
 	a.t.Helper()
 	var got []string
@@ -213,7 +213,7 @@ func TestALimitIsMadeOnceForAKey(t *testing.T) {
 	}
 }
 
-// usageReport is a LimitUsage that reports what a test sets, and keeps what it was asked.
+// usageReport is a LimitUsage that returns what a test sets, and records the calls.
 type usageReport struct {
 	usage    directory.Usage
 	err      error
@@ -268,7 +268,7 @@ func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
 		{"partner", "", ""},
 		{"card", "?card=" + fingerprint, fingerprint},
 		{"card", "?transaction_id=" + paid, fingerprint},
-		{"email", "?email=A@example.com", "08168cd80dfd534ab0f10af10f1303fe"}, // sha256sum, the first half
+		{"email", "?email=A@example.com", "08168cd80dfd534ab0f10af10f1303fe"}, // the first half of the SHA-256
 		{"ip", "?ip=192.0.2.1", "37fcff24bf62035b2b08020afc08b4fe"},
 		{"ip", "?ip=::ffff:192.0.2.1", "37fcff24bf62035b2b08020afc08b4fe"},
 	} {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// hooked are the two things that have a notification address: how each is made and
-// changed, and which field is refused.
+// hooked are the two kinds of records with a notification address: how each is created and
+// changed, and the field that is refused.
 var hooked = []struct{ name, list, create, change, field string }{
 	{"partner", "/api/v1/partners", `{"name":"n","login":"%[2]s","pass":"nine-Lions-paint","notify_url":%[1]s}`, `{"notify_url":%s}`, "notify_url"},
 	{"terminal", "/api/v1/terminal", `{"name":"%[2]s","partner_id":1,"provider":"simulator","type":"merchant","merchant_params":{"notify_url":%[1]s}}`,
 		`{"merchant_params":{"notify_url":%s}}`, "merchant_params.notify_url"},
 }
 
-// wantHooks tries an address in the creation and in the change of both.
+// wantHooks tries an address in the creation and in a change of both kinds.
 func (h *fixture) wantHooks(address string, taken bool, things map[string]string) {
 	h.t.Helper()
 	for _, thing := range hooked {
@@ -63,8 +63,8 @@ func TestANotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 	}
 }
 
-// What was taken where private addresses were allowed stays, may be sent back, and
-// keeps nothing else from being changed.
+// An address that was accepted while private addresses were allowed stays, may be sent back,
+// and does not prevent other changes.
 func TestAStoredNotificationAddressMayStay(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -13,8 +13,7 @@ import (
 // write is a request of the administration that changes something.
 type write struct{ name, method, path, body string }
 
-// writes are one of each kind, each upon what the fixture has from the beginning
-// or has made besides.
+// writes returns one write of each kind, on records that the fixture has or creates.
 func (h *fixture) writes() []write {
 	h.t.Helper()
 	const terminal = `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`
@@ -55,13 +54,13 @@ func (w *write) by(c caller) *answer {
 	return c.keyed(w.name).do(w.method, w.path, w.body)
 }
 
-// events counts what has happened in the first organization.
+// events returns the number of events in the first organization.
 func (h *fixture) events() string {
 	h.t.Helper()
 	return h.auditor().get(ledgerPath + "/head").at("data.tree_size")
 }
 
-// repeatsAt checks that a write is answered again as it was at first.
+// repeats checks that a write is answered again with the first answer.
 func (w *write) repeats(h *fixture, first *answer) {
 	h.t.Helper()
 	before := h.events()
@@ -92,10 +91,10 @@ func TestEveryWriteOfTheAdministrationTakesAKey(t *testing.T) {
 	}
 	for i := range all {
 		different := all[i]
-		different.body += " " // the same to who reads it, and another request
+		different.body += " " // the same meaning, but a different request
 		different.by(h.admin()).want(409, keyConflict)
 	}
-	// It stays the answer, whatever has become of the thing, also after a restart.
+	// The answer stays the same after the record has changed, and after a restart.
 	h.admin().put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
 	h.admin().do("DELETE", "/api/v1/api_keys/"+firsts[8].at("id"), "").want(200, "")
 	h.admin().patch("/api/v1/partners/"+firsts[2].at("id"), `{"name":"Newest"}`).want(200, "")
@@ -121,13 +120,13 @@ func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
 	if other := second.keyed("k-2").post(path, body).want(201, ""); other.isReplay() || other.at("id") == made.at("id") {
 		t.Errorf("%s", other.body)
 	}
-	// A partner's key of the same text is another key.
+	// The same text as a partner's key is a different key.
 	if paid := h.partner().keyed("k").post(transactions, paymentBody(`"amount":"100"`)).want(201, ""); paid.isReplay() {
 		t.Error("a replay")
 	}
 }
 
-// What was refused, or has changed nothing, has used no key.
+// A request that was refused, or that changed nothing, has not used its key.
 func TestAKeyOfTheAdministrationIsFreeUntilSomethingChanges(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -161,7 +160,7 @@ func TestAKeyOfTheAdministrationIsBounded(t *testing.T) {
 	w.repeats(h, w.by(h.admin()).want(200, ""))
 }
 
-// One of many equal requests at once is done; all are answered alike.
+// Of several concurrent equal requests one is executed; all get the same answer.
 func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -196,7 +195,7 @@ func TestConcurrentWritesOfOneKeyAreOne(t *testing.T) {
 	}
 }
 
-// Different requests at once with one key: one is done, the others conflict.
+// Of several concurrent different requests with one key one is executed; the others conflict.
 func TestConcurrentDifferentWritesOfOneKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -225,7 +224,7 @@ func TestConcurrentDifferentWritesOfOneKey(t *testing.T) {
 	}
 }
 
-// The value of a key is given again, and lies nowhere in clear.
+// The answer with an API key's value is repeated, and the value is nowhere stored in plaintext.
 func TestAKeysValueIsKeptSealed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -253,7 +252,7 @@ func TestAKeysValueIsKeptSealed(t *testing.T) {
 	}
 }
 
-// The clock has no past to repeat: moving it is no such write.
+// A move of the clock is not repeated for a key, because the clock can't go back.
 func TestTheClockTakesNoKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -264,7 +263,7 @@ func TestTheClockTakesNoKey(t *testing.T) {
 	}
 }
 
-// An answer is an event like others, which the auditor finds by its record.
+// A cached reply has an event, which the auditor finds by its record.
 func TestAKeptAnswerIsInTheJournal(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

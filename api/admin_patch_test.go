@@ -17,7 +17,7 @@ func (h *fixture) terminalAt(more string) string {
 	return "/api/v1/terminal/" + made.at("data.id")
 }
 
-// thing is the object of an answer as it was sent.
+// thing returns the object in an answer as it was sent.
 func (a *answer) thing() string {
 	return strings.TrimSuffix(strings.TrimPrefix(a.body, `{"data":`), "}")
 }
@@ -96,7 +96,7 @@ func TestAMaskIsNoSecretWhereThereIsNone(t *testing.T) {
 	}
 }
 
-// things are what PATCH changes, each with its path.
+// things returns the records that PATCH can change, each with its path.
 func (h *fixture) things() map[string]string {
 	h.t.Helper()
 	limit := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000"}`)
@@ -168,7 +168,7 @@ func TestNullTakesAwayWhatCanBeEmpty(t *testing.T) {
 		{"terminal", "merchant_adapter", "", ""},
 		{"user", "email", "", "null"},
 		{"user", "partner_id", `,"roles":["client"]`, "null"},
-		{"limit", "max_count", "", "null"}, // of a volume, which has none
+		{"limit", "max_count", "", "null"}, // for a volume limit, which has no max_count
 		{"limit", "terminal_id", "", "null"},
 	} {
 		a := h.admin().patch(things[c.thing], `{"`+c.field+`":null`+c.sent+`}`).want(200, "")

@@ -194,8 +194,8 @@ func TestTheRoutingOfATransactionTakesNoParameters(t *testing.T) {
 	h.admin().get(transactions+"/"+paid+"/routing").want(200, "")
 }
 
-// Specification, "Currencies and network": without a network the transaction is
-// created with an unresolved scale, where no terminal says which.
+// Specification, "Currencies and network": without a network the transaction is created with an
+// unresolved scale, if no terminal determines the network.
 func TestATerminalOfOtherNetworksIsNotForACurrencyWithoutOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -20,7 +20,7 @@ const (
 	collected = `{"gross":"1000","fee":"30","currency":"USD","env":"test","reference":"week"}`
 )
 
-// collecting is a terminal of the first partner in env test.
+// collectingTerminal returns a terminal of the first partner in env test.
 func (h *fixture) collectingTerminal() string {
 	h.t.Helper()
 	terminals := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
@@ -34,7 +34,7 @@ func (h *fixture) collectingTerminal() string {
 	return ""
 }
 
-// counterOf is what a counter stands at.
+// counterOf returns the value of a counter.
 func (h *fixture) counterOf(key string) string {
 	h.t.Helper()
 	view := h.journal.View()
@@ -86,13 +86,13 @@ func TestAKeyAndAReferenceOfASettlement(t *testing.T) {
 	if first.isReplay() || first.at("data.seq") == "0" {
 		t.Errorf("%s", first.body)
 	}
-	// The reference was used, so nothing is changed and no key is used.
+	// The reference was used before, so nothing changes and the key stays unused.
 	if again := h.admin().keyed("other").post(partnersSettlements, settledIn).want(201, first.body); !again.isReplay() {
 		t.Error("the reference was free")
 	}
 	h.admin().keyed("other").post("/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`).want(201, "")
 	h.admin().keyed("k").post(partnersSettlements, settledIn+" ").want(409, keyConflict)
-	// A key that was used is looked at before the reference.
+	// A used key is checked before the reference.
 	h.admin().keyed("other").post(partnersSettlements, settledIn).want(409, keyConflict)
 }
 
@@ -118,7 +118,7 @@ func TestParallelSettlementsWithOneKeyAndReferenceAreOne(t *testing.T) {
 		fresh++
 	}
 	after, _ := strconv.Atoi(h.events())
-	if begun, _ := strconv.Atoi(before); fresh != 1 || after < begun+1 || after > begun+2 { // one more where the first came with the key
+	if begun, _ := strconv.Atoi(before); fresh != 1 || after < begun+1 || after > begun+2 { // one more if the first request had the key
 		t.Errorf("%d were booked, %d events after %d", fresh, after, begun)
 	}
 }
@@ -132,7 +132,7 @@ func TestAProvidersListPassesOverItsPartnersOtherTerminals(t *testing.T) {
 		return h.admin().post("/api/v1/terminal/"+terminal+"/settlements", `{"gross":"10","fee":"1","currency":"USD","env":"test","reference":"`+reference+`"}`).want(201, "").at("data.id")
 	}
 	oldest := settle(quiet, "oldest")
-	const others = 510 // more than are looked at for one page
+	const others = 510 // more than one page examines
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {
@@ -166,8 +166,8 @@ func TestRecordsThatAreNoSettlementsAreNotThere(t *testing.T) {
 	}
 }
 
-// A merchant's money after any settlements, payments and payouts is what a naive
-// sum of them says; what it owes too.
+// A partner's available balance and debt after any settlements, payments and payouts equal
+// those of a naive computation.
 func TestSettlementsAddUp(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -211,7 +211,8 @@ func TestSettlementsAddUp(t *testing.T) {
 	}
 }
 
-// take is what is available and owed after so much came in, or went out.
+// take returns the available and owed amounts after the amount came in, or went out if it is
+// negative.
 func take(available, owed, amount int) (int, int) {
 	if amount >= 0 {
 		paid := min(owed, amount)
@@ -230,7 +231,7 @@ func (h *fixture) balanceOf(path string) string {
 	return a.at("data.0.balance")
 }
 
-// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+// dice returns a random source and prints its seed; MIZAN_SEED repeats a run.
 func dice(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()

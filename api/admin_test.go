@@ -11,7 +11,7 @@ import (
 func TestOrganizationsAreAdministered(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, "") // the newest is the first of the list
+	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, "") // so that the newest record is first in lists
 	made := h.admin().post("/api/v1/organizations", `{"name":"New","type":"bank","modules":["islamic_finance"],"allowed_regions":["AE","SA"]}`).want(201, "")
 	id := made.at("data.id")
 	made.want(201, `{"data":{"id":"`+id+`","name":"New","type":"bank","status":"active","modules":["islamic_finance"],"allowed_regions":["AE","SA"],"created_at":"`+made.at("data.created_at")+`"}}`)
@@ -104,7 +104,7 @@ func TestOrganizationOfAnAdministratorsRequest(t *testing.T) {
 	if second.at("data.0.id") != "2" || second.rows() != 1 {
 		t.Errorf("%s", second.body)
 	}
-	// Work in an organization that is not active is the administrator's to do.
+	// The administrator may make changes in an organization that is not active.
 	h.admin().patch("/api/v1/organizations/"+h.seed.First.Org.String(), `{"status":"maintenance"}`).want(200, "")
 	h.admin().get("/api/v1/partners").want(200, "")
 }
@@ -128,7 +128,7 @@ func TestTerminalsAreAdministered(t *testing.T) {
 		t.Errorf("a secret is shown: %s", made.body)
 	}
 	h.admin().get("/api/v1/terminal/"+id).want(200, made.body)
-	// It is routed to, with its fee and its text.
+	// Transactions are routed to the new terminal, with its fee and its description.
 	paid := h.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD","description":"mine"`)).want(201, "")
 	if paid.at("merchant_amount") != "975" || paid.at("description") != "Shop text" {
 		t.Errorf("%s", paid.body)

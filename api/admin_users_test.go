@@ -17,7 +17,7 @@ const (
 	goodPass = "nine-Lions-paint"
 )
 
-// user makes a user of the first organization with the fixture's password.
+// user creates a user of the first organization with the fixture's password.
 func (h *fixture) user(login, roles, more string) *answer {
 	h.t.Helper()
 	return h.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"U","roles":[`+roles+`]`+more+`}`).want(201, "")
@@ -124,7 +124,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	}
 }
 
-// A user is not a partner, nor of another organization, nor anybody with a made-up id.
+// A partner's id, the id of another organization's user, and an unknown id get the same answer.
 func TestAForeignUserIsAsARandomOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -144,7 +144,7 @@ func TestAForeignUserIsAsARandomOne(t *testing.T) {
 	}
 }
 
-// partnerRecord is the id of the first partner's record.
+// partnerRecord returns the id of the first partner's record.
 func (h *fixture) partnerRecord() string {
 	p, _ := h.directory.Partner(h.seed.First.Org, 1)
 	return p.ID.String()
@@ -183,7 +183,7 @@ func TestAPartnersPasswordIsReplaced(t *testing.T) {
 	h.bearer(old, h.seed.First.Org).get("/api/v1/balances").want(401, unauthorized)
 	login(string(h.seed.First.Pass)).want(401, unauthorized)
 	login("another-Lion-paints-9").want(201, "")
-	h.partner().get("/api/v1/balances").want(200, "") // keys have nothing to do with it
+	h.partner().get("/api/v1/balances").want(200, "") // partners' keys are not affected
 }
 
 func TestAnAdministrationTokenIsRotated(t *testing.T) {
@@ -203,7 +203,7 @@ func TestAnAdministrationTokenIsRotated(t *testing.T) {
 	h.session().post(path, "").want(403, "")
 	h.anyone().post(path, "").want(401, unauthorized)
 
-	// With a key the answer is kept, sealed, for who may ask again.
+	// With a key the answer is stored, sealed, so that it can be repeated.
 	first := next.keyed("k").post(path, "{}").want(201, "")
 	last := h.bearer(first.at("data.token"), h.seed.First.Org)
 	next.keyed("k").post(path, "{}").want(401, unauthorized)
@@ -219,7 +219,7 @@ func TestAnAdministrationTokenIsRotated(t *testing.T) {
 	h.wantSecretsAbsent(first.at("data.token"))
 }
 
-// A body that is no JSON object says that something else was meant.
+// A body that is not a JSON object shows that the caller wanted something else.
 func TestARotationWithAnotherBodyDoesNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -231,7 +231,7 @@ func TestARotationWithAnotherBodyDoesNothing(t *testing.T) {
 	h.admin().keyed("k").post(path, `{"reason":"a leak"}`).want(201, "")
 }
 
-// wantSecretsAbsent checks that no file of the stopped server holds one of the secrets.
+// wantSecretsAbsent checks that no file of the stopped server contains one of the secrets.
 func (h *fixture) wantSecretsAbsent(secrets ...string) {
 	h.t.Helper()
 	files := 0

@@ -19,7 +19,7 @@ import (
 
 const backupsPath = "/api/v1/backups"
 
-// backups takes backups of the server, as the program does.
+// backups returns a function that takes backups of the server, as the program does.
 func (h *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
 	quiet := backup.Options{Journal: h.journal, Keyring: h.keyring, Clock: h.clock, Data: h.dir}
 	service := backup.New(quiet)
@@ -28,7 +28,7 @@ func (h *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
 	}
 }
 
-// taken is a backup's file.
+// takeBackup returns the path of a new backup.
 func (h *fixture) takeBackup(body string) string {
 	h.t.Helper()
 	a := h.admin().post(backupsPath, body)
@@ -89,7 +89,7 @@ func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-// A misspelt since has no full backup taken instead of an increment.
+// A misspelt since is refused, and no full backup is taken instead.
 func TestABackupRefusesFieldsThatItDoesNotKnow(t *testing.T) {
 	h := newFixture(t)
 	for field, body := range map[string]string{"sinse": `{"sinse":{}}`, "params": `{"params":{"since":null}}`} {
@@ -101,7 +101,7 @@ func TestABackupRefusesFieldsThatItDoesNotKnow(t *testing.T) {
 	h.takeBackup(`{"since":null}`)
 }
 
-// A backup that breaks off is not a whole answer.
+// If a backup breaks off, the answer is incomplete.
 func TestABackupThatBreaksOffBreaksTheConnection(t *testing.T) {
 	broken := errors.New("broken")
 	h := newFixture(t, func(cfg *api.Config) {

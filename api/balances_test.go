@@ -13,7 +13,7 @@ import (
 
 const balancesPath = "/api/v1/balances"
 
-// moves posts one entry of two lines in the first organization.
+// bookTransfer posts one entry with two lines in the first organization.
 func (h *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, asset money.Asset, amount string) {
 	h.t.Helper()
 	a := money.MustParse(amount)
@@ -35,7 +35,7 @@ func (h *fixture) enter(entry *ledger.Entry) {
 func TestBalancesAreWhatCanBePaidOutAndWhatComes(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	// The sandbox begins with a million of everything; a payout takes from it.
+	// The sandbox begins with a million of each currency; a payout reduces the balance.
 	h.partner().get(balancesPath+"?currency=KZT").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"prod","scale":2,"available":"100000000","pending":"0"},`+
 			`{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
@@ -43,7 +43,7 @@ func TestBalancesAreWhatCanBePaidOutAndWhatComes(t *testing.T) {
 	h.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
 	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999907","pending":"0"}]}`)
-	// What is held on either side, and a balance below zero.
+	// Holds on both sides, and a negative balance.
 	kzt, available := money.Asset{Currency: "KZT", Env: money.Test}, ledger.PartnerAvailable(1)
 	h.bookTransfer(ledger.Pending, available, ledger.Bank, kzt, "7")
 	h.bookTransfer(ledger.Pending, ledger.Bank, available, kzt, "5000")
@@ -120,7 +120,7 @@ func TestAPartnersBalancesAreItsOwn(t *testing.T) {
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
 }
 
-// Networks are open names, so that a partner's assets have no end of their own.
+// Networks are arbitrary names, so a partner's number of assets has no other bound.
 func TestBalancesHaveABound(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

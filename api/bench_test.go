@@ -18,7 +18,7 @@ import (
 	"mizan/posting"
 )
 
-// instant answers every create at once.
+// instant answers every create immediately.
 type instant struct {
 	payments.Transactions
 	result paymentactor.Result
@@ -30,7 +30,7 @@ func (p instant) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	return p.result, nil
 }
 
-// one knows one partner.
+// one is a directory with one partner.
 type one struct {
 	Directory
 	key     directory.APIKey
@@ -46,8 +46,8 @@ func (d *one) Authenticate(ledger.ID, []byte) (*directory.APIKey, *directory.Par
 // Organization implements auth.Directory.
 func (d *one) Organization(ledger.ID) (*directory.Organization, bool) { return &d.org, true }
 
-// BenchmarkCreate is all that a create costs in this package and the router:
-// everything but the transport, the key's lookup and the payment itself.
+// BenchmarkCreate measures this package's and the router's part of a create: everything except
+// the transport, the key's lookup and the payment itself.
 func BenchmarkCreate(b *testing.B) {
 	s := New(Config{
 		Payments:  instant{result: paymentactor.Result{Record: benchRecord(), Stamp: benchStamp}},
@@ -70,7 +70,7 @@ func BenchmarkCreate(b *testing.B) {
 	for b.Loop() {
 		ctx.ResetUserValues()
 		ctx.Response.Reset()
-		ctx.Request.SetBodyString(body) // the last round wiped it
+		ctx.Request.SetBodyString(body) // the last iteration wiped it
 		if handler(ctx); ctx.Response.StatusCode() != 201 {
 			b.Fatalf("%d %s", ctx.Response.StatusCode(), ctx.Response.Body())
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Before the caller is known a body may have 64 KiB.
+// On a route for anyone a body may have 64 KiB.
 func TestOpenRoutesTakeSmallBodiesOnly(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -31,7 +31,8 @@ func TestOpenRoutesTakeSmallBodiesOnly(t *testing.T) {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}
-	// With chunks nothing is promised: what is too much is noticed when it comes.
+	// With chunks no length is announced, so a body that is too large is detected when it
+	// arrives.
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", bound, pad(bound))
 	head := "POST /api/v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Organization-Id: " + org + "\r\nTransfer-Encoding: chunked\r\n\r\n"
 	answers, closed := h.raw(head+chunk+"1\r\n \r\n0\r\n\r\n"+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
@@ -41,7 +42,7 @@ func TestOpenRoutesTakeSmallBodiesOnly(t *testing.T) {
 	answers[0].want(413, refused)
 }
 
-// A body that nobody reads is never taken for the next request.
+// A body that was not read is never parsed as the next request.
 func TestBodiesOfTheRefusedAreNotRead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -50,13 +51,13 @@ func TestBodiesOfTheRefusedAreNotRead(t *testing.T) {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, length, body)
 	}
 	for _, path := range []string{transactions, "/nowhere", "/api/v1/health"} {
-		for _, size := range []int{1, 100, 8 << 10, 64 << 10} { // little enough to go on
+		for _, size := range []int{1, 100, 8 << 10, 64 << 10} { // short enough for the connection to be reused
 			answers, closed := h.raw(post(path, size, strings.Repeat("x", size))+next, 2)
 			if len(answers) != 2 || !closed || answers[0].closes || answers[1].status != 200 {
 				t.Errorf("%s, %d bytes: %d answers", path, size, len(answers))
 			}
 		}
-		hidden := strings.Repeat(next, 1200) // more than is read of it
+		hidden := strings.Repeat(next, 1200) // longer than the part that is read and discarded
 		answers, closed := h.raw(post(path, len(hidden), hidden)+next, 2)
 		if len(answers) != 1 || !closed || !answers[0].closes {
 			t.Errorf("%s: %d answers, closed %v", path, len(answers), closed)
@@ -64,8 +65,8 @@ func TestBodiesOfTheRefusedAreNotRead(t *testing.T) {
 	}
 }
 
-// A connection that breaks within a body has sent no request, though what came might
-// be one.
+// If the connection breaks within a body, the request has no effect, even if the part that
+// arrived is a valid body.
 func TestBodyThatBreaksOffDoesNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -94,8 +95,7 @@ func TestBodyThatBreaksOffDoesNothing(t *testing.T) {
 	}
 }
 
-// A caller with a key may send what it always could, in one piece or in chunks, and
-// after asking first.
+// A caller with a valid key may send a large body at once, in chunks, or after a 100 Continue.
 func TestLargeBodiesOfKnownCallers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// mostOfAnError is how long the answer to bad input may be, whatever was sent.
+// mostOfAnError bounds the answer to bad input, in bytes.
 const mostOfAnError = 64 << 10
 
-// However much is wrong with a body or a query, and however long it is, the answer is
-// short, and is one of the specification's shapes.
+// However many faults a body or a query has, and however long it is, the answer is short and
+// has one of the specification's shapes.
 func TestAnswersToBadInputAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -54,7 +54,7 @@ func TestAnswersToBadInputAreBounded(t *testing.T) {
 	}
 }
 
-// unknownMembers are so many bytes of an object's members that nobody knows.
+// unknownMembers returns unknown members of an object, about size bytes.
 func unknownMembers(size int) string {
 	var all strings.Builder
 	for i := 0; all.Len() < size-40; i++ {

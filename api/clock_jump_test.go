@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Each of many moves at once counts from where the one before it ended.
+// Each of several concurrent moves counts from the end of the one before.
 func TestParallelAdvancesOfTheClockAddUp(t *testing.T) {
 	h := newFixture(t)
 	before := h.clock.Now()
@@ -24,7 +24,7 @@ func TestParallelAdvancesOfTheClockAddUp(t *testing.T) {
 	}
 }
 
-// What is booked at the clock's last instant still has a date that can be written.
+// An event at the clock's last instant has a date that can be written.
 func TestTheClockEndsAYearBeforeItsDatesDo(t *testing.T) {
 	h := newFixture(t)
 	const path, last = "/api/v1/sandbox/clock", `{"now":"9998-12-31T23:59:59.999999+00:00"}`

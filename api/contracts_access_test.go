@@ -9,16 +9,15 @@ import (
 	"mizan/ledger/directory"
 )
 
-// "The secular reading is gated by the organization module `participatory_finance`":
-// every endpoint answers 403 `module_not_active` without it, and what is there is not
-// told.
+// "The secular reading is gated by the organization module `participatory_finance`": without it
+// every endpoint answers 403 `module_not_active`, and does not reveal which contracts exist.
 func TestWithoutTheModuleNoContractIsReached(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
 	org := "/api/v1/organizations/" + h.seed.First.Org.String()
 	h.admin().patch(org, `{"modules":["islamic_finance"]}`).want(200, "")
-	away := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org) // it never had one
+	away := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org) // this organization never had the module
 	h.wantNothingStored(t, func() {
 		for _, r := range h.server.Routes() {
 			if !strings.HasPrefix(r.Path, pfp) {
@@ -34,7 +33,7 @@ func TestWithoutTheModuleNoContractIsReached(t *testing.T) {
 			}
 		}
 	})
-	// What comes due does so all the same: the contract is there.
+	// Timers of the contract fire nevertheless, because it still exists.
 	h.admin().patch(org, `{"modules":["participatory_finance"]}`).want(200, "")
 	d.mustAct("activate")
 	h.admin().patch(org, `{"modules":[]}`).want(200, "")
@@ -43,7 +42,7 @@ func TestWithoutTheModuleNoContractIsReached(t *testing.T) {
 	d.read().wantData("rent_receivable", "100")
 }
 
-// Admin and client make and move contracts, an auditor reads them, and a session of
+// Admin and client create contracts and act on them, an auditor reads them, and a session of
 // role partner gets 403, as a partner's key does: a session token, not an API key.
 func TestRolesOfContracts(t *testing.T) {
 	t.Parallel()
@@ -71,8 +70,8 @@ func TestRolesOfContracts(t *testing.T) {
 	q.bearer(q.second.key, q.first.org).get(d.path).want(401, unauthorized)
 }
 
-// "Readings are isolated": asking at the other address is 404, and no list shows it;
-// so it is with another product's address, and with another organization's contract.
+// "Readings are isolated": a contract is 404 at the other family's path and in no list there.
+// The same holds at the path of another product, and for a contract of another organization.
 func TestAContractIsFoundAtItsOwnAddressOnly(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
@@ -115,14 +114,14 @@ func TestAContractIsFoundAtItsOwnAddressOnly(t *testing.T) {
 	if a := me.get(pfp + "leases"); a.rows() != 1 {
 		t.Errorf("the secular list has %d leases, want the secular one", a.rows())
 	}
-	// Numbers are sequences of their own.
+	// Each reading has its own sequence of numbers.
 	me.get(pfp+"leases").wantData("0.contract_number", "LS-2026-000001")
 	for _, id := range []string{"x", "1", strings.ToUpper(uuid.NewString())[:35], "%00", uuid.NewString() + "0"} {
 		me.get(pfp+"leases/"+id).want(404, "")
 	}
 }
 
-// An organization works in its allowed_regions, and in all where none is named.
+// An organization works in its allowed_regions, or in all regions if it has none.
 func TestAnOrganizationsRegionsBoundItsContracts(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -136,12 +135,12 @@ func TestAnOrganizationsRegionsBoundItsContracts(t *testing.T) {
 			t.Errorf("%s: %s", product, got)
 		}
 	}
-	kept.mustAct("submit") // what is there goes on
+	kept.mustAct("submit") // an existing contract continues
 	h.admin().patch(org, `{"allowed_regions":[]}`).want(200, "")
 	h.createSecular("leases", "region", `"MY"`)
 }
 
-// "`env` (`test` or `prod`)": prod unless sent; nothing else is one.
+// "`env` (`test` or `prod`)": prod unless sent; other values are refused.
 func TestAContractsEnvironmentIsKeptApart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -156,7 +155,7 @@ func TestAContractsEnvironmentIsKeptApart(t *testing.T) {
 	h.auditor().get("/api/v1/ledger/accounts/A:ijara_asset:"+d.id()+"?env=prod").want(404, "")
 }
 
-// A session whose organization is not active, or that has ended, is nobody's.
+// A session that has ended, or whose organization is not active, is unauthorized.
 func TestContractsNeedALiveSession(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
@@ -170,7 +169,7 @@ func TestContractsNeedALiveSession(t *testing.T) {
 	q.as(asClient).get(pfp+"leases").want(401, unauthorized)
 }
 
-// logInAgain is the token of another session of the matrix's user of the role.
+// logInAgain returns the token of another session of the matrix's user with the role.
 func (q *accessFixture) logInAgain(role directory.Role) string {
 	return q.anyone().with("x-organization-id", q.first.org.String()).
 		post("/api/v1/sessions", `{"login":"user-`+string(role)+`","pass":"correct-horse-battery-9"}`).want(201, "").at("data.token")

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// "Bodies are flat JSON objects": whatever is none is refused, and stores nothing.
+// "Bodies are flat JSON objects": any other body is refused, and nothing is stored.
 func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -44,7 +44,7 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 				}
 			}
 			for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonp", ""} {
-				// Go sends no content type at all where the header is empty.
+				// Go sends no content type if the header is empty.
 				h.session().with("content-type", kind).post(path, "{}").want(415, "")
 			}
 			h.session().with("content-type", "application/json; charset=utf-8").post(path, "{}").want(422, "")
@@ -53,8 +53,7 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 	})
 }
 
-// A body may be absent where an action takes nothing, and says nothing where it is
-// there.
+// An action without parameters needs no body, and ignores one.
 func TestActionsThatTakeNothingNeedNoBody(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -76,15 +75,15 @@ func TestActionsThatTakeNothingNeedNoBody(t *testing.T) {
 			d.post(d.path+"/"+action, body).want(200, "")
 		}
 	}
-	// Where everything may be left out, no body is as good as an empty one.
+	// If all members are optional, no body is treated as an empty one.
 	d := h.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
 	d.mustAct("activate").wantData("start_date", "2026-09-03")
 	b := h.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
 	b.mustAct("buyout").wantData("units_bought", "1")
 }
 
-// DECISIONS, 6: the order of refusals: no such contract, no such action, wrong state,
-// bad input, a condition that is not met.
+// DECISIONS, 6: the order of refusals: unknown contract, unknown action, wrong state, bad
+// input, failed condition.
 func TestAnActionIsRefusedInItsOrder(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -131,8 +130,7 @@ func TestAnUnknownActionIsNamed(t *testing.T) {
 	}
 }
 
-// Whatever stands where an action's name stands is answered as text, and not as a whole
-// where it is long.
+// An unknown action's name is answered as text, and truncated if it is long.
 func TestAnUnknownActionIsToldAsText(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -148,7 +146,7 @@ func TestAnUnknownActionIsToldAsText(t *testing.T) {
 	}
 }
 
-// "metadata object returned untouched": its bytes are those that were sent.
+// "metadata object returned untouched": the bytes are the sent ones.
 func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -170,8 +168,8 @@ func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
 	}
 }
 
-// The service's own keys of metadata are those that the specification names; beside
-// them stays what was sent, and theirs win.
+// The service's own metadata keys are those in the specification. Sent keys are kept beside
+// them; for equal names the service's key has precedence.
 func TestTheServicesKeysOfMetadataStandBesideTheSentOnes(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -184,8 +182,8 @@ func TestTheServicesKeysOfMetadataStandBesideTheSentOnes(t *testing.T) {
 	loss.read().wantData("metadata", `{"last_loss":{"amount":"10","bank_share":"6","customer_share":"4","date":"2026-09-03"},"mine":1}`)
 }
 
-// Every text, date and amount of an action's body has its bounds too: refused by the
-// field's name, and nothing is stored.
+// Every text, date and amount in an action's body has bounds too: a value outside is refused by
+// the field's name, and nothing is stored.
 func TestActionsOfContractsTakeTheirFieldsInTheirForms(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

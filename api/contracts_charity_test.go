@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// charities drives issues that leave something: of each a penalty, and a remainder.
+// charityContracts runs issues that give to charity: each gives a penalty and a remainder.
 func (h *fixture) charityContracts() (first, second *contractFixture) {
 	h.t.Helper()
 	const early = "early_redemption_allowed"
@@ -26,8 +26,8 @@ func (h *fixture) charityContracts() (first, second *contractFixture) {
 	return first, second
 }
 
-// The report on charity: each posting on L:charity with the contract that it is of,
-// and the totals of each asset.
+// The report on charity: each posting on L:charity with its contract, and the totals of each
+// asset.
 func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -50,7 +50,8 @@ func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
 			t.Errorf("row %d was booked at %s", i, got)
 		}
 	}
-	// They are what the auditor finds on the account, whose statement names the source too.
+	// The totals equal the account's balance as the auditor sees it; the account's statement
+	// names the contract too.
 	statement := h.auditor().get(ledgerPath+"/accounts/L:charity/postings?currency=AED").want(200, "")
 	if statement.rows() != 2 || statement.at("data.0.balance") != "16" {
 		t.Errorf("the account has %s", statement.body)
@@ -63,8 +64,8 @@ func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
 	}
 }
 
-// It may be asked for by time, by days or instants, which both count, and by
-// environment; the totals are of what was asked for, on all pages.
+// The report may be limited by time, with inclusive days or instants, and by environment. The
+// totals are those of the selected range, on all pages.
 func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -121,9 +122,9 @@ func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 	}
 }
 
-// Each line says which accounts it came from, also where one entry holds several: a
-// penalty from the holders, a remainder from what was undistributed. Of a hundred holders,
-// two entries of one action take it.
+// Each line names the accounts from which the money came, even if one entry has several: a
+// penalty from the holders, a remainder from undistributed profit. With a hundred holders, one
+// action posts both in two entries.
 func TestALineOfCharitySaysWhatItCameFrom(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -144,7 +145,7 @@ func TestALineOfCharitySaysWhatItCameFrom(t *testing.T) {
 	}
 }
 
-// What contracts of the secular reading leave is on the account, and unseen here.
+// Money that contracts of the secular reading leave is on the account, and not in the report.
 func TestTheReportOnCharityIsOfTheReligiousReading(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -156,7 +157,7 @@ func TestTheReportOnCharityIsOfTheReligiousReading(t *testing.T) {
 	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
 }
 
-// A report reads so many events and no more: a longer one is asked for in parts.
+// A report reads a bounded number of events: a longer one must be requested in parts.
 func TestAReportOnCharityIsBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

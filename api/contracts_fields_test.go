@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Values that no field of the kind takes, as JSON.
+// JSON values that no field of the kind accepts.
 var (
 	noText    = []string{`1`, `true`, `[]`, `{}`, `"  "`, `"` + strings.Repeat("a", 256) + `"`}
 	noNote    = []string{`1`, `true`, `[]`, `"  "`, `"` + strings.Repeat("a", 2001) + `"`}
@@ -29,15 +29,15 @@ var (
 	noAmount = append([]string{`"0"`}, noSum...)
 )
 
-// among are integers just outside their bounds, and what is none.
+// among returns integers just outside the bounds, and values that are not integers.
 func among(outside ...string) []string { return append(slices.Clone(noInteger), outside...) }
 
-// column is what is asked of a field.
+// column describes the expected behavior of a field.
 type column struct {
 	required bool
-	takes    []string // shown as they are sent
+	takes    []string // accepted values, which are shown as sent
 	refuses  []string
-	besides  []string // members that go with it
+	besides  []string // members that the field requires
 }
 
 func words(list string) (all []string) {
@@ -155,8 +155,7 @@ var contractFields = map[string]map[string]column{
 	},
 }
 
-// "Resources and their fields": what is required is 422 by its name where it is
-// missing or null.
+// "Resources and their fields": a required field that is missing or null is 422 with its name.
 func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -182,8 +181,8 @@ func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
 	})
 }
 
-// "Dates and numbers" and every bound of a field: refused by the field's name, in the
-// shape of the specification, and nothing is stored.
+// "Dates and numbers" and every bound of a field: a value outside is refused by the field's
+// name, in the specification's shape, and nothing is stored.
 func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -201,7 +200,7 @@ func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
 	})
 }
 
-// Fields inside their bounds are kept, and shown as they were sent.
+// Values within the bounds are stored, and shown as they were sent.
 func TestFieldsOfAContractInsideTheirBoundsAreShownAsSent(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -221,8 +220,7 @@ func TestFieldsOfAContractInsideTheirBoundsAreShownAsSent(t *testing.T) {
 	}
 }
 
-// besides are the members without which a value could not be told from a mistake in
-// another one: sums that have to be kept.
+// besides returns members that make a value valid in combination, such as sums that must match.
 func besides(product, name, value string) []string {
 	if product == "leases" && name == "asset_cost" {
 		return []string{"monthly_rental", `"1"`}
@@ -230,7 +228,7 @@ func besides(product, name, value string) []string {
 	return nil
 }
 
-// A field that was not sent has its default, and one that has none is null.
+// A field that was not sent has its default, or is null if it has none.
 func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -262,7 +260,7 @@ func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
 	}
 }
 
-// "Contracts carry a region, a currency": without one it is the region's.
+// "Contracts carry a region, a currency": without a currency the region's is used.
 func TestAContractsCurrencyIsItsRegionsUnlessSent(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -279,7 +277,7 @@ func TestAContractsCurrencyIsItsRegionsUnlessSent(t *testing.T) {
 	}
 }
 
-// "Derived": what follows from other fields cannot be set, whatever is sent for it.
+// "Derived": a field that follows from others can't be set, whatever is sent.
 func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -344,8 +342,8 @@ func TestAnIndicativeRateIsNotCalculatedWith(t *testing.T) {
 	}
 }
 
-// A finance lease has the option to buy, at a price; a diminishing partnership has a
-// term; total_value is the sum of the two contributions.
+// A finance lease must have an option to buy with a price; a diminishing partnership must have
+// a term; total_value must be the sum of the two contributions.
 func TestWhatAKindOfContractRequiresBesides(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -363,8 +361,7 @@ func TestWhatAKindOfContractRequiresBesides(t *testing.T) {
 		wantFaults("bank_contribution", "customer_contribution", "customer_id", "partnership_type", "profit_sharing_ratio", "region", "total_value")
 }
 
-// A contract may name the screening that it rests on, which has to be one of the
-// organization's.
+// A contract may name the screening on which it is based, which must exist in the organization.
 func TestAContractRestsOnAScreeningThatIsThere(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

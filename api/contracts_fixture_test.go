@@ -9,20 +9,19 @@ import (
 	"testing"
 )
 
-// pfp begins the addresses of the secular reading.
+// pfp is the prefix of the secular reading's paths.
 const pfp = "/api/v1/pfp/"
 
-// Somebody's ids.
+// Ids of persons.
 const (
 	someone     = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
 	someoneElse = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
 )
 
-// members are those of a JSON object: a name and its value as JSON.
+// members are the members of a JSON object: a name and its value as JSON.
 type members map[string]string
 
-// with is the members with others, as name, value pairs; an empty value leaves one
-// out.
+// with returns the members with others, as name, value pairs; an empty value removes one.
 func (m members) with(pairs ...string) members {
 	other := maps.Clone(m)
 	for i := 0; i < len(pairs); i += 2 {
@@ -45,8 +44,7 @@ func (m members) json() string {
 
 const half = `{"bank":50,"customer":50}`
 
-// forms are the bodies that create a contract of each product, with nothing in them
-// that may be left out.
+// forms are the bodies that create a contract of each product, without optional members.
 var forms = map[string]members{
 	"certificate-issues": {
 		"name": `"Tower A"`, "region": `"AE"`, "backing_type": `"lease"`, "underlying_asset": `"An office tower"`,
@@ -77,24 +75,24 @@ var forms = map[string]members{
 	},
 }
 
-// products are their names, in the order of the alphabet.
+// products are the products' names in alphabetical order.
 var products = slices.Sorted(maps.Keys(forms))
 
-// contractFixture is one contract, and the caller who works with it.
+// contractFixture is one contract, with a caller.
 type contractFixture struct {
 	caller
 	path string
 }
 
-// strikes creates a contract of the product, as an administrator of the first
-// organization, with other members in the body.
+// createSecular creates a contract of the product, as an administrator of the first
+// organization, with changed members in the body.
 func (h *fixture) createSecular(product string, more ...string) *contractFixture {
 	h.t.Helper()
 	id := h.session().post(pfp+product, forms[product].with(more...).json()).want(201, "").at("data.id")
 	return &contractFixture{h.session(), pfp + product + "/" + id}
 }
 
-// does is an action that is accepted.
+// mustAct performs an action that must succeed.
 func (d *contractFixture) mustAct(action string, pairs ...string) *answer {
 	d.h.t.Helper()
 	a := d.act(action, pairs...)
@@ -104,7 +102,7 @@ func (d *contractFixture) mustAct(action string, pairs ...string) *answer {
 	return a
 }
 
-// asks is an action with a body of these members; without any there is no body.
+// act performs an action with these members in its body; without members there is no body.
 func (d *contractFixture) act(action string, pairs ...string) *answer {
 	d.h.t.Helper()
 	body := ""
@@ -114,8 +112,7 @@ func (d *contractFixture) act(action string, pairs ...string) *answer {
 	return d.post(d.path+"/"+action, body)
 }
 
-// follows are actions in their order, each a name and its members, which are parted
-// by spaces.
+// mustActAll performs actions in order. Each is a name and its members, separated by spaces.
 func (d *contractFixture) mustActAll(actions ...string) *contractFixture {
 	d.h.t.Helper()
 	for _, action := range actions {
@@ -125,11 +122,11 @@ func (d *contractFixture) mustActAll(actions ...string) *contractFixture {
 	return d
 }
 
-// says is the contract as it is read.
+// read reads the contract.
 func (d *contractFixture) read() *answer { d.h.t.Helper(); return d.get(d.path).want(200, "") }
 
-// moved are the contract's entries, the oldest first: its events that moved money, as
-// "event date: Dr account amount, Cr account amount". {c} is the contract.
+// entries returns the contract's entries, oldest first: its events that moved money, as "event
+// date: Dr account amount, Cr account amount". {c} stands for the contract.
 func (d *contractFixture) entries() (entries []string) {
 	d.h.t.Helper()
 	var list struct {
@@ -152,7 +149,7 @@ func (d *contractFixture) entries() (entries []string) {
 	return entries
 }
 
-// hasMoved checks all entries of the contract.
+// wantEntries checks all entries of the contract.
 func (d *contractFixture) wantEntries(want ...string) {
 	d.h.t.Helper()
 	if got := d.entries(); !slices.Equal(got, want) {
@@ -160,7 +157,7 @@ func (d *contractFixture) wantEntries(want ...string) {
 	}
 }
 
-// tells checks values by their paths below data, given as path, text pairs.
+// wantData checks values by their paths below data, given as path, text pairs.
 func (a *answer) wantData(pairs ...string) *answer {
 	a.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -171,8 +168,8 @@ func (a *answer) wantData(pairs ...string) *answer {
 	return a
 }
 
-// faults checks that the answer is 422 in the contracts' shape, naming these fields
-// and no others, each with a word about it.
+// wantFaults checks that the answer is 422 in the contracts' shape, and names exactly these
+// fields, each with a message.
 func (a *answer) wantFaults(fields ...string) *answer {
 	a.t.Helper()
 	details, shaped := a.object()["details"].(map[string]any)
@@ -189,7 +186,7 @@ func (a *answer) wantFaults(fields ...string) *answer {
 	return a
 }
 
-// conflicts checks that the answer is the machine's refusal.
+// wantConflict checks that the machine has refused the transition.
 func (a *answer) wantConflict() *answer {
 	a.t.Helper()
 	if a.status != 409 || a.at("error") != "conflict" || a.at("message") == "(absent)" {
@@ -198,7 +195,7 @@ func (a *answer) wantConflict() *answer {
 	return a
 }
 
-// storesNothing checks that what fn asks for leaves no event.
+// wantNothingStored checks that fn's requests add no event.
 func (h *fixture) wantNothingStored(t testing.TB, fn func()) {
 	t.Helper()
 	before := h.stored()

@@ -7,12 +7,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Specification: readings are isolated. A contract asked for at the address of the
-// other reading, or of another product, is answered as one that nobody has.
+// Specification: readings are isolated. A contract at a path of the other reading, or of
+// another product, is answered like one that does not exist.
 func TestAContractOfOneReadingIsUnknownToTheOther(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	actions := map[string]string{ // one that the other address has
+	actions := map[string]string{ // an action that exists at the other path
 		"murabaha": "cancel", "mudaraba": "fund", "musharaka": "dissolve", "ijara": "acquire", "sukuk": "offering", "wadiah": "close",
 	}
 	for religious, secular := range counterparts {
@@ -45,7 +45,7 @@ func TestAContractOfOneReadingIsUnknownToTheOther(t *testing.T) {
 	h.session().get(islamic+"ijara/"+id).want(404, `{"error":"not_found","message":"no such contract"}`)
 }
 
-// The same in lists, filters, statistics and numbers.
+// Readings are also isolated in lists, filters, statistics and numbers.
 func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -76,7 +76,7 @@ func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
 		t.Errorf("a holder of sukuk is shown %s", a.body)
 	}
 	for range 3 {
-		h.createSecular("investment-deposits") // have no address there
+		h.createSecular("investment-deposits") // they have no path in the religious family
 	}
 	stats := h.session().get(islamic+"stats").want(200, "")
 	stats.wantData("total", "7")
@@ -91,7 +91,7 @@ func TestReadingsAreApartInListsFiltersStatisticsAndNumbers(t *testing.T) {
 	}
 }
 
-// A key that was used at one address is another request at the other.
+// The same key at a path of the other reading is a different request.
 func TestAKeyUsedInOneReadingIsAnotherRequestInTheOther(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -108,7 +108,7 @@ func TestAKeyUsedInOneReadingIsAnotherRequestInTheOther(t *testing.T) {
 	}
 }
 
-// An action with a key is done once: its repetition is given the answer of then.
+// An action with a key is performed once: a repetition gets the first answer.
 func TestAnActionOfTheReligiousFamilyIsDoneOnceAKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ids are those of a list's rows.
+// ids returns the ids of a list's rows.
 func (a *answer) ids() (all []string) {
 	a.t.Helper()
 	var list struct{ Data []struct{ ID string } }
@@ -20,7 +20,7 @@ func (a *answer) ids() (all []string) {
 
 func (d *contractFixture) id() string { return d.path[strings.LastIndex(d.path, "/")+1:] }
 
-// lists checks what a list of the product finds, in its order.
+// wantList checks which contracts of the product a list returns, and their order.
 func (h *fixture) wantList(product, query string, want ...*contractFixture) {
 	h.t.Helper()
 	var wanted []string
@@ -70,7 +70,7 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	}
 }
 
-// Every word of a type's values is a filter, and no other is.
+// Each value of a type is a filter, and no other value is.
 func TestListsTakeTheTypesOfTheirProduct(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -92,8 +92,8 @@ func TestListsTakeTheTypesOfTheirProduct(t *testing.T) {
 	}
 }
 
-// "customer_id": of managed investments, leases and investment deposits, and of all
-// products that have a customer.
+// "customer_id": for managed investments, leases and investment deposits, and for all products
+// that have a customer.
 func TestListsFindACustomersContracts(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -166,7 +166,7 @@ func TestLeasesThatEndSoonAreFound(t *testing.T) {
 	h.session().get(pfp + "investment-deposits?ending_in_days=1").wantFaults("ending_in_days")
 }
 
-// What a list does not know is 422 by its name, in the contracts' shape.
+// An unknown parameter of a list is 422 with its name, in the contracts' shape.
 func TestListsOfContractsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

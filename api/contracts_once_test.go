@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// DECISIONS, 3: every write takes an Idempotency-Key. Repeated, it gives that answer;
-// with another body, 409.
+// DECISIONS, 3: every write accepts an Idempotency-Key. A repetition gets the same answer; with
+// another body, 409.
 func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -49,7 +49,7 @@ func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
 	})
 }
 
-// An answer that goes over several entries is the same when it is repeated.
+// The answer to an action with several entries is the same when it is repeated.
 func TestAReplayOfAnActionWithSeveralEntriesIsTheSame(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -67,7 +67,7 @@ func TestAReplayOfAnActionWithSeveralEntriesIsTheSame(t *testing.T) {
 	c.post(d.path+"/activate", "").want(200, first.body)
 }
 
-// A refusal claims nothing: the key is free for the request that is mended.
+// A refusal claims nothing: the key is free for the corrected request.
 func TestARefusedWriteOfAContractLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -80,14 +80,14 @@ func TestARefusedWriteOfAContractLeavesItsKeyFree(t *testing.T) {
 	d.act("acquire").wantFaults("ownership_documents")
 	d.mustAct("acquire", "ownership_documents", `["deed"]`)
 	d.act("acquire", "ownership_documents", `["other"]`).wantConflict()
-	h.session().post(d.path+"/acquire", `{"ownership_documents":["deed"]}`).wantConflict() // without the key: the state is another
+	h.session().post(d.path+"/acquire", `{"ownership_documents":["deed"]}`).wantConflict() // without the key, so that the state is different
 	for _, key := range []string{strings.Repeat("k", 256), "a\tb"} {
 		h.session().with("idempotency-key", key).post(pfp+"leases", forms["leases"].json()).wantFaults("Idempotency-Key")
 	}
 }
 
-// Keys are the organization's: a colleague's same request is the same request, and a
-// partner's or the administration's key is none of theirs.
+// Keys belong to the organization's staff: the same request by a colleague is a repetition. A
+// partner's or the administration's key with the same text is a different key.
 func TestKeysOfContractsAreTheOrganizationsPeoples(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)

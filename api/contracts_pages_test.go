@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// DECISIONS, 6: `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200.
-// A cursor goes on where its page ended, whatever is created meanwhile.
+// DECISIONS, 6: `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200. A
+// cursor continues where its page ended, whatever is created meanwhile.
 func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -42,7 +42,7 @@ func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
 		}
 		cursor = "&cursor=" + url.QueryEscape(next)
 		h.createSecular("investment-deposits")
-		h.session().post(pfp+"investment-deposits/"+a.ids()[0]+"/activate", "").want(200, "") // what is moved keeps its place
+		h.session().post(pfp+"investment-deposits/"+a.ids()[0]+"/activate", "").want(200, "") // a contract that changes keeps its place
 	}
 	if !slices.Equal(walked, all) {
 		t.Errorf("walked over %d contracts, want %d", len(walked), len(all))
@@ -53,7 +53,7 @@ func TestPagesOfContractsContinueWhileOthersAreCreated(t *testing.T) {
 	}
 }
 
-// A page of few among many goes on where it stopped.
+// A page with few matches among many contracts continues where it stopped.
 func TestAFilteredPageOfContractsGoesOn(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -137,7 +137,7 @@ func TestTheEntriesOfAContractAreShown(t *testing.T) {
 	if page.rows() != 2 || page.at("data.0.event") != "loss" || rest.rows() != 1 || rest.at("data.0.event") != "fund" || rest.at("cursor.cursor_value") != "null" {
 		t.Errorf("pages %s\n%s", page.body, rest.body)
 	}
-	// They are the ledger's, in the form that the auditor sees.
+	// The entries are the ledger's, in the form that the auditor sees.
 	ledger := h.auditor().get("/api/v1/ledger/entries?source="+d.id()+"&limit=2").want(200, "")
 	if ledger.body != page.body {
 		t.Errorf("shown as\n%s\nthe ledger's are\n%s", page.body, ledger.body)
@@ -174,9 +174,9 @@ func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
 	}
 }
 
-// A page looks at so many contracts and no more: one that has found too little says
-// where it stopped, and the next one goes on from there: walking the cursors finds the
-// one lease in arrears although all others are newer.
+// A page reads a bounded number of contracts. A page with too few matches has a cursor, and the
+// next page continues there: following the cursors finds the one lease in arrears although all
+// others are newer.
 func TestAPageOfContractsLooksAtSoManyAndNoMore(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -205,7 +205,7 @@ func TestAPageOfContractsLooksAtSoManyAndNoMore(t *testing.T) {
 			t.Errorf("%s: the second page is %s", filter, last.body)
 		}
 	}
-	// An environment has a list of its own, in which nothing is looked at in vain.
+	// An environment has its own list, so that no contracts of the other one are read.
 	rare := h.createSecular("leases", "env", `"test"`)
 	for range crowd {
 		all.Go(func() {

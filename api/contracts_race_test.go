@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// crowd is how many ask at once.
+// crowd is the number of concurrent requests.
 const crowd = 64
 
-// rush has everybody ask at once and counts the answers by status; ask is called with
-// each one's number.
+// rush makes the requests concurrently and counts the answers by status; ask gets the number of
+// its request.
 func rush(ask func(i int) *answer) (answers [crowd]*answer, count map[int]int) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
@@ -35,7 +35,7 @@ func rush(ask func(i int) *answer) (answers [crowd]*answer, count map[int]int) {
 	return answers, count
 }
 
-// wantCount checks how many were answered how: status, number pairs.
+// wantCount checks the number of answers with each status, given as status, number pairs.
 func wantCount(t *testing.T, count map[int]int, want map[int]int) {
 	t.Helper()
 	if fmt.Sprint(count) != fmt.Sprint(want) {
@@ -47,7 +47,7 @@ func TestManySubscribersAtOnceNeverOversubscribe(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	d := h.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
-	_, count := rush(func(i int) *answer { // ten certificates, three at a time
+	_, count := rush(func(i int) *answer { // ten certificates, three in each request
 		return d.act("subscribe", "investor_id", fmt.Sprintf(`"%s%02d"`, someone[:34], i), "certificates", `3`)
 	})
 	wantCount(t, count, map[int]int{200: 3, 422: crowd - 3})
@@ -99,8 +99,8 @@ func TestOfManyActivationsOneActivates(t *testing.T) {
 	}
 }
 
-// A loss of all that there is against profits: those before it are kept, none after
-// it is, and the books say what the record says.
+// A loss of everything and profits at the same time: profits before the loss are booked, those
+// after it are refused, and the books agree with the record.
 func TestProfitAgainstTheLossOfAllIsSettledInSomeOrder(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -131,7 +131,7 @@ func TestOfManyEndsOneEnds(t *testing.T) {
 	h.auditor().get("/api/v1/ledger/accounts/L:customer:"+someone+":current?currency=AED").want(200, "").wantData("0.balance", "1050")
 }
 
-// The same key from everybody at once: one write, and its answer for all.
+// The same key in all requests: one write, and the same answer to all.
 func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -159,7 +159,7 @@ func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
 			t.Errorf("%s: %d answers are no replay", name, fresh)
 		}
 	}
-	// Two bodies with one key: one of them is made, the other one is a conflict.
+	// Two bodies with one key: one is executed, the other is a conflict.
 	either := h.session().with("idempotency-key", "either")
 	answers, count = rush(func(i int) *answer {
 		return either.post(pfp+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
@@ -175,7 +175,7 @@ func TestOneKeyAtOnceIsOneWrite(t *testing.T) {
 	}
 }
 
-// Numbers are gap-free however many are created at once.
+// Numbers have no gaps, however many contracts are created concurrently.
 func TestContractsAtOnceAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

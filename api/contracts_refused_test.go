@@ -2,8 +2,8 @@ package api_test
 
 import "testing"
 
-// An optional text that is empty says nothing, as null does; one that is required, and
-// anything that is one of several words, an id or a date, is refused by its name.
+// An empty optional text is treated as null. An empty required text, choice, id or date is
+// refused by its name.
 func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -27,8 +27,8 @@ func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
 	lease.read().wantTexts(`"type":"maintenance"`)
 }
 
-// The refusal of a bad amount names the form that its family takes: strings at the secular
-// address, integers too in the religious family.
+// The refusal of a bad amount names the form of its family: strings in the secular family,
+// integers too in the religious one.
 func TestABadAmountIsToldTheFormOfItsFamily(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -29,8 +29,8 @@ func (d *contractFixture) register(rest string) (p registerPage) {
 	return p
 }
 
-// Holders are rows of their own: the detail shows the first subscriptions, and how many
-// there are; all of them, and the holders' positions, are read in pages.
+// Holders have separate rows: the detail shows the first subscriptions and their number. All
+// subscriptions, and the holders' positions, are read in pages.
 func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -44,7 +44,7 @@ func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 	for i := range 203 {
 		who := uuid.NewString()
 		if i >= 200 {
-			who = people[i-200] // three of them once more
+			who = people[i-200] // three of them subscribe again
 		}
 		people = append(people, who)
 		d.mustAct("subscribe", "investor_id", fmt.Sprintf("%q", who), "certificates", fmt.Sprint(i%7+1))
@@ -107,6 +107,6 @@ func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	other := h.createSecular("leases")
-	other.get(other.path+"/holders").want(405, "") // it has only actions there
+	other.get(other.path+"/holders").want(405, "") // that path has only actions
 	d.get(pfp+"certificate-issues/"+someone+"/holders").want(404, "")
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// religiousRequests are requests of every route of the family: of a contract that is
-// there, and of what is not.
+// religiousRequests returns requests to every route of the family, about an existing contract
+// and about an unknown one.
 func (h *fixture) religiousRequests(d *contractFixture) (requests [][3]string) {
 	const get, post = "GET", "POST"
 	for _, path := range []string{
@@ -25,7 +25,7 @@ func (h *fixture) religiousRequests(d *contractFixture) (requests [][3]string) {
 	return requests
 }
 
-// refuses has somebody ask all of it, and checks that it is refused alike.
+// wantRefused sends all these requests as a caller, and checks that all get the same refusal.
 func (d *contractFixture) wantRefused(who caller, status int, begins string) {
 	d.h.t.Helper()
 	for _, r := range d.h.religiousRequests(d) {
@@ -36,7 +36,7 @@ func (d *contractFixture) wantRefused(who caller, status int, begins string) {
 }
 
 // Specification, "Authentication": without the module every endpoint answers 403 with
-// module_not_active; DECISIONS, 6: that is checked first.
+// module_not_active; DECISIONS, 6: this check is the first.
 func TestWithoutTheModuleTheReligiousFamilyIsNotThere(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -44,18 +44,18 @@ func TestWithoutTheModuleTheReligiousFamilyIsNotThere(t *testing.T) {
 	organization := "/api/v1/organizations/" + h.seed.First.Org.String()
 	second := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
 	const missing = `{"error":"module_not_active","message":"`
-	h.wantNothingStored(t, func() { d.wantRefused(second, 403, missing) }) // it is no bank either
+	h.wantNothingStored(t, func() { d.wantRefused(second, 403, missing) }) // it is not a bank either
 	for _, modules := range []string{`[]`, `["participatory_finance"]`} {
 		h.admin().patch(organization, `{"modules":`+modules+`}`).want(200, "")
 		h.wantNothingStored(t, func() { d.wantRefused(h.session(), 403, missing) })
 	}
 	h.admin().patch(organization, `{"modules":["islamic_finance"]}`).want(200, "")
 	d.read().wantData("status", "draft")
-	h.session().get(pfp+"managed-investments").want(403, "") // which has a module of its own
+	h.session().get(pfp+"managed-investments").want(403, "") // which requires another module
 }
 
-// Whoever the organization knows hears of the module before anything of roles, keys and
-// banks; who is not known hears nothing of it.
+// For an authenticated caller the check of the module precedes those of roles, keys and banks.
+// An unauthorized caller does not learn about the module.
 func TestTheModuleComesBeforeTheRoles(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
@@ -89,7 +89,7 @@ func TestTheModuleComesBeforeTheRoles(t *testing.T) {
 		d.wantRefused(q.as(k), 401, unauthorized)
 		q.as(k).get(pfp+"leases").want(401, unauthorized)
 	}
-	// The operator's token names no organization that there is: nothing is missing there.
+	// The operator's token names no existing organization, so no module is missing.
 	for _, org := range []string{"", someone, "x"} {
 		q.anyone().with("authorization", "Bearer "+string(q.seed.AdminToken)).with("x-organization-id", org).get(pfp+"leases").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
 	}
@@ -98,7 +98,7 @@ func TestTheModuleComesBeforeTheRoles(t *testing.T) {
 	}
 }
 
-// The organization has to be a bank.
+// The organization must be a bank.
 func TestTheReligiousFamilyIsOfBanks(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -108,8 +108,8 @@ func TestTheReligiousFamilyIsOfBanks(t *testing.T) {
 	h.session().get(pfp+"managed-investments").want(200, "")
 }
 
-// It needs an admin or client role; auditors and partners, their keys and the
-// operator's token are refused, and an unknown caller is not told why.
+// The family requires role admin or client. Auditors, partners, partners' keys and the
+// operator's token are refused, and an unauthorized caller is not told why.
 func TestTheReligiousFamilyIsForAdminsAndClients(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
@@ -142,7 +142,7 @@ func TestTheReligiousFamilyIsForAdminsAndClients(t *testing.T) {
 	}
 }
 
-// An organization's contracts are its own: another bank's id is answered as a random one.
+// The id of another bank's contract is answered like an unknown one.
 func TestAnotherBanksContractsAreUnknown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

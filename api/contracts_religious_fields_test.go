@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// has checks that the answer's body has these texts, exactly as they are written.
+// wantTexts checks that the answer's body contains these texts, exactly as they are written.
 func (a *answer) wantTexts(texts ...string) *answer {
 	a.t.Helper()
 	for _, text := range texts {
@@ -17,8 +17,8 @@ func (a *answer) wantTexts(texts ...string) *answer {
 	return a
 }
 
-// Specification, "Response shape": amounts come back as JSON integers of minor units,
-// to be read with arbitrary precision. 2^53 + 1 is the first that a float would change.
+// Specification, "Response shape": amounts are JSON integers of minor units, to be read with
+// arbitrary precision. 2^53 + 1 is the first integer that a float would change.
 func TestAmountsOfTheReligiousFamilyAreExactIntegers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -34,7 +34,7 @@ func TestAmountsOfTheReligiousFamilyAreExactIntegers(t *testing.T) {
 	}
 }
 
-// The same of actions, in lists and in what the service puts into metadata.
+// The same for actions, in lists, and in the service's metadata keys.
 func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -74,7 +74,7 @@ func TestAmountsOfAnotherFormAreRefused(t *testing.T) {
 	d.mustAct("distribute_profit", "gross_profit", "0", "period_end_date", `"2026-09-03"`)
 }
 
-// Integers that are no amounts stay within their bounds, also here.
+// Integers that are not amounts have bounds in this family too.
 func TestOnlyAmountsAreOfAnySize(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -85,9 +85,8 @@ func TestOnlyAmountsAreOfAnySize(t *testing.T) {
 	}
 }
 
-// The record has neutral column names and no empty fields: null, "", [] and {} are
-// empty, 0 and false are not. Both sides are written out from POSTINGS and the
-// specification's tables.
+// The record has neutral column names and no empty fields: null, "", [] and {} are empty, 0 and
+// false are not. Both sides are written by hand from POSTINGS and the specification's tables.
 func TestEmptyFieldsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -122,7 +121,7 @@ func TestEmptyFieldsAreLeftOut(t *testing.T) {
 	}
 }
 
-// metadata comes back untouched: what is empty in it is not the service's.
+// metadata is returned unchanged: its empty members are the client's and stay.
 func TestMetadataOfTheReligiousFamilyIsUntouched(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -132,8 +131,7 @@ func TestMetadataOfTheReligiousFamilyIsUntouched(t *testing.T) {
 	d.actWith("reject", refusal).want(200, "").wantTexts(`"metadata":{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]},"rejection_reason":"not permitted"`)
 }
 
-// What is missing or wrong of a creation is refused by its fields, as at the secular
-// address.
+// Missing or wrong fields of a creation are refused by name, as in the secular family.
 func TestCreationsOfTheReligiousFamilyAreValidated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -142,7 +140,7 @@ func TestCreationsOfTheReligiousFamilyAreValidated(t *testing.T) {
 			form := religiousForm(productType)
 			for name := range form {
 				if name == "currency" && productType == "wadiah" {
-					continue // its region's, where none is named
+					continue // without a currency the region's is used
 				}
 				h.session().post(islamic+productType, form.with(name, "").json()).wantFaults(name)
 			}

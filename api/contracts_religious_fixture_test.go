@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// islamic begins the addresses of the religious reading.
+// islamic is the prefix of the religious reading's paths.
 const islamic = "/api/v1/baas/islamic-banking/"
 
-// counterparts are the product types of the religious family with the secular names
-// of their products.
+// counterparts maps the religious family's product types to the secular names of their
+// products.
 var counterparts = map[string]string{
 	"murabaha": "instalment-sales", "mudaraba": "managed-investments", "musharaka": "partnerships",
 	"ijara": "leases", "sukuk": "certificate-issues", "wadiah": "safekeeping-deposits",
@@ -18,7 +18,7 @@ var counterparts = map[string]string{
 
 var productTypes = slices.Sorted(maps.Keys(counterparts))
 
-// The specification's table of actions, each with a body that it takes.
+// The specification's table of actions, each with a valid body.
 var religiousActions = map[string]map[string]members{
 	"murabaha": {
 		"approve": fatwa, "order_asset": {}, "purchase_asset": {"ownership_documents": `["bill"]`}, "deliver_asset": {}, "activate": {},
@@ -48,10 +48,10 @@ var (
 	refusal = members{"reason": `"not permitted"`}
 )
 
-// reviewed is the member that the creations of musharaka and wadiah have to carry.
+// reviewed is the member that creations of musharaka and wadiah must have.
 const reviewed = `{"approved_by":"Dr. Amin","fatwa_reference":"F-7/2026"}`
 
-// religiousForm is the body that creates a contract of a product type.
+// religiousForm returns the body that creates a contract of a product type.
 func religiousForm(productType string) members {
 	form := forms[counterparts[productType]]
 	if opens(productType) {
@@ -60,17 +60,18 @@ func religiousForm(productType string) members {
 	return form
 }
 
-// opens tells of the product types whose creation is reviewed, funded and active at once.
+// opens tells whether a creation of the product type is reviewed, funded and active at once.
 func opens(productType string) bool { return productType == "musharaka" || productType == "wadiah" }
 
-// vows is a contract of the religious reading, with other members in its body.
+// createReligious creates a contract of the religious reading, with changed members in its
+// body.
 func (h *fixture) createReligious(productType string, more ...string) *contractFixture {
 	h.t.Helper()
 	id := h.session().post(islamic+productType, religiousForm(productType).with(more...).json()).want(201, "").at("data.id")
 	return &contractFixture{h.session(), islamic + productType + "/" + id}
 }
 
-// asksOf is an action with a body.
+// actWith performs an action with a body.
 func (d *contractFixture) actWith(action string, body members) *answer {
 	d.h.t.Helper()
 	if len(body) == 0 {
@@ -79,15 +80,15 @@ func (d *contractFixture) actWith(action string, body members) *answer {
 	return d.post(d.path+"/"+action, body.json())
 }
 
-// approved is the contract behind its review.
+// approved approves the contract's review.
 func (d *contractFixture) approved() *contractFixture {
 	d.h.t.Helper()
 	d.actWith("approve", fatwa).want(200, "")
 	return d
 }
 
-// Specification, "Operator address family": product_type is one of six; anything else
-// is 400, whatever is asked of it.
+// Specification, "Operator address family": product_type is one of six; any other value is 400
+// on every route.
 func TestAnUnknownProductTypeIs400(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -110,8 +111,8 @@ func TestAnUnknownProductTypeIs400(t *testing.T) {
 	})
 }
 
-// Specification, "Response shape": product_type and organization_id beside the stored
-// record, wrapped in data; DECISIONS, 6: the prefixes of contract numbers.
+// Specification, "Response shape": the stored record with product_type and organization_id,
+// wrapped in data; DECISIONS, 6: the prefixes of contract numbers.
 func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -134,8 +135,8 @@ func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 	}
 }
 
-// Specification, "Actions": each product type has exactly those of the table; any other
-// is 422 `Unsupported action: {name}`, also those that its product has elsewhere.
+// Specification, "Actions": each product type has exactly the actions in the table; any other
+// is 422 `Unsupported action: {name}`, even if its product has it in the other reading.
 func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// POSTINGS, "Instalment sale (murabaha)", to its end.
+// POSTINGS, "Instalment sale (murabaha)": the whole lifecycle.
 func TestALifeOfMurabaha(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -58,7 +58,7 @@ func TestALifeOfMudaraba(t *testing.T) {
 		"metadata.losses", `[{"date":"2026-09-03","loss_amount":20,"new_value":1030}]`)
 }
 
-// Specification: a loss that leaves nothing liquidates; there is no action for it.
+// Specification: a loss that leaves nothing liquidates the contract; there is no action for it.
 func TestMudarabaIsLiquidatedByItsLosses(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -67,8 +67,8 @@ func TestMudarabaIsLiquidatedByItsLosses(t *testing.T) {
 	d.act("complete", "final_value", "1").wantConflict()
 }
 
-// POSTINGS, "Partnership (musharaka)": creation funds and activates; units are bought
-// until the last.
+// POSTINGS, "Partnership (musharaka)": the creation funds and activates the contract; units are
+// bought until the last one.
 func TestALifeOfMusharaka(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -85,7 +85,7 @@ func TestALifeOfMusharaka(t *testing.T) {
 	h.createReligious("musharaka").act("buyout_unit").wantFaults("partnership_type")
 }
 
-// POSTINGS, "Safekeeping deposit (wadiah)": kept at its creation, given a gift.
+// POSTINGS, "Safekeeping deposit (wadiah)": funded at its creation, then given a gift (hibah).
 func TestALifeOfWadiah(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -98,8 +98,8 @@ func TestALifeOfWadiah(t *testing.T) {
 	trust.wantEntries("activate 2026-09-03: Dr A:segregated_cash:{c} 1000, Cr L:trust:{c} 1000")
 }
 
-// POSTINGS, "Lease (ijara)": the rows fall due by the clock, and the asset becomes the
-// lessee's when all rent is paid.
+// POSTINGS, "Lease (ijara)": the rows become due by the clock, and the lessee gets the asset
+// when all rent is paid.
 func TestALifeOfIjara(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -128,8 +128,8 @@ func TestALifeOfIjara(t *testing.T) {
 	ended.mustAct("terminate", "reason", `"lost"`).wantData("status", "terminated")
 }
 
-// POSTINGS, "Certificate issue (sukuk)": what redeeming early costs a holder goes to
-// charity in this reading, and so does what could not be divided.
+// POSTINGS, "Certificate issue (sukuk)": in this reading a holder's penalty for early
+// redemption goes to charity, and so does the remainder that can't be divided.
 func TestALifeOfSukuk(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -147,8 +147,7 @@ func TestALifeOfSukuk(t *testing.T) {
 	)
 }
 
-// issued is an issue of sukuk of which somebody holds one certificate and somebody
-// else two.
+// issued creates an issue of sukuk with two holders, of one certificate and of two.
 func (h *fixture) issued(more ...string) *contractFixture {
 	h.t.Helper()
 	d := h.createReligious("sukuk", more...).approved()
@@ -172,7 +171,7 @@ func TestSukukMaturesOrDefaults(t *testing.T) {
 	lost.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
 }
 
-// DECISIONS, 7, and the figures for people: a schedule of this family is read at its own address.
+// DECISIONS, 7, and the CSV form: schedules of this family are read at its own paths.
 func TestSchedulesOfTheReligiousFamilyAreRead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

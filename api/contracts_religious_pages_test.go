@@ -16,8 +16,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Specification: `{data: [...], meta: {total, product_type}}`, page (default 1) and
-// per_page (default 50); DECISIONS, 6: both environments unless one is named.
+// Specification: `{data: [...], meta: {total, product_type}}`, page (default 1) and per_page
+// (default 50); DECISIONS, 6: both environments unless one is named.
 func TestPagesOfTheReligiousFamily(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -63,7 +63,7 @@ func TestPagesOfTheReligiousFamily(t *testing.T) {
 	h.session().get(islamic+"sukuk").want(200, `{"data":[],"meta":{"total":0,"product_type":"sukuk","page":1,"per_page":50}}`)
 }
 
-// Every page is found, wherever it begins and whatever else was made in between.
+// Every page is found, wherever it begins and whatever contracts were created in between.
 func TestAPageIsFoundByItsContractsNumbers(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -86,7 +86,7 @@ func TestAPageIsFoundByItsContractsNumbers(t *testing.T) {
 	}
 }
 
-// Parameters that are out of bounds, malformed or unknown are 422 by their names.
+// Parameters that are out of bounds, malformed or unknown are 422 with their names.
 func TestParametersOfThePagesAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -116,7 +116,7 @@ func TestStatisticsCountTheContracts(t *testing.T) {
 			`{"product_type":"mudaraba","count":%d},{"product_type":"murabaha","count":0},{"product_type":"wadiah","count":0}],"total":%d}}`, ijara, mudaraba, mudaraba+ijara)
 	}
 	h.session().get(islamic+"stats").want(200, stats(0, 0))
-	h.createReligious("mudaraba").actWith("reject", refusal).want(200, "") // whatever becomes of them
+	h.createReligious("mudaraba").actWith("reject", refusal).want(200, "") // contracts that have ended count too
 	h.createReligious("mudaraba", "env", `"test"`)
 	h.createReligious("ijara").approved()
 	h.session().post(islamic+"ijara", "{}").want(422, "")
@@ -157,7 +157,7 @@ func TestRegionsOfTheReligiousFamily(t *testing.T) {
 	}
 }
 
-// They are those in which the organization works.
+// The regions are those in which the organization works.
 func TestRegionsAreThoseOfTheOrganization(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -206,8 +206,8 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 	}
 }
 
-// A page of one environment is found wherever it begins, and with few contracts of the
-// other one it is searched for: no more are passed over than the bound.
+// A page of one environment is found wherever it begins. If the other environment has few
+// contracts it is searched, and at most the bound of rows is skipped.
 func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

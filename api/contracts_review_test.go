@@ -9,9 +9,9 @@ import (
 // untouched are the product types whose contracts begin as drafts.
 var untouched = []string{"murabaha", "mudaraba", "ijara", "sukuk"}
 
-// Specification, "Difference between readings": a review is mandatory before any
-// transition that moves money. Every action but the review itself is refused of a
-// draft, with a body that it would take, and nothing is posted.
+// Specification, "Difference between readings": a review is mandatory before any transition
+// that moves money. A draft refuses every action except the review, even with a valid body, and
+// posts nothing.
 func TestNoActionOfTheReligiousFamilyGoesBeforeTheReview(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -22,7 +22,7 @@ func TestNoActionOfTheReligiousFamilyGoesBeforeTheReview(t *testing.T) {
 				switch a := d.actWith(name, withoutConclusion(name, body)); {
 				case name == "approve", name == "reject":
 					a.want(422, "")
-				case name == "subscribe": // it has its own order of checks
+				case name == "subscribe": // its checks have another order
 					a.wantFaults("status")
 				default:
 					a.wantConflict()
@@ -35,7 +35,7 @@ func TestNoActionOfTheReligiousFamilyGoesBeforeTheReview(t *testing.T) {
 	}
 }
 
-// withoutConclusion leaves a review without what it has to say.
+// withoutConclusion removes the conclusion from a review's body.
 func withoutConclusion(name string, body members) members {
 	if name == "approve" || name == "reject" {
 		return nil
@@ -43,11 +43,11 @@ func withoutConclusion(name string, body members) members {
 	return body
 }
 
-// The same after a refusal: nothing leads out of it.
+// After a negative review nothing is possible either: the state has no transitions.
 func TestNothingMovesAfterTheReviewHasRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} { // murabaha has no reject
+	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} { // murabaha has no reject action
 		d := h.createReligious(productType)
 		d.actWith("reject", refusal).want(200, "").wantData("status", "rejected", "rejection_reason", "not permitted")
 		h.wantNothingStored(t, func() {
@@ -63,8 +63,7 @@ func TestNothingMovesAfterTheReviewHasRefused(t *testing.T) {
 	}
 }
 
-// What is behind the review is money's way from the first action on: each of them
-// posts, or leads to what does, only once the review has passed.
+// Only after the review each first action posts, or leads to one that posts.
 func TestTheReviewOpensTheWay(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -76,8 +75,8 @@ func TestTheReviewOpensTheWay(t *testing.T) {
 	}
 }
 
-// Specification, "Actions": approved_by and fatwa_reference are required and must not
-// be blank; an approval without a real reference is refused, and nothing is filled in.
+// Specification, "Actions": approved_by and fatwa_reference are required and must not be blank;
+// an approval without a reference is refused, and the service fills in nothing.
 func TestAnApprovalWithoutARealReferenceIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -97,12 +96,12 @@ func TestAnApprovalWithoutARealReferenceIsRefused(t *testing.T) {
 	}
 }
 
-// The service never fills a review in: what was not sent is not there.
+// The service never fills in a review: fields that were not sent are absent.
 func TestNothingOfAReviewIsFilledIn(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, productType := range untouched {
-		d := h.createReligious(productType, "compliance_review", reviewed) // a creation is no review where the type has an approve
+		d := h.createReligious(productType, "compliance_review", reviewed) // a creation is not a review for a type with an approve action
 		d.read().wantData("status", "draft", "compliance_review", "(absent)")
 		d.actWith("approve", fatwa).want(200, "").wantData("compliance_review", reviewed)
 	}
@@ -111,7 +110,7 @@ func TestNothingOfAReviewIsFilledIn(t *testing.T) {
 	}
 }
 
-// DECISIONS, 6: creations of musharaka and wadiah carry their review, or are refused.
+// DECISIONS, 6: creations of musharaka and wadiah must contain their review.
 func TestMusharakaAndWadiahAreNotMadeWithoutAReview(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -137,7 +136,7 @@ func TestMusharakaAndWadiahAreNotMadeWithoutAReview(t *testing.T) {
 	}
 }
 
-// A creation that is reviewed, funded and active is one durable step, in that order.
+// A creation with review, funding and activation is one durable step, in that order.
 func TestACreationWithItsReviewIsOneStep(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -156,7 +155,7 @@ func TestACreationWithItsReviewIsOneStep(t *testing.T) {
 	}
 }
 
-// Specification: sukuk also accepts board_id. Elsewhere it is a field that nobody knows.
+// Specification: sukuk also accepts board_id. For other types it is an unknown field.
 func TestOnlySukukNamesItsBoard(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -180,7 +179,7 @@ func TestOnlySukukNamesItsBoard(t *testing.T) {
 	}
 }
 
-// Specification, "Errors": approving twice is 409, and so is any conclusion after one.
+// Specification, "Errors": a second approval is 409, and so is any other conclusion after one.
 func TestAReviewIsConcludedOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -188,7 +187,7 @@ func TestAReviewIsConcludedOnce(t *testing.T) {
 		d := h.createReligious(productType).approved()
 		h.wantNothingStored(t, func() {
 			d.actWith("approve", fatwa).wantConflict()
-			d.actWith("approve", nil).wantConflict() // the state comes before the body
+			d.actWith("approve", nil).wantConflict() // the state is checked before the body
 			if productType != "murabaha" {
 				d.actWith("reject", refusal).wantConflict()
 			}
@@ -196,7 +195,7 @@ func TestAReviewIsConcludedOnce(t *testing.T) {
 	}
 }
 
-// Of 64 conclusions at once, one counts.
+// Of 64 concurrent conclusions one is accepted.
 func TestOneOfManyReviewsIsTheConclusion(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -230,7 +229,7 @@ func TestOneOfManyReviewsIsTheConclusion(t *testing.T) {
 	}
 }
 
-// A refusal says why: a reason that is missing or blank is refused.
+// A negative review needs a reason: one that is missing or blank is refused.
 func TestARefusalNeedsAReason(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -243,7 +242,7 @@ func TestARefusalNeedsAReason(t *testing.T) {
 	}
 }
 
-// The report that a board asks for: who approved what, when, on which reference.
+// The report for the board: who approved what, when, on which reference.
 func TestTheReviewOfAContractIsReported(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

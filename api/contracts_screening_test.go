@@ -11,7 +11,7 @@ import (
 	"mizan/api"
 )
 
-// screens asks for a screening, with parameters as name, value pairs.
+// screen requests a screening, with parameters as name, value pairs.
 func (h *fixture) screen(pairs ...string) *answer {
 	h.t.Helper()
 	parameters := url.Values{}
@@ -34,13 +34,13 @@ func TestAScreeningIsAnsweredWithItsRules(t *testing.T) {
 		`"ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 }
 
-// Rule set 1, with its edges.
+// Rule set 1, with its boundary cases.
 func TestScreeningsFollowTheRules(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for _, c := range []struct {
 		decision string
-		given    string // parameters beside region=AE
+		given    string // parameters in addition to region=AE
 	}{
 		{"pass", "subject=asset&asset_type=tower"},
 		{"pass", "subject=asset&description=a tower"},
@@ -62,9 +62,9 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 		{"fail", "subject=transaction&activity=conventional finance&amount=1"},
 		{"fail", "subject=transaction&activity=conventional_insurance&amount=1"},
 		{"fail", "subject=transaction&activity=Conventional-Insurance&amount=1"},
-		{"fail", "subject=transaction&description=weapons"}, // although something is missing
+		{"fail", "subject=transaction&description=weapons"}, // although a parameter is missing
 		{"fail", "subject=asset&asset_type=adult entertainment"},
-		{"fail", "subject=asset&asset_type=alcohol-free drinks"}, // a whole word is there
+		{"fail", "subject=asset&asset_type=alcohol-free drinks"}, // it contains a whole word of the list
 		{"fail", "subject=asset&activity=tobacco&region="},
 
 		{"pass", "subject=asset&asset_type=alcoholics anonymous"},
@@ -99,17 +99,17 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 	}
 }
 
-// A word is a word although nobody sees what is written in it, or it is written wide.
+// A word is recognized even if it contains invisible characters or wide letters.
 func TestScreeningsReadWhatPeopleRead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for said, decision := range map[string]string{
 		"alco\u200bhol":                    "fail", // zero-width space
 		"\ufeffgam\u2060b\u00adling\u200d": "fail", // byte order mark, word joiner, soft hyphen, joiner
-		"pork\u200bbelly":                  "fail", // it may part two words as well
+		"pork\u200bbelly":                  "fail", // it may also separate two words
 		"tob\ufe0facco":                    "fail", // variation selector
 		"por\u034fk":                       "fail", // combining grapheme joiner
-		"wea\u3164pons":                    "fail", // a filler, a letter by its class
+		"wea\u3164pons":                    "fail", // a filler, which is in the class of letters
 		"ａｌｃｏｈｏｌ":                          "fail",
 		"ＴＯＢＡＣＣＯ leaves":                   "fail",
 		"conventional＿finance":             "fail",
@@ -129,7 +129,7 @@ func TestScreeningsReadWhatPeopleRead(t *testing.T) {
 	}
 }
 
-// A screening is a write: HEAD makes none.
+// A screening is a write, so HEAD makes none.
 func TestHeadMakesNoScreening(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -148,8 +148,8 @@ func TestHeadMakesNoScreening(t *testing.T) {
 	h.session().with("idempotency-key", "head").get(islamic+"screen?subject=asset").want(200, "") // the key is free
 }
 
-// DECISIONS, 3: every write takes an Idempotency-Key, although this one is a GET: what
-// it says is in its query.
+// DECISIONS, 3: every write accepts an Idempotency-Key. This one is a GET whose content is in
+// its query.
 func TestAScreeningTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -174,15 +174,15 @@ func TestAScreeningTakesAnIdempotencyKey(t *testing.T) {
 	if other := h.session().with("idempotency-key", "other").get(query).want(200, ""); other.at("data.screening_id") == first.at("data.screening_id") {
 		t.Error("another key was given the same screening")
 	}
-	// A contract's key is no screening's.
+	// A key that a contract's creation has used can't be used for a screening.
 	h.session().with("idempotency-key", "made").post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
 	h.session().with("idempotency-key", "made").get(query).wantConflict()
-	// What was refused has used no key.
+	// A refused request has not used its key.
 	h.session().with("idempotency-key", "free").get(islamic + "screen").wantFaults("subject")
 	h.session().with("idempotency-key", "free").get(query).want(200, "")
 }
 
-// Of concurrent requests with one key one makes the screening, and all are given it.
+// Of concurrent requests with one key one makes the screening, and all get its answer.
 func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -204,7 +204,7 @@ func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
 	}
 }
 
-// What is malformed is refused by its name, and is no screening.
+// A malformed parameter is refused by its name, and no screening is stored.
 func TestAScreeningsParametersAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -250,7 +250,7 @@ func TestAScreeningIsStoredWithItsInputs(t *testing.T) {
 	}
 }
 
-// A screening may be linked to a contract, and never takes the place of its review.
+// A screening may be linked to a contract, and never replaces its review.
 func TestAScreeningIsNoReview(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -269,13 +269,13 @@ func TestAScreeningIsNoReview(t *testing.T) {
 	for _, productType := range []string{"musharaka", "wadiah"} {
 		h.session().post(islamic+productType, religiousForm(productType).with("screening_id", `"`+passed+`"`, "compliance_review", "").json()).wantFaults("compliance_review")
 	}
-	// The board decides, whatever the rules have found: the report shows both.
+	// The board decides whatever the rules have found; the report shows both.
 	d := h.createReligious("sukuk", "screening_id", `"`+failed+`"`).approved()
 	d.get(d.path+"/review").want(200, "").wantData("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
 }
 
-// A screening is stored, so it is a command although it is a GET: a manual clock does
-// not move under it, as it may under a read.
+// A screening is stored, so it is a command although it is a GET: a manual clock must not move
+// during it, as it may during a read.
 func TestAScreeningIsACommand(t *testing.T) {
 	t.Parallel()
 	var entered atomic.Int64

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Months in one jump of the clock: what came due fires in its order, once, dated on
-// its own day, and then no more.
+// One jump of the clock over months: timers fire in order, once, with the dates of their own
+// days, and never again.
 func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -41,7 +41,7 @@ func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
 	}
 }
 
-// What came due while nobody was there fires at the next start, and once.
+// Timers that became due while the server was down fire at the next start, once.
 func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -51,7 +51,7 @@ func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
 	h.stop()
 	must(t, h.clock.Set(h.clock.Now().AddDate(0, 0, 60)))
 	h.start()
-	h.advanceDays(0) // it returns when nothing is due any more
+	h.advanceDays(0) // it returns after everything due has been done
 	lease.read().wantData("rent_receivable", "150", "total_rentals_paid", "150")
 	days := h.auditor().get("/api/v1/ledger/entries?event=rent_due&source="+lease.id()).want(200, "")
 	if days.rows() != 3 || days.at("data.2.effective_date") != "2026-10-03" || days.at("data.1.effective_date") != "2026-11-02" || days.at("data.0.effective_date") != "2026-12-02" {
@@ -63,7 +63,8 @@ func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
 	lease.act("payment", "amount", `"1"`).wantFaults("amount")
 }
 
-// A contract is what the store says of it: after a restart it answers the same bytes.
+// After a restart the answers about a contract have the same bytes, because they come from the
+// store.
 func TestContractsAreTheSameAfterARestart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -87,7 +88,7 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 	}
 }
 
-// Dates are UTC days of the clock: what is not there yet is refused until its day.
+// Dates are UTC days of the clock: an action is refused until its day.
 func TestMaturitiesArriveWithTheClock(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -112,7 +113,7 @@ func TestMaturitiesArriveWithTheClock(t *testing.T) {
 	}
 }
 
-// The subscription window holds both its days.
+// The subscription window includes its first and last day.
 func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -131,8 +132,8 @@ func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
 	}
 }
 
-// A lease that was delivered in the past: the rows that are due already fall due at
-// once, and before whatever is asked next.
+// A lease with a delivery date in the past: rows that are due already become due at once,
+// before the next action.
 func TestRowsOfABackdatedLeaseFallDueBeforeTheNextAction(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

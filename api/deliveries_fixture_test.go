@@ -14,16 +14,17 @@ import (
 
 const deliveries = "/api/v1/deliveries"
 
-// webhookReceiver takes notifications and answers them as a test sets.
+// webhookReceiver receives notifications and answers them as a test sets.
 type webhookReceiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	status int      // guarded by mu
-	types  []string // guarded by mu: of what came
-	ids    []string // guarded by mu: its event_ids
+	types  []string // guarded by mu: types of the received notifications
+	ids    []string // guarded by mu: their event_ids
 }
 
-// hook has the first partner's notifications go to a new sink, which acknowledges.
+// newWebhookReceiver sends the first partner's notifications to a new receiver, which
+// acknowledges.
 func (h *fixture) newWebhookReceiver() *webhookReceiver {
 	h.t.Helper()
 	s := newSink(h.t)
@@ -56,40 +57,39 @@ func newSink(t testing.TB) *webhookReceiver {
 	return s
 }
 
-// answers has the sink answer with the status from now on.
+// answerWith sets the status of the receiver's answers from now on.
 func (s *webhookReceiver) answerWith(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.status = status
 }
 
-// came are the event_ids and the types of the notifications that have come.
+// received returns the event_ids and the types of the received notifications.
 func (s *webhookReceiver) received() (ids, types []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.ids), slices.Clone(s.types)
 }
 
-// count is how many notifications have come.
+// count returns how many notifications were received.
 func (s *webhookReceiver) count() int {
 	ids, _ := s.received()
 	return len(ids)
 }
 
-// settle waits until all deliveries that are due were attempted, and that is written
-// down.
+// waitForDeliveries waits until all due deliveries were attempted and the attempts are stored.
 func (h *fixture) waitForDeliveries() {
 	h.t.Helper()
 	h.advance(1)
 }
 
-// parkAll has everything that waits fail until it is given up.
+// parkAll makes everything that waits fail until it is parked.
 func (h *fixture) parkAll() {
 	h.t.Helper()
 	h.advance(8 * 3600)
 }
 
-// listed are the event_ids of a list, in its order, over all of its pages.
+// listed returns the event_ids of a list, in order, over all its pages.
 func (h *fixture) listed(query string) (ids []string) {
 	h.t.Helper()
 	for cursor := ""; cursor != "null"; {
@@ -114,13 +114,13 @@ func (h *fixture) wantListed(query string, want ...string) {
 	}
 }
 
-// toldOf is the event_id of the only delivery about a transaction.
+// firstDelivery returns the event_id of the only delivery about a transaction.
 func (h *fixture) firstDelivery(id string) string {
 	h.t.Helper()
 	return h.admin().get(deliveries+"?transaction_id="+id).want(200, "").at("data.0.event_id")
 }
 
-// newSlow is the address of a receiver that answers when leave is closed.
+// newSlow returns the address of a receiver that answers when leave is closed.
 func newSlow(t testing.TB, arrived, leave chan struct{}) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

@@ -23,7 +23,7 @@ func TestAReplayIsAnAttemptAtOnce(t *testing.T) {
 	if ids, _ := s.received(); !slices.Equal(ids, []string{id, id}) || read.at("data.state") != "delivered" || read.at("data.attempts.1.status") != "200" {
 		t.Errorf("%v %s", ids, read.body)
 	}
-	// One that waits is not waited for any longer.
+	// The replay of a waiting delivery is attempted immediately.
 	s.answerWith(500)
 	id = h.firstDelivery(h.charge(good).at("id"))
 	h.waitForDeliveries()
@@ -96,7 +96,7 @@ func TestFieldsOfAReplayAreChecked(t *testing.T) {
 	h.admin().with("x-organization-id", h.seed.Second.Org.String()).post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(404, unknown.body)
 }
 
-// Both replays take an Idempotency-Key, as every write of the administration.
+// Both replays accept an Idempotency-Key, as every write of the administration.
 func TestReplaysTakeAKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -124,7 +124,7 @@ func TestReplaysTakeAKey(t *testing.T) {
 	if s.count() != before {
 		t.Errorf("a repeated replay was delivered")
 	}
-	// What was refused, or has changed nothing, has used no key.
+	// A request that was refused, or that changed nothing, has not used its key.
 	h.admin().keyed("free").post(deliveries+"/"+uuid.NewString()+"/replay", "").want(404, "")
 	h.admin().keyed("free").post(deliveries+"/replay", `{"terminal_id":"`+h.terminalOf("payout")+`"}`).want(200, `{"data":{"replayed":0}}`)
 	h.admin().keyed("free").post(deliveries+"/replay", `{"terminal_id":"`+h.terminalOf("payout")+`","from":"2026-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
@@ -132,7 +132,7 @@ func TestReplaysTakeAKey(t *testing.T) {
 	repeat()
 }
 
-// Of many with one key exactly one is done, and all get its answer.
+// Of several concurrent requests with one key one is executed, and all get its answer.
 func TestOfManyReplaysWithOneKeyOneIsDone(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -172,7 +172,7 @@ func TestATestDeliveryTellsWhatBecameOfIt(t *testing.T) {
 		t.Errorf("%s", b.body)
 	}
 	s.Close()
-	c := h.admin().keyed("k").post(path, "").want(200, "") // it takes no key
+	c := h.admin().keyed("k").post(path, "").want(200, "") // it ignores the key
 	if c.at("data.delivered") != "false" || c.at("data.status") != "null" || c.at("data.error") == "null" || c.isReplay() {
 		t.Errorf("%s", c.body)
 	}
@@ -183,7 +183,7 @@ func TestATestDeliveryTellsWhatBecameOfIt(t *testing.T) {
 	h.admin().post(path, `[]`).want(400, "")
 }
 
-// Each may take as long as a receiver may, so their number is bounded.
+// A test delivery takes as long as its receiver, so their number is bounded.
 func TestTestDeliveriesUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -96,8 +96,8 @@ func TestAnAttemptWithoutAnAnswerHasAnErrorAndNoStatus(t *testing.T) {
 	}
 }
 
-// mixed has deliveries in each state, of two terminals, and is what they are by
-// state, newest first.
+// mixDeliveries makes deliveries in each state, for two terminals, and returns them by state,
+// newest first.
 func (h *fixture) mixDeliveries(s *webhookReceiver) (byState map[string][]string, all []string) {
 	h.t.Helper()
 	byState = map[string][]string{}
@@ -115,7 +115,7 @@ func (h *fixture) mixDeliveries(s *webhookReceiver) (byState map[string][]string
 	add("delivered", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
 	h.waitForDeliveries()
 	s.answerWith(500)
-	add("delivered", h.charge(good).at("id")) // at the second attempt
+	add("delivered", h.charge(good).at("id")) // delivered at the second attempt
 	h.waitForDeliveries()
 	s.answerWith(200)
 	h.advance(60)
@@ -125,7 +125,7 @@ func (h *fixture) mixDeliveries(s *webhookReceiver) (byState map[string][]string
 	return byState, all
 }
 
-// terminalOf is the first partner's terminal for a kind of transaction in env test.
+// terminalOf returns the first partner's terminal for a kind of transaction in env test.
 func (h *fixture) terminalOf(kind string) string {
 	h.t.Helper()
 	list := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
@@ -165,7 +165,7 @@ func TestDeliveriesAreFiltered(t *testing.T) {
 	}
 }
 
-// Both bounds are included, and count for the time of the event.
+// Both bounds are inclusive, and apply to the time of the event.
 func TestDeliveriesAreFilteredByTime(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -190,7 +190,7 @@ func TestDeliveriesAreFilteredByTime(t *testing.T) {
 		h.wantListed(query, want...)
 	}
 	now := h.clock.Now().Format(time.RFC3339Nano)
-	h.wantListed("to="+url.QueryEscape(now), all...) // the clock's very instant means everything up to now
+	h.wantListed("to="+url.QueryEscape(now), all...) // a bound equal to the clock's time means everything up to now
 }
 
 func TestSeveralNoticesOfOneTransaction(t *testing.T) {
@@ -214,13 +214,13 @@ func TestSeveralNoticesOfOneTransaction(t *testing.T) {
 	}
 }
 
-// A list that finds little ends after a bounded number of pages with a cursor, and
-// each delivery is listed exactly once, whatever is asked for and however it is cut.
+// A list with few matches ends after a bounded number of pages with a cursor, and each delivery
+// is listed exactly once, for every filter and page size.
 func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), seeded(t)
 	s := h.newWebhookReceiver()
-	for range 80 { // each in a group, and so on a page, of its own
+	for range 80 { // each in its own group, and so on its own page
 		s.answerWith([]int{200, 200, 200, 500}[random.IntN(4)])
 		h.charge([]string{good, "4000000000000002"}[random.IntN(2)])
 		if random.IntN(8) == 0 {
@@ -256,7 +256,7 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	}
 }
 
-// Whatever was delivered since, what waits or was given up is on the first page.
+// Waiting and parked deliveries are on the first page, however many were delivered since.
 func TestWhatWaitsIsListedFirst(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -267,7 +267,7 @@ func TestWhatWaitsIsListedFirst(t *testing.T) {
 	waiting := []string{h.firstDelivery(h.charge(good).at("id")), h.firstDelivery(h.charge(good).at("id"))}
 	h.waitForDeliveries()
 	s.answerWith(200)
-	for range 70 { // each in a group, and so on a page, of its own
+	for range 70 { // each in its own group, and so on its own page
 		h.charge(good)
 	}
 	h.waitForDeliveries()
@@ -297,7 +297,7 @@ func TestParametersOfDeliveriesAreChecked(t *testing.T) {
 	h.admin().with("x-organization-id", "").get(deliveries).wantFieldsRefused("x-organization-id")
 }
 
-// An event_id of another organization is as unknown as one that nobody has.
+// An event_id of another organization is answered like an unknown one.
 func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -314,12 +314,12 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	if rows := there.get(deliveries).want(200, "").rows(); rows != 0 {
 		t.Errorf("%d foreign rows", rows)
 	}
-	// One whose time and channel are plausible, and of which there is no notification.
+	// An event_id with a plausible time and channel for which there is no notification.
 	h.admin().get(deliveries+"/"+h.charge("4000000000000077").at("id")).want(404, unknown.body)
 }
 
-// A delivery that is neither delivered nor parked is listed as pending, also before
-// its first attempt is over.
+// A delivery that is neither delivered nor parked is listed as pending, even before its first
+// attempt has ended.
 func TestADeliveryUnderWayIsPending(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -339,7 +339,7 @@ func TestADeliveryUnderWayIsPending(t *testing.T) {
 	h.wantListed("state=pending")
 }
 
-// Messages to operators that tell of no event are listed too.
+// Messages to operators without an event are listed too.
 func TestBulletinsAreListed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -362,7 +362,7 @@ func TestBulletinsAreListed(t *testing.T) {
 	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(200, `{"data":{"replayed":1}}`)
 }
 
-// What is older than the retention is not shown any more.
+// Deliveries older than the retention are not shown.
 func TestOldDeliveriesAreNotShown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

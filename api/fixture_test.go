@@ -46,7 +46,7 @@ import (
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
-// Compile-time: what runs in production is what the server asks for.
+// Checked by the compiler: the production types implement the server's interfaces.
 var (
 	_ payments.Transactions = (*paymentactor.Service)(nil)
 	_ api.Directory         = (*directoryactor.Service)(nil)
@@ -61,11 +61,11 @@ var (
 	_ ledgerapi.Periods = (*periodactor.Service)(nil)
 )
 
-// fixture is a server on a loopback port with the real journal, actors, directory
-// and simulator behind it, seeded as a sandbox.
+// fixture is a server on a loopback port with the real journal, actors, directory and
+// simulator, seeded as a sandbox.
 type fixture struct {
 	t         testing.TB
-	dir       string // of the store and the rail's log
+	dir       string // directory of the store and the rail's log
 	clock     *clock.Manual
 	journal   *posting.Journal
 	directory *directoryactor.Service
@@ -82,7 +82,7 @@ type fixture struct {
 	log       *lockedBuffer
 	observed  chan string // "route method status" of each answer; dropped when full
 	halt      func()      // ends the server
-	stop      func()      // closes what is under it
+	stop      func()      // closes what is below the server
 }
 
 // newFixture starts a server; change may alter the server's configuration.
@@ -96,7 +96,7 @@ func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
 	return h
 }
 
-// restart stops the server and all that is under it, and starts it again.
+// restart stops the server and everything below it, and starts it again.
 func (h *fixture) restart() {
 	h.t.Helper()
 	h.halt()
@@ -132,14 +132,13 @@ func (h *fixture) start(change ...func(*api.Config)) {
 	h.serve(cfg, l)
 }
 
-// found lays what is under the server: the journal, the actors, the directory
-// and the rail.
+// openStorage opens what the server needs: the journal, the actors, the directory and the rail.
 func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := h.t
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	forks.Lock() // until a program runs it has what is closed here locked, and opening closes too
+	forks.Lock() // a program that is being started holds copies of open files, including closed ones with locks
 	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: filepath.Join(h.dir, "store"), Log: quiet}, Clock: h.clock, Log: quiet})
 	forks.Unlock()
 	must(t, err)
@@ -177,8 +176,8 @@ func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	if h.directory.Empty() {
 		h.seed, err = h.directory.Seed(t.Context(), directoryactor.SeedInput{})
 		must(t, err)
-		// The keys' first uses are noted, which is an event: who counts events
-		// later must not count these.
+		// The first use of a key is stored as an event. It is waited for, so that later counts of
+		// events do not include it.
 		for _, demo := range []directoryactor.Demo{h.seed.First, h.seed.Second} {
 			h.directory.Authenticate(demo.Org, []byte(demo.APIKey))
 		}
@@ -187,10 +186,10 @@ func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	return runtime, rail
 }
 
-// actionTTL is how long a payer may take.
+// actionTTL is how long a payer may take to act.
 const actionTTL = 30 * time.Minute
 
-// base is what all addresses of the server begin with.
+// base returns the prefix of the server's URLs.
 func (h *fixture) base() string { return "http://" + h.address }
 
 func (h *fixture) pages() payerpage.Pages {
@@ -232,7 +231,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String is what was written so far.
+// String returns everything written so far.
 func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -251,7 +250,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	closes bool // the server ends the connection
+	closes bool // the server closes the connection
 }
 
 func (h *fixture) anyone() caller { return caller{h, map[string]string{}} }
@@ -277,8 +276,7 @@ func (h *fixture) bearer(token string, org ledger.ID) caller {
 	return h.anyone().with("authorization", "Bearer "+token, "x-organization-id", org.String())
 }
 
-// with is the caller with other headers, as name, value pairs; an empty value
-// leaves one out.
+// with returns the caller with other headers, as name, value pairs; an empty value removes one.
 func (c caller) with(pairs ...string) caller {
 	headers := make(map[string]string, len(c.headers))
 	for name, value := range c.headers {
@@ -323,7 +321,7 @@ func (c caller) get(path string) *answer         { c.h.t.Helper(); return c.do("
 func (c caller) post(path, body string) *answer  { c.h.t.Helper(); return c.do("POST", path, body) }
 func (c caller) patch(path, body string) *answer { c.h.t.Helper(); return c.do("PATCH", path, body) }
 
-// want checks the status, and the body unless it is empty, and passes it on.
+// want checks the status, and the body unless it is empty, and returns the answer.
 func (a *answer) want(status int, body string) *answer {
 	a.t.Helper()
 	if a.status != status || body != "" && a.body != body {
@@ -332,7 +330,7 @@ func (a *answer) want(status int, body string) *answer {
 	return a
 }
 
-// object is the body as JSON.
+// object returns the body as JSON.
 func (a *answer) object() map[string]any {
 	a.t.Helper()
 	var o map[string]any
@@ -377,7 +375,7 @@ func (a *answer) at(path string) string {
 	return string(text)
 }
 
-// rows is how many rows a list's answer has.
+// rows returns how many rows a list's answer has.
 func (a *answer) rows() int {
 	a.t.Helper()
 	data, _ := a.object()["data"].([]any)
@@ -388,7 +386,7 @@ const goodCard = `"money_storage":{"type":"bank_card","cardnumber":"424242424242
 
 const urls = `"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"`
 
-// payment is a create's body for a card payment, with more fields before it.
+// paymentBody returns a create's body for a card payment, with further fields in front.
 func paymentBody(fields string) string {
 	return `{"params":{` + fields + `,"type":"payment","env":"test",` + urls + `,` + goodCard + `}}`
 }
@@ -406,7 +404,7 @@ func (g gated) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	return g.Transactions.Create(c)
 }
 
-// selfSigned is a certificate that nobody vouches for.
+// selfSigned returns a self-signed certificate.
 func selfSigned(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -20,8 +20,8 @@ import (
 	"mizan/internal/wiping"
 )
 
-// raw writes bytes to a connection and reads what comes back until the server
-// closes it, or until so many responses came.
+// raw writes bytes to a connection and reads the answers until the server closes it, or until
+// the given number of responses.
 func (h *fixture) raw(request string, responses int) (answers []*answer, closed bool) {
 	h.t.Helper()
 	c, err := net.Dial("tcp", h.address)
@@ -96,7 +96,7 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// Chunks are only looked at once the caller is known, so these bring a key.
+// Chunks are parsed only after the caller is known, so these requests have a key.
 func TestBrokenChunksAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -127,8 +127,8 @@ func TestBrokenChunksAreRefused(t *testing.T) {
 	}
 }
 
-// What a trailer says comes after the caller was judged, and from who knows whom:
-// it is no header.
+// A trailer arrives after the caller was authenticated and may come from anyone, so it is not
+// treated as a header.
 func TestTrailersAreNoHeaders(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -161,7 +161,7 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 			t.Errorf("%s: what follows is answered %d %s", name, answers[1].status, answers[1].body)
 		}
 	}
-	// An Idempotency-Key in a trailer claims nothing, and does not displace the header's.
+	// An Idempotency-Key in a trailer claims nothing, and does not replace the header's.
 	for _, c := range []struct{ headers, replay string }{{"", ""}, {"Idempotency-Key: header\r\n", "true"}} {
 		var last *answer
 		for range 2 {
@@ -285,7 +285,7 @@ func TestOnlyPlainJSONIsTaken(t *testing.T) {
 	for _, encoding := range []string{"gzip", "br", "identity", "deflate, gzip"} {
 		h.partner().with("content-encoding", encoding).post(transactions, body).want(415, `{"error":"unsupported_media_type","message":"content encodings are not supported"}`)
 	}
-	h.anyone().post(transactions, "<xml/>").want(401, "") // who is not let in learns nothing of types
+	h.anyone().post(transactions, "<xml/>").want(401, "") // an unauthorized caller does not learn about media types
 }
 
 func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
@@ -299,7 +299,7 @@ func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
 	<-arrived
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.server.Shutdown(context.Background()) }()
-	for { // until nobody is accepted any more
+	for { // until no connection is accepted any more
 		c, err := net.Dial("tcp", h.address)
 		if err != nil {
 			break
@@ -319,7 +319,7 @@ func TestShutdownDoesNotWaitForTheSilent(t *testing.T) {
 	c, err := net.Dial("tcp", h.address)
 	must(t, err)
 	defer func() { _ = c.Close() }()
-	h.anyone().get("/api/v1/health").want(200, "") // the silent one was accepted before
+	h.anyone().get("/api/v1/health").want(200, "") // the silent connection was accepted before
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.server.Shutdown(context.Background()) }()
 	must(t, c.SetReadDeadline(time.Now().Add(patience)))
@@ -343,7 +343,7 @@ func TestServerThatWasShutDownDoesNotServe(t *testing.T) {
 
 const hsts = "strict-transport-security"
 
-// hasHeader checks a header and passes the answer on.
+// hasHeader checks a header and returns the answer.
 func (a *answer) hasHeader(name, value string) *answer {
 	a.t.Helper()
 	if got := a.header.Get(name); got != value {
@@ -379,8 +379,8 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 		"POST /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n":                             405,
 		"GET /api/v1/transactions HTTP/1.1\r\nHost: a\r\n\r\n":                        401,
 		"GET /pay/none HTTP/1.1\r\nHost: a\r\n\r\n":                                   404,
-		"GET /api/v1/health HTTP/1.1\r\n\r\n":                                         400, // our own check
-		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // the transport's
+		"GET /api/v1/health HTTP/1.1\r\n\r\n":                                         400, // refused by the guard
+		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // refused by the transport
 		"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 9000) + "\r\n\r\n": 431,
 	} {
 		c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
@@ -394,7 +394,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 		}
 		must(t, c.Close())
 	}
-	h.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS it would bind the browser to nothing
+	h.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS browsers ignore the header
 	production := newFixture(t, func(cfg *api.Config) {
 		cfg.Env, cfg.BehindProxy, cfg.TrustedProxies = "production", true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		cfg.Payments = refusing{panic: "broken"}

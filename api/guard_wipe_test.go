@@ -38,7 +38,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 		ctx.Request.Header.SetContentLength(len(sent))
 		ctx.Request.SetBodyStream(strings.NewReader(sent), len(sent))
 		func() {
-			defer func() { _ = recover() }() // the log is nil: that the body is wiped must not depend on it
+			defer func() { _ = recover() }() // the nil log causes a panic; wiping must not depend on the log
 			s.guard(inner)(ctx)
 		}()
 		if len(content) == 0 || !bytes.Equal(content, make([]byte, len(content))) {
@@ -47,8 +47,8 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	}
 }
 
-// Where there is no more room, larger bodies are answered 503; those that fit into a
-// connection's first buffer are read as ever.
+// If the budget is used up, larger bodies are answered 503; bodies that fit into a connection's
+// first buffer are still read.
 func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
 	s := New(Config{})
 	s.bodies = body.New(nil, body.Shares*body.FirstBuffer, body.Shares*body.FirstBuffer)

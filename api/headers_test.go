@@ -11,7 +11,7 @@ import (
 	"mizan/api/web"
 )
 
-// What passes the guard is read the same way by another parser.
+// Another parser reads requests that pass the guard in the same way.
 func FuzzHeaders(f *testing.F) {
 	for _, lines := range []string{
 		"Host: a\r\n", "Host: a\r\nhost: b\r\n", "Content-Length: 1\r\nContent-Length: 1\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
@@ -30,7 +30,7 @@ func FuzzHeaders(f *testing.F) {
 		}
 		other, err := textproto.NewReader(bufio.NewReader(strings.NewReader(lines + "\r\n"))).ReadMIMEHeader()
 		if err != nil {
-			return // what neither of us reads, the transport has refused before
+			return // neither parser can read it; the transport refuses it first
 		}
 		if len(other["Host"]) > 1 || len(other["Content-Length"]) > 1 || len(other["Transfer-Encoding"])+len(other["Content-Length"]) > 1 {
 			t.Fatalf("%q: read as %v", lines, other)

@@ -10,7 +10,7 @@ import (
 // keyed sends requests with an Idempotency-Key.
 func (c caller) keyed(key string) caller { return c.with("idempotency-key", key) }
 
-// replays tells whether an answer repeats an earlier one.
+// isReplay tells whether an answer repeats an earlier one.
 func (a *answer) isReplay() bool { return a.header.Get("x-idempotent-replay") == "true" }
 
 const keyConflict = `{"error":"conflict","message":"the idempotency key was used for another request"}`
@@ -32,7 +32,7 @@ func TestKeyMakesACreateIdempotent(t *testing.T) {
 	}
 }
 
-// A replay shows the transaction as it stands, in the form of its create.
+// A replay shows the transaction's current state, in the form of its create.
 func TestKeyOfAHostedCreate(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -57,7 +57,7 @@ func TestKeyBelongsToOneRequest(t *testing.T) {
 	h.transaction(made.at("id")).want(200, made.body)
 }
 
-// Its scope is the partner, in its organization.
+// A key belongs to the partner in its organization.
 func TestKeyBelongsToOnePartner(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -73,12 +73,12 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 	if len(ids) != 3 {
 		t.Errorf("%d transactions", len(ids))
 	}
-	// Another partner's different request is no conflict either.
+	// A different request by another partner is no conflict either.
 	neighbour.keyed("k2").post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	h.partner().keyed("k2").post(transactions, paymentBody(`"amount":"2","currency":"USD"`)).want(201, "")
 }
 
-// What was refused has made nothing, so its key is free.
+// A refused request has created nothing, so its key is free.
 func TestKeyOfARefusedRequestIsFree(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -178,7 +178,7 @@ func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
 	}
 }
 
-// Either of them finds the transaction again.
+// The txid and the key both find the transaction again.
 func TestKeyBesideATxid(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

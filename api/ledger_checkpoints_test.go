@@ -14,7 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// checkpoints has those made of the days that are over.
+// checkpoints makes the checkpoints of the days that have ended.
 func (h *fixture) checkpoints() {
 	h.t.Helper()
 	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: slog.New(slog.DiscardHandler)})
@@ -23,7 +23,7 @@ func (h *fixture) checkpoints() {
 	must(h.t, checkpoint.Start(runtime).Look())
 }
 
-// Whether there are checkpoints, and what has become of them, changes no answer.
+// No answer depends on whether there are checkpoints, or whether some are missing.
 func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

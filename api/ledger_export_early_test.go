@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// refusedExport is an answer that is none of an export.
+// wantExportRefused checks that the answer is not an export.
 func (a *answer) wantExportRefused(status int, body string) {
 	a.t.Helper()
 	a.want(status, body)
@@ -23,20 +23,20 @@ func (a *answer) wantExportRefused(status int, body string) {
 	}
 }
 
-// unreadable is a journal that has no views.
+// unreadable is a journal whose views panic.
 type unreadable struct{ web.Journal }
 
 // View implements api.Journal.
 func (unreadable) View() *posting.View { panic("no view") }
 
-// What fails before the first of an export is there is answered as a failure.
+// A failure before the first piece of an export is answered with an error status.
 func TestAnExportThatFailsAtOnceIsAnError(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
 	h.auditor().get(exportPath+"?format=csv").wantExportRefused(500, `{"error":"internal","message":"something went wrong on our side"}`)
 }
 
-// So is an export that has not begun when the server stops.
+// The same holds for an export that has not begun when the server stops.
 func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
 	t.Parallel()
 	h, j := held(t)
@@ -54,8 +54,8 @@ func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
 	<-halted
 }
 
-// HTTP/1.0 has no chunks: it would take their sizes for content, and a broken
-// connection for the end.
+// HTTP/1.0 has no chunks: a client would take chunk sizes for content, and a broken connection
+// for the end.
 func TestAStreamNeedsChunks(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -78,7 +78,8 @@ func TestAStreamNeedsChunks(t *testing.T) {
 	}
 }
 
-// Booked times run ahead of a clock that stands still; what is shown can be asked for.
+// Booked times run ahead of a clock that stands still. A range may end at a booked time that an
+// answer has shown.
 func TestAnExportMayBeOfATimeThatWasBooked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -116,8 +117,8 @@ func TestAnExportMayBeOfATimeThatWasBooked(t *testing.T) {
 
 var headed = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the last event by then is (\d+)\n`)
 
-// An export without an end names the moment where it ends. Asked for by that, it comes
-// again as it was, whatever was booked since.
+// An export without an end names the moment at which it ends. An export up to that moment has
+// the same content later, whatever was booked since.
 func TestAnExportNamesWhereItEnds(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

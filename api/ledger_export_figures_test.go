@@ -17,15 +17,15 @@ import (
 	"mizan/posting"
 )
 
-// What the figures of exports are taken from: payments of so many partners, each five
-// events and an entry of three postings, of which one in ten is held first.
+// The data for measurements of exports: payments of several partners, each with five events and
+// an entry of three postings; one in ten is held first.
 const (
 	exportedEntries  = 1_000_000
 	exportedPartners = 10_000
 	exportedTogether = 100
 )
 
-// fillJournal books so many entries, or a few more.
+// fillJournal books about the given number of entries.
 func fillJournal(t *testing.T, h *fixture, entries int) {
 	t.Helper()
 	dollars := money.Asset{Currency: "USD", Env: money.Prod}
@@ -64,7 +64,7 @@ func fillJournal(t *testing.T, h *fixture, entries int) {
 	}
 }
 
-// anonymous is how much memory of its own the process has, in MiB.
+// anonymous returns the process's anonymous memory, in MiB.
 func anonymous(t *testing.T) float64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -75,7 +75,7 @@ func anonymous(t *testing.T) float64 {
 	return float64(kilobytes) / 1024
 }
 
-// TestFiguresOfExports measures, and checks nothing but that all was exported.
+// TestFiguresOfExports measures exports. It only checks that everything was exported.
 func TestFiguresOfExports(t *testing.T) {
 	if os.Getenv("MIZAN_FIGURES") == "" {
 		t.Skip("MIZAN_FIGURES=1 measures")
@@ -84,7 +84,7 @@ func TestFiguresOfExports(t *testing.T) {
 	began := time.Now()
 	fillJournal(t, h, exportedEntries)
 	t.Logf("%d entries were booked in %v", exportedEntries, time.Since(began))
-	h.restart() // what booking took of memory is not the exports'
+	h.restart() // releases the memory that booking took
 	for _, name := range export.Names() {
 		debug.FreeOSMemory()
 		idle := anonymous(t)

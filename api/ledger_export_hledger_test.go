@@ -23,8 +23,8 @@ import (
 
 const exportPath = ledgerPath + "/export"
 
-// moveEverything makes payments that end in each way that moves money, and contracts
-// of every product in both readings, in both environments.
+// bookEveryKind makes payments that end in each way that moves money, and contracts of every
+// product in both readings, in both environments.
 func (h *fixture) bookEveryKind() {
 	h.t.Helper()
 	card := `{"type":"bank_card","cardnumber":"` + good + `"}`
@@ -32,7 +32,7 @@ func (h *fixture) bookEveryKind() {
 	h.payout1250(card).wantStatus("charged", "")
 	h.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
 	h.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
-	h.charge("4000000000000259").wantStatus("charged", "") // it comes back
+	h.charge("4000000000000259").wantStatus("charged", "") // the rail takes it back later
 	h.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
 	h.terminal("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
 	h.charge(good).wantStatus("charged", "")
@@ -47,7 +47,7 @@ func (h *fixture) bookEveryKind() {
 		h.runSecularContracts(env)
 	}
 	h.runReligiousContracts()
-	h.advanceDays(31) // rows fall due, the payment comes back, holds expire
+	h.advanceDays(31) // rows become due, the payment is taken back, holds expire
 	h.charge(good).wantStatus("payment_suspended", "")
 }
 
@@ -72,7 +72,7 @@ func (h *fixture) runSecularContracts(env string) {
 	h.createSecular("safekeeping-deposits", "env", env).mustActAll("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
 }
 
-// liveReligious does the same in the other reading.
+// runReligiousContracts does the same in the religious reading.
 func (h *fixture) runReligiousContracts() {
 	h.t.Helper()
 	const deed = `ownership_documents ["deed"]`
@@ -84,7 +84,7 @@ func (h *fixture) runReligiousContracts() {
 	h.createReligious("wadiah").mustActAll(`grant_hibah amount 3 granted_by "board"`)
 }
 
-// standing is a row of the trial balance.
+// trialBalanceRow is a row of the trial balance.
 type trialBalanceRow struct {
 	Account string
 	Asset   struct{ Currency, Network, Env string }
@@ -94,7 +94,7 @@ type trialBalanceRow struct {
 	Owed    string `json:"credits_pending"`
 }
 
-// trialBalance is all of it.
+// trialBalance returns all rows.
 func (h *fixture) trialBalance(query string) (rows []trialBalanceRow) {
 	h.t.Helper()
 	cursor := ""
@@ -114,8 +114,8 @@ func (h *fixture) trialBalance(query string) (rows []trialBalanceRow) {
 	}
 }
 
-// standings are the rows' differences, "account commodity" → debits less credits in
-// minor units, without those that are zero.
+// standings returns the rows' differences, "account commodity" → debits minus credits in minor
+// units, without zeros.
 func standings(t *testing.T, rows []trialBalanceRow) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -143,8 +143,8 @@ func standings(t *testing.T, rows []trialBalanceRow) map[string]string {
 	return found
 }
 
-// hledgerBalances are what hledger finds in a file, in minor units: it shows all
-// decimals that the commodity has.
+// hledgerBalances returns the balances that hledger computes from a file, in minor units:
+// hledger shows all decimals of the commodity.
 func hledgerBalances(t *testing.T, path string, args ...string) map[string]string {
 	t.Helper()
 	out := hledger(t, append([]string{"-f", path, "balance", "--flat", "--no-total", "--layout", "bare", "-O", "csv"}, args...)...)
@@ -161,12 +161,12 @@ func hledgerBalances(t *testing.T, path string, args ...string) map[string]strin
 	return found
 }
 
-// forks is held while a program is being started. Until it runs it has a copy of each
-// open file of this process, locked directories included, though they be closed here
-// meanwhile: whoever opens a store waits for that.
+// forks is held while a program is being started. Until the program runs, it has a copy of each
+// open file of this process, including locked directories that are closed here meanwhile.
+// Opening a store must wait for that.
 var forks sync.Mutex
 
-// external runs a program that is not ours; it returns all that it said.
+// external runs another program and returns all its output.
 func external(name string, args ...string) ([]byte, error) {
 	var said bytes.Buffer
 	program := exec.Command(name, args...)
@@ -189,7 +189,7 @@ func hledger(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// agree compares what somebody else finds with our trial balance.
+// agree compares another program's result with the trial balance.
 func agree(t *testing.T, what string, got, want map[string]string) {
 	t.Helper()
 	if maps.Equal(got, want) {
@@ -216,9 +216,9 @@ func (h *fixture) exported(query, extension string) string {
 	return path
 }
 
-// DECISIONS, 7: an export is read by who knows nothing of this program, and finds the
-// balances of the trial balance, account by account: posted ones and held ones, by
-// booked time and by effective date.
+// DECISIONS, 7: a program that knows nothing of this one reads the export and computes the
+// balances of the trial balance, account by account: posted and held ones, by booked time and
+// by effective date.
 func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("hledger"); err != nil {
@@ -260,7 +260,7 @@ func nextDay(t *testing.T, day string) string {
 	return ""
 }
 
-// beancount checks each row of our trial balance against what it finds itself.
+// beancount checks each row of the trial balance against its own balances.
 func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bean-check"); err != nil {
@@ -299,7 +299,7 @@ func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 	}
 }
 
-// claim is an assertion of beancount's that an account has a balance, to the last digit.
+// claim returns a beancount assertion of an account's balance, to the last digit.
 func claim(account string, pending bool, debits, credits string, scale int, commodity string) string {
 	plus, _ := new(big.Int).SetString(debits, 10)
 	minus, _ := new(big.Int).SetString(credits, 10)
@@ -309,7 +309,8 @@ func claim(account string, pending bool, debits, credits string, scale int, comm
 	return fmt.Sprintf("2030-01-01 balance %s %s ~ 0 %s\n", name, amount, commodity)
 }
 
-// beancountName is an account of these tests in beancount, written from the rule.
+// beancountName returns the name of one of these tests' accounts in beancount, written
+// independently from the rule.
 func beancountName(path string, pending bool) string {
 	roots := map[byte]string{'A': "Assets", 'L': "Liabilities", 'Q': "Equity:Quasi", 'I': "Income", 'E': "Expenses", 'M': "Equity:Memorandum"}
 	root := roots[path[0]]
@@ -330,7 +331,7 @@ func beancountName(path string, pending bool) string {
 	return root
 }
 
-// Every format is offered under its name, as a file of its kind.
+// Every format is available under its name, with its media type.
 func TestEveryFormatIsServed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

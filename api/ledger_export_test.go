@@ -23,7 +23,7 @@ import (
 	"mizan/posting"
 )
 
-// rows are the seqs of a CSV export, each once.
+// seqs returns the seqs in a CSV export, each once.
 func (a *answer) seqs() (seqs []string) {
 	a.t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
@@ -34,7 +34,7 @@ func (a *answer) seqs() (seqs []string) {
 	return slices.Compact(seqs)
 }
 
-// DECISIONS, 7: what is wrong with an export's parameters is 422 and names them.
+// DECISIONS, 7: wrong parameters of an export are 422 with their names.
 func TestAnExportIsRefusedByItsParameters(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -55,7 +55,7 @@ func TestAnExportIsRefusedByItsParameters(t *testing.T) {
 	h.auditor().get(exportPath+"?format=pdf").want(422, formats)
 }
 
-// A range holds both its bounds; a day is meant from its first instant to its last.
+// A range includes both its bounds; a day stands for its first or its last instant.
 func TestAnExportIsOfItsRange(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -96,7 +96,7 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 	}
 }
 
-// Organizations never meet.
+// An export has only its own organization's entries.
 func TestAnExportIsOfOneOrganization(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -108,7 +108,8 @@ func TestAnExportIsOfOneOrganization(t *testing.T) {
 	}
 }
 
-// holdup is a journal whose views wait for somebody, but for so many of them.
+// blockedWriter is a journal whose views wait to be released, after a number of views that do
+// not.
 type blockedWriter struct {
 	web.Journal
 	passes *atomic.Int64
@@ -125,7 +126,7 @@ func (j blockedWriter) View() *posting.View {
 	return j.Journal.View()
 }
 
-// held starts a server whose exports wait as soon as no view passes any more.
+// held starts a server whose exports wait when no more views are let through.
 func held(t *testing.T) (*fixture, blockedWriter) {
 	j := blockedWriter{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
 	j.passes.Store(1 << 40)
@@ -136,8 +137,7 @@ func held(t *testing.T) (*fixture, blockedWriter) {
 	return h, j
 }
 
-// begin asks for an export and reads no more than its headers, which come with the
-// first of it.
+// begin requests an export and reads only its headers, which come with the first piece.
 func (c caller) begin(query string) *http.Response {
 	c.h.t.Helper()
 	request, err := http.NewRequest("GET", "http://"+c.h.address+exportPath+"?"+query, nil)
@@ -151,8 +151,8 @@ func (c caller) begin(query string) *http.Response {
 	return response
 }
 
-// Two exports of an organization run at once and four of all; the next is asked to come
-// again.
+// Two exports of an organization, and four in total, run at once; a further one is asked to try
+// again later.
 func TestExportsAreBounded(t *testing.T) {
 	t.Parallel()
 	h, j := held(t)
@@ -187,7 +187,7 @@ func TestExportsAreBounded(t *testing.T) {
 			t.Errorf("%d exports of %d bytes are the same", times, len(body))
 		}
 	}
-	// A place is free again when the last byte is written, and a moment later.
+	// A place becomes free a moment after the last byte is written.
 	until := time.Now().Add(time.Minute)
 	for h.auditor().get(exportPath+"?format=csv").status != 200 {
 		if time.Now().After(until) {
@@ -196,12 +196,12 @@ func TestExportsAreBounded(t *testing.T) {
 	}
 }
 
-// A server that stops breaks exports off: whoever reads one hears that it is not
-// whole, and no view of the journal stays open.
+// A server that stops breaks exports off: the reader can tell that the export is incomplete,
+// and no view of the journal stays open.
 func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
 	t.Parallel()
 	h, j := held(t)
-	fillJournal(t, h, 3_000) // more than is read at once, which is more than the first piece
+	fillJournal(t, h, 3_000) // more than one read and more than the first piece
 	j.passes.Store(2)
 	response := h.auditor().begin("format=csv")
 	<-j.asked
@@ -223,12 +223,12 @@ func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
 	h.stop() // fails if a view is open
 }
 
-// A reader that goes away ends its export, however much of that is left: it would
-// keep its place for ever.
+// A reader that disconnects ends its export, which would otherwise keep its place until its
+// time is over.
 func TestAnExportEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	fillJournal(t, h, 30_000) // more than connections take without a reader
+	fillJournal(t, h, 30_000) // more than a connection buffers without a reader
 	for range 2 {
 		must(t, h.auditor().begin("format=csv").Body.Close())
 	}
@@ -240,9 +240,8 @@ func TestAnExportEndsWithItsReader(t *testing.T) {
 	}
 }
 
-// While a view is open nothing that it sees is compacted, and a reader may take its
-// time: so what was read is handed on with no view open. A journal that has one does
-// not close.
+// Open views prevent compaction, and a reader may be slow, so no view is open while pieces are
+// sent. A journal with an open view does not close.
 func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for part, read := range map[string]func(b *export.Book, first func()) error{
@@ -275,8 +274,8 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 	}
 }
 
-// An export reads a journal in pieces; at their borders nothing is left out, nothing
-// comes twice, and what is booked meanwhile is not in it.
+// An export reads a journal in pieces: nothing is lost or repeated at their borders, and
+// entries booked meanwhile are not in it.
 func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -293,7 +292,7 @@ func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 		accounts = append(accounts, string(a.Path))
 		return true, nil
 	}))
-	view.Close() // before anything may fail: a journal with a view does not close
+	view.Close() // before the test can fail, because a journal with an open view does not close
 	must(t, err)
 	b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, money.Prod)
 	must(t, err)

@@ -8,8 +8,8 @@ import (
 	"mizan/internal/export"
 )
 
-// DECISIONS, 5: money whose network is missing, or one that nobody knows, has no scale.
-// It is legal, so it is exported, in minor units, and other programs read it.
+// DECISIONS, 5: money whose network is missing or unknown has no scale. It is legal, so it is
+// exported, in minor units, and other programs read it.
 func TestMoneyOfNoKnownScaleIsExported(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// cursorOfAnother is the refusal of a cursor that comes with other parameters than the
-// page before had.
+// cursorOfAnother is the refusal of a cursor with other parameters than those of the page
+// before.
 const cursorOfAnother = `{"errors":[{"code":"invalid","detail":"cursor is of another list: send it with the parameters of the page before","field":"cursor"}]}`
 
-// leafed reads a list of accounts in pages, and does something between each and the
-// next. Its rows are the accounts with their totals.
+// readPages reads a list of accounts in pages, and calls between after each page. Its rows are
+// the accounts with their totals.
 func (h *fixture) readPages(path string, limit int, between func()) (rows []string) {
 	h.t.Helper()
 	cursor := ""
@@ -30,8 +30,8 @@ func (h *fixture) readPages(path string, limit int, between func()) (rows []stri
 	}
 }
 
-// sameMoment reads a list in pages while things are booked: it is as it was in one page
-// at the first page's moment, which is not as it is in the end.
+// sameMoment reads a list in pages while entries are booked. The pages must equal a single page
+// read at the first page's moment, and differ from one read at the end.
 func (h *fixture) sameMoment(path string, between func()) {
 	h.t.Helper()
 	want := h.readPages(path, 500, func() {})
@@ -62,7 +62,7 @@ func TestPagesByEffectiveDateAreOfOneMoment(t *testing.T) {
 	}
 }
 
-// Entries of contracts are dated into a day that is over, while its pages are read.
+// Entries of contracts are dated into a past day while its pages are read.
 func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -78,8 +78,8 @@ func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) 
 	}
 }
 
-// Of which day a page without at is, the first page decides: what is dated ahead is not
-// in it, though its day comes between the pages.
+// Without at, the first page determines the day: entries dated to the next day are not
+// included, even if that day comes between the pages.
 func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -102,7 +102,7 @@ func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 	})
 }
 
-// Nor is an instant over that is to come: what is booked before it comes between pages.
+// A future instant is pinned too: entries booked before it come between pages.
 func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -111,7 +111,7 @@ func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
 	})
 }
 
-// Sent with other parameters a cursor would seem to be behind the last row.
+// With other parameters a cursor could point behind the last row.
 func TestACursorIsOfOneListOfAccounts(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -135,11 +135,11 @@ func TestACursorIsOfOneListOfAccounts(t *testing.T) {
 			}
 		}
 	}
-	// The same in other words.
+	// The same parameters in another spelling.
 	first := h.auditor().get(ledgerPath+"/trial-balance?by=effective&at=2026-09-03&limit=2").want(200, "")
 	cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
 	h.auditor().get(ledgerPath+"/trial-balance?env=prod&by=effective&at=2026-09-03T12:00:00%2B00:00"+cursor).want(200, "")
-	// Other problems are answered instead.
+	// Other problems have precedence.
 	h.auditor().get(ledgerPath+"/trial-balance?env=live&by=effective&at=2026-09-03"+cursor).want(422, `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`)
 }
 

@@ -28,9 +28,8 @@ func TestTheClocksInstantShowsEverythingBookedAtIt(t *testing.T) {
 	}
 }
 
-// What is asked for up to the clock's now, in each form in which answers and callers write
-// it, has everything that was booked so far, however far booked times run ahead of a clock
-// that stands still.
+// A query up to the clock's now, in each form in which answers and callers write it, includes
+// everything booked so far, however far booked times run ahead of a clock that stands still.
 func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -57,7 +56,7 @@ func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
 		for _, ahead := range []time.Duration{0, time.Hour} {
 			at := now.Add(ahead).UTC()
 			if strings.Contains(path, "/export") && ahead == time.Hour {
-				continue // an export of time to come would be taken for whole
+				continue // an export up to a future time is refused, because it would be incomplete
 			}
 			for _, said := range []string{at.Format(time.RFC3339Nano), at.Format("2006-01-02T15:04:05.000000+00:00")} {
 				got := ask.by.get(path+"&"+ask.bound+"="+url.QueryEscape(said)).want(200, "").body
@@ -65,7 +64,7 @@ func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
 					t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, said, got, want)
 				}
 			}
-			plain := at.Format("2006-01-02T15:04:05.000000+00:00") // as answers have it; a browser's '+' is a space
+			plain := at.Format("2006-01-02T15:04:05.000000+00:00") // as answers write it; the '+' arrives as a space
 			if got := ask.by.get(path+"&"+ask.bound+"="+plain).want(200, "").body; got != want {
 				t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, plain, got, want)
 			}

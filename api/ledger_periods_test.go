@@ -18,10 +18,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// periods begins the addresses of closed months; the fixture's clock begins in September 2026.
+// periods is the prefix of the paths of closed months. The fixture's clock begins in September
+// 2026.
 const periods = "/api/v1/ledger/periods"
 
-// inOctober moves the clock to the second of October.
+// setClockToOctober moves the clock to the second of October.
 func (h *fixture) setClockToOctober() { h.t.Helper(); h.setClock("2026-10-02T10:00:00Z") }
 
 func (h *fixture) setClock(now string) {
@@ -29,7 +30,7 @@ func (h *fixture) setClock(now string) {
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+now+`"}`).want(200, "")
 }
 
-// closes closes a month, as an administrator of the first organization.
+// closeMonth closes a month, as an administrator of the first organization.
 func (h *fixture) closeMonth(month string) *answer {
 	h.t.Helper()
 	return h.session().post(periods+"/"+month+"/close", "")
@@ -46,8 +47,8 @@ type trialRow struct {
 	CreditsPending string `json:"credits_pending"`
 }
 
-// recomputed is the hash of a month as an auditor makes it of GET /ledger/trial-balance,
-// by the text form that docs/api.md describes, and the number of its rows.
+// recomputed returns the hash of a month and its number of rows, as an auditor computes them
+// from GET /ledger/trial-balance by the text form in docs/api.md.
 func (h *fixture) recomputed(month, lastDay string) (sum string, rows int) {
 	h.t.Helper()
 	text := "mizan period 1\norganization " + h.seed.First.Org.String() + "\nmonth " + month + "\n"
@@ -83,8 +84,8 @@ func (h *fixture) recomputed(month, lastDay string) (sum string, rows int) {
 	return hex.EncodeToString(digest[:]), rows
 }
 
-// lateBooks are contracts, payments and holds, and entries whose days are not those on
-// which they were booked.
+// bookLate books contracts, payments and holds, and entries whose effective days differ from
+// their booked days.
 func (h *fixture) bookLate() {
 	h.t.Helper()
 	h.charge("4242424242424242").want(201, "")
@@ -121,7 +122,7 @@ func TestAnAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 		event.at("data.0.seq") != a.at("data.seq") || event.at("data.0.booked_at") != a.at("data.closed_at") {
 		t.Errorf("%s", event.body)
 	}
-	h.charge("4242424242424242").want(201, "") // whatever is booked later
+	h.charge("4242424242424242").want(201, "") // booked after the month
 	h.createSecular("managed-investments").mustActAll("fund")
 	h.advanceDays(20)
 	check()
@@ -129,8 +130,8 @@ func TestAnAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 	check()
 }
 
-// datedActions are all fields of commands that date an entry: for each the actions
-// before, and the one that takes the field, with what else it needs.
+// datedActions are all fields of commands that date an entry: for each the actions before, and
+// the action with the field and its other members.
 var datedActions = []struct {
 	product string
 	more    []string
@@ -140,7 +141,7 @@ var datedActions = []struct {
 	pairs   []string
 }{
 	{"managed-investments", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"10"`}},
-	{"managed-investments", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"0"`}}, // nothing is booked
+	{"managed-investments", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"0"`}}, // nothing is posted
 	{"managed-investments", nil, []string{"fund", "activate"}, "loss", "period_end_date", []string{"amount", `"10"`}},
 	{"leases", nil, []string{`acquire ownership_documents ["deed"]`}, "activate", "delivery_date", nil},
 	{"partnerships", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"10"`}},
@@ -154,7 +155,7 @@ var datedActions = []struct {
 	{"instalment-sales", nil, []string{"order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset"}, "activate", "start_date", nil},
 }
 
-// soldOut is an issue that somebody has subscribed to.
+// soldOut are the actions after which an issue has a subscriber.
 var soldOut = []string{`offering subscription_start "2026-08-01" subscription_end "2026-12-30"`, `subscribe investor_id "` + someone + `" certificates 2`}
 
 func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
@@ -170,7 +171,7 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 		d := all[i]
 		days := []string{"2026-09-30", "2026-09-03", "2026-09-01", "2026-08-31", "1970-01-01"}
 		if c.field == "period_end_date" {
-			days = days[:2] // before that there was no money in the contract
+			days = days[:2] // before that the contract had no money
 		}
 		for _, day := range days {
 			h.wantNothingStored(t, func() {
@@ -184,7 +185,7 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 	}
 }
 
-// What else is wrong is answered first, since it does not end with the month.
+// Other faults are answered first, because they do not depend on the month.
 func TestAWrongStateIsToldBeforeAClosedMonth(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -195,7 +196,7 @@ func TestAWrongStateIsToldBeforeAClosedMonth(t *testing.T) {
 	d.mustActAll("fund", "activate").act("profit", "gross_profit", `"x"`, "period_end_date", `"2026-09-30"`).wantFaults("gross_profit")
 }
 
-// The religious reading has the same dates, and names them in its own words.
+// The religious reading has the same dates under its own names.
 func TestTheReligiousReadingKeepsClosedMonthsToo(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -257,7 +258,7 @@ func TestAMonthThatIsNoneIsRefused(t *testing.T) {
 	close(`{"force":true}`).want(200, "") // unknown fields are ignored
 }
 
-// A contract's timer that is not done yet keeps its month open.
+// A contract's timer that is still open keeps its month from being closed.
 func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -266,7 +267,7 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 	h.closeMonth("2026-09").want(200, "")
 	h.halt()
 	h.stop()
-	must(t, h.clock.Set(time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC))) // nobody was there on the second of November
+	must(t, h.clock.Set(time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC))) // the server did not run on the second of November
 	h.start()
 	h.advanceDays(0)
 	h.closeMonth("2026-10").want(200, "")
@@ -307,7 +308,7 @@ func TestClosedMonthsAreListedTheLastOneFirst(t *testing.T) {
 	}
 }
 
-// Another organization's months are its own.
+// Each organization closes its own months.
 func TestAnOrganizationsMonthsAreItsOwn(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -334,17 +335,18 @@ func TestAKeyGivesTheAnswerOfTheClosing(t *testing.T) {
 	}
 	h.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() })
 	h.setClock("2026-11-01T00:00:00Z")
-	h.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() }) // the key is that of another request
+	h.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() }) // the key belongs to another request
 	h.createSecularAs(keyed, "leases").wantConflict()
 }
 
-// strikesWith asks for a contract as somebody.
+// createSecularAs creates a contract as a given caller.
 func (h *fixture) createSecularAs(who caller, product string) *answer {
 	h.t.Helper()
 	return who.post(pfp+product, forms[product].json())
 }
 
-// In whichever order a closing and reports dated in its month come, none slips through.
+// In whatever order a closing and entries dated to its month are executed, no entry gets into
+// the closed month.
 func TestReportsAndTheClosingOfTheirMonthAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -381,11 +383,11 @@ func TestWithoutAServiceNoMonthIsClosed(t *testing.T) {
 	h.auditor().get(periods).want(200, "")
 }
 
-// undated are the dates of actions that date no entry: what is insured and what is
-// offered until when.
+// undated are the dates in actions that date no entry, such as the end of an insurance or of an
+// offering.
 var undated = []string{"insurance_expires", "subscription_start", "subscription_end"}
 
-// Whatever date an action takes is in one of the two lists: a new one has to be judged.
+// Every date of an action is in one of the two lists, so that a new one must be classified.
 func TestEveryDateOfAnActionIsKnown(t *testing.T) {
 	t.Parallel()
 	known := make(map[string]bool)

@@ -12,8 +12,7 @@ import (
 	"mizan/ledger"
 )
 
-// head opens the caller's signed head with the published key, as an auditor does
-// who has nothing else.
+// signedHead opens the caller's signed head with the published key only, as an auditor does.
 func signedHead(t *testing.T, c caller) (tlog.Tree, *note.Note) {
 	t.Helper()
 	verifier, err := note.NewVerifier(c.get(ledgerPath+"/key").want(200, "").at("data.key"))
@@ -40,7 +39,7 @@ func hashOf(t *testing.T, text string) (h tlog.Hash) {
 	return h
 }
 
-// path are the hashes of a proof.
+// path returns the hashes of a proof.
 func path(t *testing.T, a *answer) (hashes []tlog.Hash) {
 	t.Helper()
 	for i := 0; ; i++ {
@@ -104,7 +103,7 @@ func TestAHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	must(t, tlog.CheckTree(path(t, a), second.N, second.Hash, first.N, first.Hash))
-	// An earlier tree is proven too, by itself and as a beginning.
+	// Proofs exist for an earlier tree too, of inclusion and of consistency.
 	a = h.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=3&to=%d", ledgerPath, first.N)).want(200, "")
 	must(t, tlog.CheckTree(path(t, a), first.N, first.Hash, 3, hashOf(t, a.at("data.from_root"))))
 	a = h.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=3&size=%d", ledgerPath, first.N)).want(200, "")
@@ -180,7 +179,7 @@ func TestAProofIsAskedForByPlacesInTheJournal(t *testing.T) {
 	}
 }
 
-// overInt64 is one more than an int64 holds.
+// overInt64 is the largest int64 plus one.
 const overInt64 = "9223372036854775808"
 
 func TestAPartnersKeyProvesNothing(t *testing.T) {

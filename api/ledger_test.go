@@ -20,7 +20,7 @@ import (
 
 const ledgerPath = "/api/v1/ledger"
 
-// pages reads a list to its end, in pages of a size, and returns a column.
+// pages reads a list to its end, in pages of a given size, and returns one column.
 func pages(t *testing.T, c caller, path string, limit int, column string) (values []string) {
 	t.Helper()
 	separator := "?"
@@ -69,13 +69,13 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 	if one.at("data.seq") != seq || one.at("data.postings.1.balance") != "100001250" {
 		t.Errorf("%s", one.body)
 	}
-	// The same through the other ways to it.
+	// The same entry is found in other ways.
 	for _, way := range []string{"/entries?env=test", "/entries?env=test&account=L:partner:1:available", "/entries?env=test&event=settle&source=" + id} {
 		if got := h.auditor().get(ledgerPath+way).want(200, ""); got.at("data.0.seq") != seq {
 			t.Errorf("%s: %s", way, got.body)
 		}
 	}
-	// A later payment does not change what the balance was after this one.
+	// A later payment does not change the balance after this one.
 	h.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	h.auditor().get(ledgerPath+"/entries/"+seq).want(200, one.body)
 }
@@ -107,7 +107,7 @@ func TestEventsTellEveryTransition(t *testing.T) {
 	}
 }
 
-// total sums a column of the trial balance's rows by asset.
+// totals sums the columns of the trial balance's rows by asset.
 func totals(t *testing.T, c caller, query string) map[string][2]money.Amount {
 	t.Helper()
 	sums := map[string][2]money.Amount{}
@@ -161,7 +161,7 @@ func TestTrialBalanceBalances(t *testing.T) {
 	}
 }
 
-// Pages of one trial balance are of one moment, whatever is booked between them.
+// All pages of a trial balance show one moment, whatever is booked between them.
 func TestPagesOfATrialBalanceAreOfOneMoment(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -235,7 +235,7 @@ func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 	if all.at("data.0.side") != "credit" || all.at("data.0.phase") != "posted" {
 		t.Errorf("%s", all.body)
 	}
-	// Both bounds of a window are inside it.
+	// Both bounds of a window are inclusive.
 	from, to := url.QueryEscape(all.at("data.3.booked_at")), url.QueryEscape(all.at("data.1.booked_at"))
 	if got := pages(t, h.auditor(), path+"?env=test&currency=USD&from="+from+"&to="+to, 2, "amount"); fmt.Sprint(got) != "[4 3 2]" {
 		t.Errorf("window %v", got)
@@ -365,7 +365,7 @@ func TestParametersOfListsAreChecked(t *testing.T) {
 	h.auditor().get(ledgerPath+"/accounts?limit=0&env=x&page=1").want(422, "")
 }
 
-// A search that finds little stops after so many events and says where it goes on.
+// A search with few matches stops after a bounded number of events and has a cursor.
 func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -388,7 +388,7 @@ func TestSearchesAreBounded(t *testing.T) {
 	}
 }
 
-// bookEvents makes events durable that happened to something in the first organization.
+// bookEvents writes events of a record in the first organization.
 func (h *fixture) bookEvents(events []ledger.Event) {
 	h.t.Helper()
 	source := ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}

@@ -13,12 +13,12 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// patience is how long a test waits for what happens at once, or never, and one
-// history may be searched for an order that explains it. The histories are short
-// enough to need milliseconds; no machine and no disk takes as long as this.
+// patience bounds how long a test waits for an event, and how long the checker searches for an
+// order that explains a history. The histories need milliseconds, so it is enough for any
+// machine and disk.
 const patience = 2 * time.Minute
 
-// history is what clients asked and were answered, and when.
+// history records the clients' requests and answers with their times.
 type history struct {
 	mu         sync.Mutex
 	began      time.Time
@@ -27,11 +27,11 @@ type history struct {
 
 func newHistory() *history { return &history{began: time.Now()} }
 
-// step is one thing that happened at one instant within a request.
+// step is one change at one instant within a request.
 type step struct{ input, output any }
 
-// request makes one, and notes all of its steps as having happened while it ran:
-// a payout takes its hold at one instant and settles it at another.
+// request makes one request, and records all its steps with the request's time span: for
+// example, a payout takes its hold at one instant and settles it at another.
 func (h *history) request(client int, do func() []step) {
 	call := time.Since(h.began).Nanoseconds()
 	steps := do()
@@ -39,13 +39,13 @@ func (h *history) request(client int, do func() []step) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, s := range steps {
-		// Steps of one request overlap; the visualization wants a row for each.
+		// Steps of one request overlap, and the visualization needs a row for each.
 		h.operations = append(h.operations, porcupine.Operation{ClientId: 2*client + i, Input: s.input, Output: s.output, Call: call, Return: end})
 	}
 }
 
-// linearizable fails the test unless an order explains the history. What was
-// not explained is left as a page to look at.
+// linearizable fails the test unless an order of the steps explains the history. It writes an
+// unexplained history to a page.
 func (h *history) linearizable(t *testing.T, model porcupine.Model) {
 	t.Helper()
 	result, info := porcupine.CheckOperationsVerbose(model, h.operations, patience)
@@ -59,7 +59,7 @@ func (h *history) linearizable(t *testing.T, model porcupine.Model) {
 	t.Errorf("the history of %d operations is %s: see %s", len(h.operations), result, page.Name())
 }
 
-// clients runs each with randomness of its own, and waits for all of them.
+// clients runs the clients, each with its own random source, and waits for all of them.
 func clients(n int, seed uint64, client func(n int, random *rand.Rand)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -68,19 +68,19 @@ func clients(n int, seed uint64, client func(n int, random *rand.Rand)) {
 	all.Wait()
 }
 
-// A txid's model: what it owns, once.
+// The model of a txid: the one transaction that it names.
 
-// transactionState is the transaction of a txid; the zero value is none.
+// transactionState is the transaction of a txid; the zero value means none.
 type transactionState struct{ id, amount, status string }
 
 // createInput is a create's input; its output is a readOutput.
 type createInput struct{ txid, amount, card string }
 
-// readInput is a read's input; its output is a readOutput. The create of txid has
-// answered with the id.
+// readInput is a read's input; its output is a readOutput. The create of txid was answered with
+// the id.
 type readInput struct{ txid, id string }
 
-// readOutput is a transaction as answered. Only a create's answer says replay.
+// readOutput is a transaction as answered. Only the answer to a create can have replay.
 type readOutput struct {
 	http       int
 	txid, id   string
@@ -97,8 +97,8 @@ func seenIn(a *answer) readOutput {
 	}
 }
 
-// forward tells whether a status may be followed by another, as partners see
-// them: final ones stay, but settled money can be taken back.
+// forward tells whether partners may see a status after another one: final statuses stay,
+// except that settled money can be taken back.
 func forward(from, to string) bool {
 	order := map[string]int{"created": 1, "new": 2, "authorizing": 3, "charging": 4, "charged": 5, "rejected": 5, "failed": 5}
 	if from == to {
@@ -110,8 +110,8 @@ func forward(from, to string) bool {
 	return order[from] > 0 && order[from] < order[to]
 }
 
-// txids is the model: the first create makes its transaction, every later one
-// and every read shows that transaction, and its status only moves forward.
+// txids is the model: the first create makes its transaction, every later create and every read
+// shows it, and its status only moves forward.
 var txids = porcupine.Model{
 	Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
 		of := map[string]int{}
@@ -155,7 +155,7 @@ func txidOf(input any) string {
 	return input.(readInput).txid
 }
 
-// knownIDs are the ids that any client has been answered with, and their txids.
+// knownIDs are the ids in answers so far, with their txids.
 type knownIDs struct {
 	mu  sync.Mutex
 	all []readInput
@@ -190,7 +190,7 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 			for range requests {
 				id, some := known.one(random)
 				switch what := random.IntN(10); {
-				case what == 0: // in no history: a transaction's status moves on between requests as well
+				case what == 0: // not recorded: a transaction's status also changes between requests
 					h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
 				case what < 6 && some:
 					history.request(client, func() []step {
@@ -210,15 +210,15 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 	}
 }
 
-// An account's model: its totals, and who holds money in it.
+// The model of an account: its totals, and the payouts that hold its money.
 
-// funds is a state: totals in minor units, and the payouts with a hold, as bits.
+// funds is a state: totals in minor units, and the payouts with a hold, one bit each.
 type funds struct {
 	balance
 	held uint64
 }
 
-// balance is an account's totals, as answered; credits are never pending here.
+// balance is an account's totals as answered; credits are never pending here.
 type balance struct{ credits, debits, pending int64 }
 
 // The steps that change an account. payout is a bit of funds.held.
@@ -227,13 +227,12 @@ type (
 	hold    struct{ payout, amount int64 }
 	settle  struct{ payout, amount int64 }
 	release struct{ payout, amount int64 }
-	refuse  struct{ amount int64 } // a payout that the account could not bear
+	refuse  struct{ amount int64 } // a payout for which the account had too little
 	look    struct{}               // its output is a balance
 )
 
-// balances is the model of an account that begins with a balance: what is neither
-// spent nor held can be held, nothing else, and a payout is refused only where
-// that was short.
+// balances is the model of an account with an opening balance: money that is neither spent nor
+// held can be held, and a payout is refused only if that is too little.
 func balances(opening balance) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return funds{balance: opening} },
@@ -281,7 +280,7 @@ func (h *fixture) balanceOfCurrency(currency string) balance {
 	return balance{number("credits_posted"), number("debits_posted"), number("debits_pending")}
 }
 
-// payout makes one and tells its steps: which depends on how it ended.
+// payout makes a payout and returns its steps, which depend on its outcome.
 func (h *fixture) payout(currency, card string, number, amount int64) []step {
 	a := h.partner().post(transactions, `{"params":{"type":"payout","amount":"`+strconv.FormatInt(amount, 10)+`","currency":"`+currency+
 		`","env":"test","money_storage":{"type":"bank_card","cardnumber":"`+card+`"}}}`).want(201, "")
@@ -299,20 +298,20 @@ func (h *fixture) payout(currency, card string, number, amount int64) []step {
 
 func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	t.Parallel()
-	const callers, requests = 5, 9 // a bit of funds.held for each request
+	const callers, requests = 5, 9 // each request has a bit of funds.held
 	const _ = uint(64 - callers*requests)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	h := newFixture(t)
-	// Paid twice as often as refused by the rail, or failed after it had begun.
+	// Half succeed; the others are refused by the rail, or fail after they have begun.
 	cards := []string{"4242424242424242", "4242424242424242", "4000000000000002", "4000000000000119"}
 	ends := map[string]int{}
-	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // an account each, with its opening balance
+	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // one account each, with its opening balance
 		history, opening := newHistory(), h.balanceOfCurrency(currency)
 		whole := opening.credits - opening.debits
 		clients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
 			for n := range requests {
-				// Between a tenth and the whole of what was there: few payouts fit at once.
+				// Between a tenth and all of the balance, so that few payouts fit at once.
 				amount := whole/10 + random.Int64N(whole*9/10)
 				history.request(client, func() []step {
 					switch random.IntN(4) {
@@ -353,13 +352,13 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	}
 }
 
-// at is an operation of a history made by hand.
+// at returns an operation for a history written by hand.
 func at(call, end int64, input, output any) porcupine.Operation {
 	return porcupine.Operation{Input: input, Output: output, Call: call, Return: end}
 }
 
-// Each broken promise is one that a service could break; its neighbour, with
-// the one thing put right, is explained.
+// Each of these histories violates one guarantee. The one beside it, with that fault corrected,
+// is explained.
 func TestBrokenHistoriesAreFound(t *testing.T) {
 	t.Parallel()
 	const always = math.MaxInt64

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Anybody may try to log in. However many do at once, with however many logins,
-// the administration sets its passwords.
+// However many callers try to log in at once, with however many logins, the administration can
+// still set passwords.
 func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -28,14 +28,14 @@ func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
 			switch {
 			case a.status == 429 && a.at("message") == "too many attempts to log in at once" && a.header.Get("retry-after") == "1":
 				full()
-			case a.status == 503: // on a busy machine a flood outlasts how long a login waits
+			case a.status == 503: // on a busy machine a flood may last longer than a login waits
 			case a.status != 401:
 				t.Errorf("%d %s", a.status, a.body)
 			}
 		})
 	}
 	go func() { flood.Wait(); full() }()
-	<-crowded // as many are under way as may be
+	<-crowded // the maximum number is under way
 	for i := range 3 {
 		h.admin().post(users, fmt.Sprintf(`{"login":"u%d","name":"N","pass":%q,"roles":["client"]}`, i, goodPass)).want(201, "")
 		h.admin().post("/api/v1/partners", fmt.Sprintf(`{"login":"p%d","name":"N","pass":"correct-Lions-paint-9"}`, i)).want(201, "")
@@ -43,7 +43,7 @@ func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
 	flood.Wait()
 }
 
-// from is a transport whose connections come from a loopback address.
+// from returns a transport whose connections come from a loopback address.
 func from(t *testing.T, address string) *http.Transport {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -68,8 +68,8 @@ func (h *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error)
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// However many attempts come from however few addresses, an attempt from another one
-// is neither refused nor kept waiting for all of them.
+// However many attempts come from a few addresses, an attempt from another address is neither
+// refused nor waits for all of them.
 func TestAddressesThatFloodKeepNoOtherOut(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -86,7 +86,7 @@ func TestAddressesThatFloodKeepNoOtherOut(t *testing.T) {
 					status, err := h.logInFrom(tr, fmt.Sprintf("x%d-%d-%d", a, i, n), "y")
 					if status == 429 || status == 503 {
 						isFull()
-						return // as many go on as there are places for
+						return // as many continue as there are places
 					}
 					if err != nil || status != 401 {
 						t.Errorf("%d %v", status, err)

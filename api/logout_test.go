@@ -2,8 +2,8 @@ package api_test
 
 import "testing"
 
-// The sandbox's sessions are nobody's: they end without a login before them, in
-// the process that has made them and in a later one.
+// The sandbox's sessions have no user. They can be ended without a login before, in the process
+// that has created them and in a later one.
 func TestASandboxsSessionsEndBeforeAnybodyHasLoggedIn(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -6,11 +6,11 @@ import (
 	"mizan/api"
 )
 
-// init adds the rows of the secular reading's routes: each product has its own.
+// init adds the rows of the secular reading's routes, which each product has.
 func init() {
 	for _, product := range products {
 		thing, base := aContract(product), pfp+product
-		schedule := 404 // the product has none
+		schedule := 404 // the product has no schedule
 		if product == "leases" || product == "instalment-sales" {
 			schedule = 200
 		}
@@ -20,7 +20,7 @@ func init() {
 			{Method: "GET", Path: base + "/:id"}:              {may: staffOnly(200), of: thing},
 			{Method: "GET", Path: base + "/:id/entries"}:      {may: staffOnly(200), of: thing},
 			{Method: "GET", Path: base + "/:id/schedule.csv"}: {may: staffOnly(schedule), of: thing},
-			{Method: "POST", Path: base + "/:id/:action"}:     {may: contractorsOnly(422), of: thing}, // no action is called as the contract is
+			{Method: "POST", Path: base + "/:id/:action"}:     {may: contractorsOnly(422), of: thing}, // no action has the contract's id as its name
 		} {
 			matrix[name] = r
 		}
@@ -31,16 +31,16 @@ func init() {
 	}
 }
 
-// staffOnly are the people of an organization who may see its contracts; partners are
-// not among them, by their key or their session.
+// staffOnly are an organization's users who may see its contracts. Partners are not admitted,
+// with a key or a session.
 func staffOnly(status int) audience {
 	return peopleOnly(status).and(403, agents...)
 }
 
-// contractorsOnly are those of them who may make and move contracts.
+// contractorsOnly are those of them who may create contracts and act on them.
 func contractorsOnly(status int) audience { return staffOnly(status).and(403, auditors...) }
 
-// aContract is one of the product, which is the organization's.
+// aContract returns a contract of the product, which belongs to the organization.
 func aContract(product string) *target {
 	return &target{name: product, none: someone, shared: true, make: func(q *accessFixture, at *place) string {
 		by := asAdmin
@@ -51,7 +51,7 @@ func aContract(product string) *target {
 	}}
 }
 
-// lend gives a place's organization what contracts ask of one.
+// createContracts gives a place's organization what contracts require.
 func (q *accessFixture) createContracts(at *place) {
 	q.operator(at.org).patch("/api/v1/organizations/"+at.org.String(), fmt.Sprintf(`{"type":"bank","modules":[%q,%q]}`, "participatory_finance", "islamic_finance")).want(200, "")
 }

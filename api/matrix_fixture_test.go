@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// kind is a kind of caller of the matrix.
+// kind is a kind of caller in the matrix.
 type kind string
 
 const (
@@ -40,7 +40,7 @@ const (
 	asStray          kind = "another organization's session, naming the first"
 )
 
-// Groups of callers of which much is the same.
+// Groups of callers with mostly equal answers.
 var (
 	keys      = []kind{byKey, byNeighbour, byForeignKey}
 	operators = []kind{byAdmin, byAdminAway}
@@ -60,10 +60,10 @@ func join(groups ...[]kind) (all []kind) {
 	return all
 }
 
-// place is where things are: with a partner of an organization.
+// place is the owner of records: a partner in an organization.
 type place struct {
 	org     ledger.ID
-	partner string // its number
+	partner string // the partner's number
 	key     string
 }
 
@@ -71,12 +71,12 @@ type place struct {
 type accessFixture struct {
 	*fixture
 	first, beside, off, second *place
-	sessions                   map[kind]string // tokens
+	sessions                   map[kind]string // tokens of sessions
 	made                       map[string]string
 }
 
-// newAccessFixture starts a server and fills it. Nothing but what the matrix asks for
-// changes in it afterwards: its clock stands still.
+// newAccessFixture starts a server and creates the records. Afterwards only the matrix's
+// requests change anything, because the clock stands still.
 func newAccessFixture(t *testing.T) *accessFixture {
 	t.Helper()
 	h := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
@@ -102,18 +102,18 @@ func newAccessFixture(t *testing.T) *accessFixture {
 	return q
 }
 
-// ignoredUpdates takes updates of providers, none of which is signed here.
+// ignoredUpdates accepts provider updates; none is signed here.
 type ignoredUpdates struct{}
 
 // Hint implements api.Hints.
 func (ignoredUpdates) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
 
-// operator is the holder of the admin token inside an organization.
+// operator returns a caller with the admin token, for an organization.
 func (q *accessFixture) operator(org ledger.ID) caller {
 	return q.bearer(string(q.seed.AdminToken), org)
 }
 
-// settle makes another partner of the first organization, with a terminal and a key.
+// addPartner creates another partner of the first organization, with a terminal and a key.
 func (q *accessFixture) addPartner(login string) *place {
 	at := &place{org: q.first.org}
 	at.partner = q.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"nine-Lions-paint"}`).want(201, "").at("id")
@@ -126,7 +126,7 @@ func (q *accessFixture) switchOff(at *place, active bool) {
 	q.operator(at.org).patch("/api/v1/partners/"+at.partner, fmt.Sprintf(`{"active":%t}`, active)).want(200, "")
 }
 
-// logIn makes a user with the role and is the token of a session.
+// logIn creates a user with the role and returns the token of a session.
 func (q *accessFixture) logIn(at *place, role directory.Role) string {
 	const pass = "correct-horse-battery-9"
 	acts := ""
@@ -139,8 +139,8 @@ func (q *accessFixture) logIn(at *place, role directory.Role) string {
 		post("/api/v1/sessions", fmt.Sprintf(`{"login":%q,"pass":%q}`, login, pass)).want(201, "").at("data.token")
 }
 
-// home is where what the caller may see is; who sees a whole organization sees
-// what is with its partners too.
+// placeOf returns the place whose records the caller may see; whole tells whether it may see
+// those of the whole organization.
 func (q *accessFixture) placeOf(k kind) (at *place, whole bool) {
 	switch k {
 	case byNeighbour:
@@ -157,7 +157,7 @@ func (q *accessFixture) placeOf(k kind) (at *place, whole bool) {
 	return q.first, true
 }
 
-// as is a caller of the kind.
+// as returns a caller of the kind.
 func (q *accessFixture) as(k kind) caller {
 	at, _ := q.placeOf(k)
 	switch k {
@@ -173,23 +173,23 @@ func (q *accessFixture) as(k kind) caller {
 	return q.bearer(q.sessions[k], at.org)
 }
 
-// thing is what a path's parameter names.
+// target is a kind of record that a path's parameter names.
 type target struct {
 	name string
 	make func(q *accessFixture, at *place) string
-	none string // an id of the same kind that nobody has
+	none string // an unknown id of the same kind
 
-	// Things are a partner's own unless they are the organization's, whose
-	// partners share them, or nobody's in particular; an id that counts within
-	// an organization means something else in the next one.
+	// A record belongs to a partner by default. shared: it belongs to the organization, and its
+	// partners share it. everybodys: it belongs to nobody in particular. counted: its id is a
+	// number within the organization and so exists in others too.
 	shared, everybodys, counted bool
 }
 
-// id is a thing of the place, made when it is asked for first.
+// id returns the id of the place's record, which is created at the first call.
 func (q *accessFixture) id(x *target, at *place) string {
 	index := x.name + " of " + at.partner
 	if q.made[index] == "" {
-		if at == q.off { // while it is switched off it makes nothing
+		if at == q.off { // while it is switched off it can't create records
 			q.switchOff(at, true)
 			defer q.switchOff(at, false)
 		}
@@ -198,7 +198,7 @@ func (q *accessFixture) id(x *target, at *place) string {
 	return q.made[index]
 }
 
-// abroad are the places whose things are foreign to the caller.
+// foreignPlaces returns the places whose records are foreign to the caller.
 func (q *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
 	at, whole := q.placeOf(k)
 	for _, other := range []*place{q.first, q.beside, q.second} {
@@ -212,7 +212,8 @@ func (q *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
 	return places
 }
 
-// made by an operator: a thing that the answer to a POST names.
+// posted returns a function that creates a record as an operator and returns the id in the
+// answer.
 func posted(path, id, body string) func(*accessFixture, *place) string {
 	return func(q *accessFixture, at *place) string {
 		body := strings.NewReplacer("PARTNER", at.partner, "ONCE", uuid.NewString()).Replace(body)
@@ -220,13 +221,13 @@ func posted(path, id, body string) func(*accessFixture, *place) string {
 	}
 }
 
-// The things that paths name.
+// The records that paths name.
 var (
 	aTransaction = &target{name: "transaction", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
 		return q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
 			post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	}}
-	// It is cancelled: whatever is asked of it is a conflict.
+	// It is cancelled, so that every action on it is a conflict.
 	aSubscription = &target{name: "subscription", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
 		c := q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
 		initial := c.post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
@@ -249,7 +250,7 @@ var (
 	}}
 	aPartner = &target{name: "partner", none: "999999", shared: true, make: func(_ *accessFixture, at *place) string { return at.partner }}
 
-	// What a DELETE switches off is nobody's home.
+	// The partner that DELETE switches off is used by no caller.
 	aSparePartner = &target{name: "spare partner", none: "999999", shared: true, make: posted("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
 	aTerminal     = &target{name: "terminal", none: uuid.NewString(), shared: true, make: posted("/terminal", "data.id",
 		`{"name":"S","provider":"simulator","type":"payout","env":"test","partner_id":PARTNER}`)}
@@ -257,7 +258,7 @@ var (
 	aUser  = &target{name: "user", none: uuid.NewString(), shared: true, make: posted("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
 	aLimit = &target{name: "limit", none: uuid.NewString(), shared: true, make: posted("/limits", "data.id",
 		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
-	// A delivery that fails: nobody listens there.
+	// A delivery that fails, because nothing listens at the address.
 	aDelivery = &target{name: "delivery", none: uuid.NewString(), shared: true, make: func(q *accessFixture, at *place) string {
 		q.directory.AllowPrivateHooks(true)
 		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
@@ -271,8 +272,8 @@ var (
 	}}
 )
 
-// stock is how much is stored. Notes of when a key was used are left out: they
-// are made behind the requests' backs.
+// storedCounts counts what is stored. It does not count first uses of keys, which are stored in
+// the background.
 type storedCounts struct{ organizations, events, claims, lists, waiting, sealed, counters int }
 
 func (q *accessFixture) storedCounts() (s storedCounts) {

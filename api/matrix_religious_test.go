@@ -2,8 +2,8 @@ package api_test
 
 import "mizan/api"
 
-// init adds the rows of the religious reading's routes, which are the same for all
-// product types. Whoever only reads the ledger is not let in.
+// init adds the rows of the religious reading's routes, which are the same for all product
+// types. Roles that only read the ledger are not admitted.
 func init() {
 	vow := &target{name: "mudaraba", none: someone, shared: true, make: func(q *accessFixture, at *place) string {
 		return q.as(q.adminOf(at)).post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "").at("data.id")
@@ -27,13 +27,13 @@ func init() {
 		{Method: "GET", Path: one + "/schedule.csv"}:      {may: contractorsOnly(404), of: vow}, // it has none
 		{Method: "GET", Path: one + "/subscriptions"}:     {may: contractorsOnly(404), of: vow}, // nor a register of holders
 		{Method: "GET", Path: one + "/holders"}:           {may: contractorsOnly(404), of: vow},
-		{Method: "POST", Path: one + "/:action"}:          {may: contractorsOnly(422), of: vow}, // no action is called as the contract is
+		{Method: "POST", Path: one + "/:action"}:          {may: contractorsOnly(422), of: vow}, // no action has the contract's id as its name
 	} {
 		matrix[name] = r
 	}
 }
 
-// adminOf is the administrator of a place's organization.
+// adminOf returns the administrator of a place's organization.
 func (q *accessFixture) adminOf(at *place) kind {
 	if at == q.second {
 		return asForeignAdmin

@@ -10,11 +10,11 @@ import (
 	"mizan/internal/secret"
 )
 
-// audience says how a route answers each kind of caller who asks for what is its
-// own; whoever is not in it gets 401.
+// audience maps each kind of caller to a route's answer to requests about the caller's own
+// records; a kind that is missing gets 401.
 type audience map[kind]int
 
-// and is the audience with another answer for some.
+// and returns the audience with another answer for some kinds.
 func (a audience) and(status int, others ...kind) audience {
 	next := maps.Clone(a)
 	for _, k := range others {
@@ -23,10 +23,10 @@ func (a audience) and(status int, others ...kind) audience {
 	return next
 }
 
-// The audiences of DECISIONS, sections 3 and 4, each with the answer to whoever
-// the route is for. A person who is logged in is somebody: where the route is not
-// for persons, or not for that role, the answer is 403. So it is for a partner
-// that is switched off, wherever its key would be taken.
+// The audiences of DECISIONS, sections 3 and 4, each with the answer to the callers that the
+// route admits. A logged-in person is authenticated: a route that does not admit persons, or
+// that role, answers 403. The same holds for a partner that is switched off, wherever its key
+// would be admitted.
 func partnersOnly(status int) audience {
 	return audience{}.and(status, keys...).and(403, byOffKey).and(403, join(admins, auditors, customers, agents)...)
 }
@@ -53,28 +53,28 @@ func peopleOnly(status int) audience {
 
 func anyone(status int) audience { return audience{}.and(status, kinds...) }
 
-// row is what the matrix knows of a route.
+// row is the expected behavior of a route.
 type row struct {
 	may    audience
 	body   string
 	query  string  // of the path; begins with ?
-	of     *target // what the path's parameter names
-	absent int     // the answer for what is nobody's or foreign, to whoever gets neither 401 nor 403; 404 if it is 0
+	of     *target // the kind of record in the path's parameter
+	absent int     // the answer about an unknown or foreign record to callers that get neither 401 nor 403; 404 if it is 0
 
-	// A route that ends credentials is asked after all others, and what it
-	// answered may bring others.
+	// last: the route invalidates credentials, so it is tested after all others and may be
+	// answered differently afterwards.
 	last  bool
 	after func(q *accessFixture, a *answer)
 }
 
-// matrix has a row for each route; a route without one fails the test.
+// matrix has a row for each route. A route without a row fails the test.
 var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/health"}: {may: anyone(200)},
 	{Method: "GET", Path: "/livez"}:         {may: anyone(200)},
 	{Method: "GET", Path: "/readyz"}:        {may: anyone(200)},
 
 	{Method: "POST", Path: "/api/v1/transactions"}:            {may: partnersOnly(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/transactions"}:             {may: holdersOnly(200).and(422, operators...)}, // they have to name a partner
+	{Method: "GET", Path: "/api/v1/transactions"}:             {may: holdersOnly(200).and(422, operators...)}, // operators must name a partner
 	{Method: "GET", Path: "/api/v1/transactions/aggregate"}:   {may: holdersOnly(200)},
 	{Method: "GET", Path: "/api/v1/balances"}:                 {may: holdersOnly(200)},
 	{Method: "GET", Path: "/api/v1/transactions/:id"}:         {may: viewersOnly(200), of: aTransaction},
@@ -122,7 +122,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "POST", Path: "/api/v1/terminal/:id/settlements"}: {
 		may: operatorsOnly(201), of: aTerminal, body: `{"gross":"2","fee":"1","currency":"USD","env":"test","reference":"matrix"}`,
 	},
-	{Method: "POST", Path: "/api/v1/terminal/:id/notifications"}: {may: audience{}, of: aTerminal, body: "{}"}, // nobody here has the secret
+	{Method: "POST", Path: "/api/v1/terminal/:id/notifications"}: {may: audience{}, of: aTerminal, body: "{}"}, // no caller here has the secret
 	{Method: "GET", Path: "/api/v1/settlements/:id"}:             {may: operatorsOnly(200), of: aSettlement},
 
 	{Method: "POST", Path: "/api/v1/api_keys"}:       {may: operatorsOnly(422), body: "{}"},
@@ -173,7 +173,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/ledger/entries/:seq"}:          {may: readersOnly(200), of: anEntry},
 	{Method: "GET", Path: "/api/v1/ledger/events"}:                {may: readersOnly(200)},
 	{Method: "GET", Path: "/api/v1/ledger/periods"}:               {may: auditorsOnly(200)},
-	{Method: "POST", Path: "/api/v1/ledger/periods/:month/close"}: {may: closersOnly(409), of: aMonth, absent: 409}, // it has not ended
+	{Method: "POST", Path: "/api/v1/ledger/periods/:month/close"}: {may: closersOnly(409), of: aMonth, absent: 409}, // the month has not ended
 	{Method: "GET", Path: "/api/v1/ledger/head"}:                  {may: auditorsOnly(200)},
 	{Method: "GET", Path: "/api/v1/ledger/export"}:                {may: auditorsOnly(200), query: "?format=csv"},
 	{Method: "GET", Path: "/api/v1/ledger/key"}:                   {may: auditorsOnly(200)},
@@ -181,7 +181,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/ledger/proofs/inclusion"}:   {may: auditorsOnly(200), query: "?seq=1"},
 	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {may: auditorsOnly(200), query: "?from=1"},
 
-	// A page opens to its token, and to nothing else.
+	// A page opens only with its token.
 	{Method: "GET", Path: "/pay/:id"}:              {may: anyone(404), of: aTransaction},
 	{Method: "POST", Path: "/pay/:id"}:             {may: anyone(404), of: aTransaction},
 	{Method: "GET", Path: "/pay/:id/return"}:       {may: anyone(404), of: aTransaction},
@@ -193,7 +193,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "PUT", Path: "/api/v1/sandbox/clock"}: {may: operatorsOnly(422), body: "{}"},
 }
 
-// status is the answer for what is the caller's own, and for what is not.
+// status returns the answer about the caller's own record, and about another one.
 func (r *row) status(k kind) (own, other int) {
 	own, known := r.may[k]
 	switch {
@@ -230,7 +230,7 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 			t.Errorf("%s %s has a row but is no route", r.Method, r.Path)
 		}
 	}
-	// The router serves what the table says, and nothing besides.
+	// The router serves exactly the routes in the table.
 	for _, r := range h.server.Served() {
 		if r.Method == "HEAD" {
 			r.Method = "GET"
@@ -241,8 +241,8 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 	}
 }
 
-// TestEveryRouteForEveryCaller has everybody ask every route for what is their
-// own. Who is refused has changed nothing.
+// TestEveryRouteForEveryCaller makes each kind of caller request every route for its own
+// records. A refused request must change nothing.
 func TestEveryRouteForEveryCaller(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
@@ -287,9 +287,9 @@ func (q *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	}
 }
 
-// TestForeignIDsAnswerAsRandomOnes has everybody ask for what is another
-// partner's or another organization's: the answers are those for an id that
-// nobody has, to the byte, and nothing is changed.
+// TestForeignIDsAnswerAsRandomOnes makes each kind of caller request the records of other
+// partners and organizations. The answers must equal those for an unknown id, byte for byte,
+// and nothing may change.
 func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
 	t.Parallel()
 	q := newAccessFixture(t)
@@ -315,8 +315,8 @@ func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
 	}
 }
 
-// askAbroad asks for what is nobody's, then for all that is foreign to the
-// caller, and counts the foreign things that were hidden.
+// checkForeign requests an unknown record, then all records that are foreign to the caller, and
+// returns the number of foreign records that were hidden.
 func (q *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hidden int) {
 	_, status := r.status(k)
 	want := q.ask(name, r, k, r.of.none)

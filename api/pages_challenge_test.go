@@ -23,9 +23,9 @@ func TestRedirectLeadsToTheChallengeAndBack(t *testing.T) {
 				t.Errorf("%s", made.body)
 			}
 			answered := h.answerChallenge(h.browse(made.at(address)).wantPage(200, "Simulated bank", "12.50 USD"), c.button)
-			h.transaction(made.at("id")).wantStatus(c.status, c.reason) // before anybody has come back
+			h.transaction(made.at("id")).wantStatus(c.status, c.reason) // before the payer has come back
 			h.follow(answered).wantRedirect(c.back)
-			h.browse(answered.header.Get("location")).wantRedirect(c.back) // coming back twice is coming back
+			h.browse(answered.header.Get("location")).wantRedirect(c.back) // coming back a second time has the same result
 			h.transaction(made.at("id")).wantStatus(c.status, c.reason)
 		}
 	}
@@ -94,7 +94,7 @@ func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
 	}
 }
 
-// The page that is open shows how it ended, though its own link has not so much time.
+// An open page shows the outcome even if its own link expires earlier.
 func TestAScannedPageSeesItThrough(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// card is what a payer types.
+// card returns the fields that a payer types.
 func card(number string) url.Values {
 	return url.Values{"cardnumber": {number}, "cardholder": {"JOHN DOE"}, "exp_month": {"12"}, "exp_year": {"2030"}, "cvv": {"987"}}
 }
@@ -30,7 +30,7 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 		action, _ := page.form()
 		h.send(action, card(c.typed)).wantPage(200, c.title, c.text)
 		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
-		h.send(action, card("4242424242424242")).wantPage(200, c.title) // once is all
+		h.send(action, card("4242424242424242")).wantPage(200, c.title) // the form can be sent only once
 		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
 	}
 }
@@ -46,8 +46,8 @@ func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 	h.transaction(made.at("id")).wantStatus("charged", "")
 }
 
-// The link to the hosted page lasts 15 minutes; who has begun to pay has the
-// time that an action has.
+// The link to the hosted page is valid for 15 minutes. A payer who has begun to pay has the
+// time of the action.
 func TestHostedPaymentThatHasBegunMayTakeItsTime(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -18,27 +18,27 @@ import (
 	"mizan/posting"
 )
 
-// rail is a transaction service whose one transaction waits as a rail other
-// than the simulator may have it, and whose commands are answered as a test says.
+// rail is a transaction service with one transaction, which waits as it may with rails other
+// than the simulator. A test sets the answers to commands.
 type rail struct {
 	id ledger.ID
 
 	mu     sync.Mutex
 	record payment.Record
-	due    ledger.Micros // of a hosted one
-	err    error         // of every command
-	asked  int           // how often the payer was said to be back
+	due    ledger.Micros // deadline of a hosted transaction
+	err    error         // the error of every command
+	asked  int           // how often Returned was called
 	brings paymentactor.Continue
 }
 
-// becomes changes the transaction, or what commands answer.
+// change changes the transaction, or the answers to commands.
 func (r *rail) change(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change()
 }
 
-// waits has the payer do what the action says, for as long as before.
+// setAction sets the payer's action, with the deadline unchanged.
 func (r *rail) setAction(action payment.Action) {
 	r.change(func() {
 		action.Until = r.record.Action.Until
@@ -53,7 +53,7 @@ func (r *rail) result() (paymentactor.Result, error) {
 	return paymentactor.Result{Record: &record, Stamp: posting.Stamp{Due: r.due}}, r.err
 }
 
-// returnedCount is how often the payer was reported to be back.
+// returnedCount returns how often Returned was called.
 func (r *rail) returnedCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,8 +92,8 @@ func (r *rail) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
 	return r.result()
 }
 
-// waiting starts a server with a rail whose payer has to do what the action says,
-// and is the address of his page.
+// waiting starts a server with a rail whose payer has the action, and returns the address of
+// the payer's page.
 func waiting(t *testing.T, action payment.Action) (*fixture, *rail, string) {
 	t.Helper()
 	r := &rail{id: uuid.New()}
@@ -124,7 +124,7 @@ func TestRedirectOfARail(t *testing.T) {
 	} {
 		r.setAction(c.action)
 		h.visit("GET", address, nil).wantRedirect(c.want)
-		// After a form of ours a browser would hold the redirect against the form's policy.
+		// After a form of these pages a browser would apply the form's policy to the redirect.
 		h.visit("GET", address+"&posted", nil).wantPage(200, "On to your bank", `<meta http-equiv="refresh" content="0; url=/pay/`)
 	}
 }
@@ -210,7 +210,7 @@ func TestRefusalsOfTheService(t *testing.T) {
 	for _, c := range []struct {
 		err     error
 		status  int
-		heading string // empty: back to the page
+		heading string // empty: redirect to the page
 	}{
 		{nil, 303, ""},
 		{ledger.Refuse("x", ledger.Conflict, "x"), 303, ""},
@@ -260,8 +260,7 @@ func TestWayBackFollowsTheStatus(t *testing.T) {
 	}
 }
 
-// A link that is over still shows the way to the merchant; it says nothing to
-// anybody else.
+// An expired link still redirects to the merchant, and reveals nothing to other visitors.
 func TestPayerWhoComesBackLateGoesToTheMerchant(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
@@ -296,7 +295,7 @@ func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
 		r.record.Status, r.record.Hosted, r.record.Action, r.due = payment.Created, true, nil, until
 	})
 	h.visit("GET", address, nil).wantPage(200, "Pay by card")
-	// The record that Continue answers with has an action that ends later.
+	// The record in Continue's answer has an action with a later deadline.
 	r.change(func() { r.record.Action = &payment.Action{Page: "https://acs.example/", Until: until} })
 	a := h.visit("POST", address, card("4242424242424242"))
 	next := strings.TrimPrefix(h.pages().Address(h.seed.First.Org, r.id, until.Time().Add(15*time.Minute)), h.base())

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// chain creates a payment whose payer has to sign.
+// chain creates a payment whose payer must sign.
 func (h *fixture) chain() *answer {
 	h.t.Helper()
 	return h.create(`"type":"payment","amount":"1250","currency":"ETH","money_storage":{"type":"native_gas"}`).wantStatus("action_required", "")
 }
 
-// signed is the signature of a text (DECISIONS: lower-case hex SHA-256).
+// signed returns the signature of a text (DECISIONS: lower-case hex SHA-256).
 func signed(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])
@@ -57,7 +57,7 @@ func TestAnExpiredPayloadIsShownAnewOnThePage(t *testing.T) {
 	h.advanceBy(59 * time.Second)
 	h.browse(address).wantPage(200, "Sign the transfer", old, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
 	h.advanceBy(2 * time.Second)
-	// A signature that comes too late leads to what is to be signed now.
+	// A signature that comes too late leads to the page with the current payload.
 	page := h.send(action, url.Values{"signature": {signed(old)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
 	if strings.Contains(page.body, old) {
 		t.Errorf("the page still shows %s: %s", old, page.body)
@@ -70,7 +70,7 @@ func TestAnExpiredPayloadIsShownAnewOnThePage(t *testing.T) {
 	h.transaction(made.at("id")).wantStatus("charged", "")
 }
 
-// The last sequence number lasts no longer than the payer's time.
+// The last payload is not valid longer than the payer's time.
 func TestThePayersTimeEndsWhatIsToBeSigned(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Where payers of the tests come from and go back to.
+// The addresses from which payers come and to which they return.
 const (
 	shopOK = "https://shop.example/ok?order=1&a=%20b#top"
 	shopNo = "https://shop.example/no"
@@ -22,44 +22,44 @@ const (
 
 const cardRest = `"cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"`
 
-// charge creates a payment by a card and answers with it.
+// charge creates a card payment and returns the answer.
 func (h *fixture) charge(card string) *answer {
 	h.t.Helper()
 	return h.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"bank_card","cardnumber":"` + card + `",` + cardRest + `}`)
 }
 
-// create creates a transaction in env test, with addresses to come back to.
+// create creates a transaction in env test, with return addresses.
 func (h *fixture) create(fields string) *answer {
 	h.t.Helper()
 	return h.partner().post(transactions, `{"params":{"env":"test","returnUrl":"`+shopOK+`","failUrl":"`+shopNo+`",`+fields+`}}`).want(201, "")
 }
 
-// hosted creates a payment for the hosted page and answers with it.
+// hosted creates a payment with a hosted page and returns the answer.
 func (h *fixture) hosted(fields string) *answer {
 	h.t.Helper()
 	return h.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true`+fields+`}}`).want(201, "")
 }
 
-// stands is how a transaction stands.
+// transaction reads a transaction.
 func (h *fixture) transaction(id string) *answer {
 	h.t.Helper()
 	return h.partner().get(transactions+"/"+id).want(200, "")
 }
 
-// inside is the path of an address of the server; ok is false for any other.
+// inside returns the path of a URL of the server; ok is false for any other URL.
 func (h *fixture) inside(address string) (path string, ok bool) {
 	path = strings.TrimPrefix(address, h.base())
 	return path, strings.HasPrefix(path, "/")
 }
 
-// browse follows an address as a browser does, as long as it stays on the server.
-// It answers with the page, or with the redirect that leads out of it.
+// browse follows redirects as a browser does, as long as they lead to the server. It returns
+// the page, or the redirect to another site.
 func (h *fixture) browse(address string) *answer {
 	h.t.Helper()
 	return h.follow(h.visit("GET", address, nil))
 }
 
-// send posts a form and follows.
+// send posts a form and follows redirects.
 func (h *fixture) send(address string, form url.Values) *answer {
 	h.t.Helper()
 	return h.follow(h.visit("POST", address, form))
@@ -77,7 +77,7 @@ func (h *fixture) follow(a *answer) *answer {
 	return nil
 }
 
-// visit makes one request of a browser and looks at what every answer of a page has.
+// visit makes one request of a browser and checks what every answer of a page must have.
 func (h *fixture) visit(method, address string, form url.Values) *answer {
 	h.t.Helper()
 	path, ok := h.inside(address)
@@ -103,7 +103,7 @@ func (h *fixture) visit(method, address string, form url.Values) *answer {
 	return a
 }
 
-// shows checks a page's status and heading, and texts that are in it.
+// wantPage checks a page's status and heading, and texts in it.
 func (a *answer) wantPage(status int, heading string, texts ...string) *answer {
 	a.t.Helper()
 	if a.status != status || !strings.Contains(a.body, "<h1>"+heading+"</h1>") {
@@ -117,7 +117,7 @@ func (a *answer) wantPage(status int, heading string, texts ...string) *answer {
 	return a
 }
 
-// goes checks that a redirect leads to an address.
+// wantRedirect checks that a redirect leads to an address.
 func (a *answer) wantRedirect(address string) *answer {
 	a.t.Helper()
 	if got := a.header.Get("location"); a.status != 303 || got != address {
@@ -126,7 +126,7 @@ func (a *answer) wantRedirect(address string) *answer {
 	return a
 }
 
-// is checks a transaction's status and why, by its code or its description.
+// wantStatus checks a transaction's status and its reason, by code or description.
 func (a *answer) wantStatus(status, reason string) *answer {
 	a.t.Helper()
 	description, code := a.at("error_description"), a.at("error_code")
@@ -146,7 +146,7 @@ var (
 	unescape  = strings.NewReplacer("&amp;", "&", "&#34;", `"`, "&#39;", "'", "&#43;", "+", "&lt;", "<", "&gt;", ">")
 )
 
-// form is where a page's form posts to, and its hidden fields.
+// form returns the target of a page's form, and its hidden fields.
 func (a *answer) form() (action string, fields url.Values) {
 	a.t.Helper()
 	found := formTag.FindStringSubmatch(a.body)
@@ -169,7 +169,7 @@ func (h *fixture) answerChallenge(shown *answer, button string) *answer {
 	return h.visit("POST", action, fields)
 }
 
-// pass moves the manual clock.
+// advanceBy moves the manual clock.
 func (h *fixture) advanceBy(d time.Duration) {
 	h.t.Helper()
 	at := h.clock.Now().Add(d).Format(time.RFC3339Nano)
@@ -194,7 +194,7 @@ func TestPasswordIsTakenOnThePage(t *testing.T) {
 		link := `<a href="` + strings.ReplaceAll(c.back, "&", "&amp;") + `">`
 		h.send(action, url.Values{"otp": {c.typed}}).wantPage(200, c.title, link)
 		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
-		// Whatever is typed afterwards is too late.
+		// Anything typed afterwards is too late.
 		h.send(action, url.Values{"otp": {"123456"}}).wantPage(200, c.title, link)
 		h.transaction(made.at("id")).wantStatus(c.status, c.reason)
 	}
@@ -256,7 +256,7 @@ func TestWithoutTheTokenThereIsNoPage(t *testing.T) {
 	for _, token := range []string{
 		"", "x", ".", query[:len(query)-1], query + "A", query + ".", "." + tag, org + ".", org + tag, otherQuery, foreign, foreignOrg + "." + tag,
 		org + "." + string(flipped), strings.ToLower(query), tag + "." + org, strings.Repeat("A", 4000),
-		org[:21] + string(org[21]+1) + "." + tag, // the same bytes, written in another way
+		org[:21] + string(org[21]+1) + "." + tag, // another encoding of the same bytes
 	} {
 		for _, end := range []string{"", "/return"} {
 			for _, method := range []string{"GET", "POST"} {
@@ -352,8 +352,8 @@ func TestFormsAreBounded(t *testing.T) {
 	}
 }
 
-// Payers are led to addresses of https, and in the sandbox to those of the machine on
-// which a shop is developed: by no link, no redirect, and neither from the way back.
+// Payers are sent to https addresses, and in the sandbox to those of the developer's machine.
+// This holds for links, for redirects, and for the way back from a rail.
 func TestPagesLeadToNoAddressInTheClear(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ env, address, leads string }{

@@ -19,7 +19,7 @@ import (
 	"mizan/ledger"
 )
 
-// updates notes which transactions were reported.
+// updates records which transactions were reported.
 type updates struct {
 	mu       sync.Mutex
 	reported []string
@@ -37,7 +37,7 @@ func (h *updates) ProviderUpdate(org, terminal, id ledger.ID) error {
 	return nil
 }
 
-// taken is what was reported since the last time.
+// taken returns the reports since the last call.
 func (h *updates) taken() (reported []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,14 +47,14 @@ func (h *updates) taken() (reported []string) {
 
 const platformSecret = "the platform's secret"
 
-// connected is a terminal of the first partner that another platform notifies.
+// connected creates a terminal of the first partner whose provider is another platform.
 func (h *fixture) connected(params string) string {
 	h.t.Helper()
 	return h.admin().post("/api/v1/terminal", `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{
 		"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"mzk_far"`+params+`}}`).want(201, "").at("data.id")
 }
 
-// newUpdatesFixture starts a server whose updates are noted, with a connected terminal.
+// newUpdatesFixture starts a server that records provider updates, with a connected terminal.
 func newUpdatesFixture(t *testing.T) (*fixture, *updates, string) {
 	t.Helper()
 	reported := new(updates)
@@ -62,7 +62,7 @@ func newUpdatesFixture(t *testing.T) (*fixture, *updates, string) {
 	return h, reported, h.connected(`,"webhook_secret":"` + platformSecret + `"`)
 }
 
-// notice is a notification on its way.
+// notice is a provider update, before it is sent.
 type notice struct {
 	terminal, secret, event, body string
 	at                            time.Time
@@ -78,12 +78,12 @@ func envelope(event, txid string) string {
 	return `{"event_id":"` + event + `","timestamp":1,"type":"transaction.charged","data":{"id":"` + uuid.NewString() + `","txid":"` + txid + `","status":"charged"}}`
 }
 
-// deliver signs the notice and sends it.
+// deliver signs the update and sends it.
 func (h *fixture) deliver(n notice) *answer {
 	h.t.Helper()
 	stamp := strconv.FormatInt(n.at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(n.secret))
-	_, _ = mac.Write([]byte(stamp + "." + n.body)) // a hash takes everything
+	_, _ = mac.Write([]byte(stamp + "." + n.body)) // a hash accepts all input
 	header := http.Header{}
 	header.Set("x-webhook-event-id", n.event)
 	header.Set("x-webhook-timestamp", stamp)
@@ -116,13 +116,13 @@ func TestAnEventIsHeardOnce(t *testing.T) {
 	n := h.notice(terminal)
 	h.deliver(n).want(200, "")
 	must(t, h.clock.Set(h.clock.Now().Add(4*time.Minute)))
-	n.at = h.clock.Now() // another attempt has a time of its own
+	n.at = h.clock.Now() // another attempt has its own timestamp
 	h.deliver(n).want(200, `{"data":{}}`)
 	if got := reported.taken(); len(got) != 1 {
 		t.Errorf("reported %v", got)
 	}
 	other := h.connected(`,"webhook_secret":"` + platformSecret + `"`)
-	n.terminal = other // another platform's events are others
+	n.terminal = other // event ids of another terminal are separate
 	h.deliver(n).want(200, "")
 	if got := reported.taken(); len(got) != 1 {
 		t.Errorf("reported %v", got)
@@ -219,7 +219,8 @@ func TestSignedNonsenseIsRefused(t *testing.T) {
 	}
 }
 
-// An update that could not be taken is not acknowledged, and is taken when it comes again.
+// An update that could not be handled is not acknowledged, and is handled when it is sent
+// again.
 func TestAnEventThatCouldNotBeHeardComesAgain(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
@@ -235,7 +236,7 @@ func TestAnEventThatCouldNotBeHeardComesAgain(t *testing.T) {
 	}
 }
 
-// A rotated secret is in force at once.
+// A rotated secret is in force immediately.
 func TestARotatedSecretIsInForceAtOnce(t *testing.T) {
 	t.Parallel()
 	h, _, terminal := newUpdatesFixture(t)

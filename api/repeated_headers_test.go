@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// say makes a request with headers as they are given, each line of its own.
+// sendLines makes a request with the header lines as given.
 func (h *fixture) sendLines(method, path string, lines ...string) *answer {
 	h.t.Helper()
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", method, path, strings.Join(lines, "\r\n"))
@@ -19,8 +19,8 @@ func (h *fixture) sendLines(method, path string, lines ...string) *answer {
 	return answers[0]
 }
 
-// Whoever stands in front of us may have looked at the other one of two: a request
-// that says twice who asks is nobody's.
+// A proxy in front may have checked the other one of two equal headers, so a request with two
+// credentials is unauthorized.
 func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -29,12 +29,12 @@ func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 	key, token := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
 	admin := "Authorization: Bearer " + string(h.seed.AdminToken)
 	const (
-		mine    = "/api/v1/balances"         // a partner's
-		people  = ledgerPath + "/head"       // a person's
-		either  = ledgerPath + "/accounts"   // of both
-		current = sessions + "/current"      // a session's own
-		created = transactions               // a write of a partner
-		listed  = transactions + "?env=prod" // a partner's, or the operator's
+		mine    = "/api/v1/balances"         // for partners
+		people  = ledgerPath + "/head"       // for persons
+		either  = ledgerPath + "/accounts"   // for both
+		current = sessions + "/current"      // for the session itself
+		created = transactions               // a write for partners
+		listed  = transactions + "?env=prod" // for partners and for the operator
 	)
 	h.sendLines("GET", mine, org, key).want(200, "")
 	h.sendLines("GET", people, org, token).want(200, "")
@@ -73,10 +73,10 @@ func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 			t.Errorf("%s %s %q: %d %s %v", c.method, c.path, c.lines, a.status, a.body, a.header)
 		}
 	}
-	h.sendLines("GET", people, org, token).want(200, "") // nothing was ended
+	h.sendLines("GET", people, org, token).want(200, "") // the session was not ended
 }
 
-// The answer to an operator says what is wrong with its request.
+// The answer to an operator tells what is wrong with its request.
 func TestAnOperatorNamesOneOrganization(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -11,7 +11,7 @@ func withParameter(path, value string) string {
 	for i, part := range parts {
 		switch {
 		case part == ":product_type" && strings.Contains(path, ":id"):
-			parts[i] = "mudaraba" // of which the contract is
+			parts[i] = "mudaraba" // the product type of the contract
 		case strings.HasPrefix(part, ":"):
 			parts[i] = value
 		}
@@ -26,7 +26,7 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 	for _, r := range h.server.Routes() {
 		served[r.Path] = nil
 	}
-	for path := range served { // a path may be another one's too: "aggregate" is where an id may stand
+	for path := range served { // a path may match another pattern too: "aggregate" may be an id
 		for _, r := range h.server.Routes() {
 			if r.Path == path || isOf(path, r.Path) {
 				served[path] = append(served[path], r.Method)
@@ -51,8 +51,8 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 	}
 }
 
-// isOf tells whether a path is one of a pattern's: what it names where it has no
-// parameter may stand for the pattern's.
+// isOf tells whether a path matches a pattern: a literal segment of the path may match the
+// pattern's parameter.
 func isOf(path, pattern string) bool {
 	said, wanted := strings.Split(path, "/"), strings.Split(pattern, "/")
 	if len(said) != len(wanted) {
@@ -66,14 +66,14 @@ func isOf(path, pattern string) bool {
 	return true
 }
 
-// neighbour is another partner of the first organization.
+// neighbour returns a caller for another partner of the first organization.
 func (h *fixture) neighbour() caller {
 	p := h.admin().post("/api/v1/partners", `{"name":"N","login":"neighbour","pass":"nine-Lions-paint"}`).want(201, "")
 	k := h.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+p.at("id")+`}`).want(201, "")
 	return h.partner().with("x-api-key", k.at("key"))
 }
 
-// paid is a charged payment of the first partner.
+// paid creates a charged payment of the first partner and returns its id.
 func (h *fixture) paid() string {
 	return h.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
 }

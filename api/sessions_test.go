@@ -12,13 +12,13 @@ import (
 	"mizan/api"
 )
 
-// in posts a login to the organization; empty: to none.
+// logIn posts a login to the organization; empty: without an organization.
 func (h *fixture) logIn(org, body string) *answer {
 	h.t.Helper()
 	return h.anyone().with("x-organization-id", org).post(sessions, body)
 }
 
-// person logs in to the first organization with the fixture's password.
+// person logs in to the first organization with the fixture's password and returns the caller.
 func (h *fixture) person(login string) caller {
 	h.t.Helper()
 	first := h.seed.First.Org
@@ -73,7 +73,8 @@ func TestASessionOnlyCountsInItsOrganization(t *testing.T) {
 	}
 }
 
-// All that can be wrong with a login but its form is one answer, to the byte.
+// All logins with wrong credentials get the same answer, byte for byte; only a malformed login
+// differs.
 func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -112,9 +113,9 @@ func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 	}
 }
 
-// From an address that is not admitted nobody finds out by the answers, however many,
-// whether a password is right: of the partner's own login, and of a person who is
-// nothing but that partner.
+// From an address that is not admitted, the answers, however many, do not reveal whether a
+// password is right. This holds for the partner's own login and for a user who only acts as
+// that partner.
 func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -138,7 +139,7 @@ func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
 			}
 		}
 	}
-	// A key is not guessed: it still works where it may.
+	// The lockout does not affect the partner's key, which still works.
 	h.admin().patch("/api/v1/partners/"+number, `{"source_addresses":[]}`).want(200, "")
 	h.logIn(first, loginBody("far", goodPass)).want(429, "")
 }
@@ -170,7 +171,7 @@ func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
 			t.Errorf("%s: %s, want %v", body, a.body, fields)
 		}
 	}
-	// At the bounds it is a login like others, that nobody has.
+	// A login at the bounds is well formed, and is answered like any unknown login.
 	h.logIn(h.seed.First.Org.String(), loginBody(strings.Repeat("я", 255), strings.Repeat("p", 256))).want(401, unauthorized)
 	h.logIn(h.seed.First.Org.String(), `[]`).want(422, "")
 	h.logIn(h.seed.First.Org.String(), `{"login":"a","login":"b","pass":"nine-Lions-paint"}`).want(400, "")
@@ -189,12 +190,12 @@ func TestASessionRestsForHalfAnHourAndLives12(t *testing.T) {
 		h.advance(28 * 60)
 		used.get(ledgerPath+"/head").want(200, "")
 	}
-	h.restart() // what was used is still known
+	h.restart() // the last use is known after a restart
 	h.advance(18*60 - 1)
 	used.get(ledgerPath+"/head").want(200, "")
 	h.advance(1)
 	used.get(ledgerPath+"/head").want(401, unauthorized)
-	h.auditor().get(ledgerPath+"/head").want(200, "") // the sandbox's own never end
+	h.auditor().get(ledgerPath+"/head").want(200, "") // the sandbox's own sessions never expire
 }
 
 func TestWhatEndsAUsersSessionsAtOnceOverHTTP(t *testing.T) {
@@ -219,7 +220,7 @@ func TestWhatEndsAUsersSessionsAtOnceOverHTTP(t *testing.T) {
 
 const deactivated = `{"error":"forbidden","message":"the partner is deactivated"}`
 
-// A session of role partner reads what its partner's key reads, and writes nothing.
+// A session of role partner reads what its partner's key reads, and can't write.
 func TestAPartnersSessionReadsAsItsKeyAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -272,14 +273,14 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	h.logIn(first.String(), login).want(403, deactivated)
 	h.logIn(first.String(), loginBody("cashier", goodPass)).want(403, deactivated)
 	h.logIn(first.String(), loginBody("demo", "wrong")).want(401, unauthorized)
-	cashier.do("DELETE", sessions+"/current", "").want(204, "") // who may do nothing may leave
+	cashier.do("DELETE", sessions+"/current", "").want(204, "") // a session without any rights can be ended
 	cashier.get("/api/v1/balances").want(401, unauthorized)
 	h.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
 	c.get("/api/v1/balances").want(200, "")
 	cashier.get("/api/v1/balances").want(401, unauthorized)
 }
 
-// By hand: what the roles of a person reach. Who is live learns 403, others 401.
+// Written by hand: what the roles of a person may read. A live session gets 403, others 401.
 func TestWhatRolesReach(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -321,7 +322,7 @@ func TestFiveFailuresOfALoginAreAnswered429UntilTheyAgeOut(t *testing.T) {
 		for range 5 {
 			h.logIn(first, loginBody(login, "wrong")).want(401, unauthorized)
 		}
-		a := h.logIn(first, loginBody(login, goodPass)).want(429, lockedOut) // the right one too
+		a := h.logIn(first, loginBody(login, goodPass)).want(429, lockedOut) // even with the right password
 		if a.header.Get("retry-after") != "900" {
 			t.Errorf("%s: %v", login, a.header)
 		}
@@ -332,7 +333,7 @@ func TestFiveFailuresOfALoginAreAnswered429UntilTheyAgeOut(t *testing.T) {
 	}
 	h.user("boris", `"client"`, "")
 	h.logIn(first, loginBody("boris", goodPass)).want(201, "")
-	h.logIn("", loginBody("anna", goodPass)).want(401, unauthorized) // of no organization: another login
+	h.logIn("", loginBody("anna", goodPass)).want(401, unauthorized) // without an organization it is a different login
 	h.advance(14*60 + 59)
 	if a := h.logIn(first, loginBody("anna", goodPass)).want(429, lockedOut); a.header.Get("retry-after") != "1" {
 		t.Errorf("%v", a.header)
@@ -387,7 +388,7 @@ func TestTheLastUseOfAKeyIsListedAfterARestart(t *testing.T) {
 	last("2026-09-03T11:15:30.123456+00:00")
 }
 
-// The store has no token and no password, and neither does a log line.
+// The store contains no token and no password, and neither does the log.
 func TestNoTokenOrPasswordOfAPersonIsKept(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -405,14 +406,14 @@ func TestNoTokenOrPasswordOfAPersonIsKept(t *testing.T) {
 	}
 }
 
-// A partner's rate is no larger for who logs in: a session has one of its own.
+// Logging in does not increase a partner's rate: a session has its own limit.
 func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
 	first := h.seed.First.Org
 	c := h.bearer(h.logIn(first.String(), loginBody("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first)
 	limited := c.get("/api/v1/balances").want(200, "")
-	for n := 0; n < 1_000 && limited.status == 200; n++ { // a slow machine comes to the limit later
+	for n := 0; n < 1_000 && limited.status == 200; n++ { // a slow machine reaches the limit later
 		limited = c.get("/api/v1/balances")
 	}
 	if limited.status != 429 || limited.at("error") != "rate_limited" {
@@ -423,8 +424,8 @@ func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 
 const needsASession = `{"error":"forbidden","message":"this needs a session of the organization"}`
 
-// Whoever has a session's token and nothing else can find out which organization it is
-// of where there is one, and is answered with none where there are more.
+// A caller with only a session's token can find out its organization if there is only one. If
+// there are several, the answer is 401.
 func TestASessionOfTheOnlyOrganizationIsToldWhichThatIs(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -437,7 +438,7 @@ func TestASessionOfTheOnlyOrganizationIsToldWhichThatIs(t *testing.T) {
 	}
 	h.auditor().get(sessions+"/current").want(200, "")
 	alone := anna.with("x-organization-id", "")
-	alone.get(sessions+"/current").want(401, unauthorized) // there is another organization
+	alone.get(sessions+"/current").want(401, unauthorized) // there is another organization now
 	h.partner().get(sessions+"/current").want(403, needsASession)
 	h.admin().get(sessions+"/current").want(403, needsASession)
 	h.anyone().get(sessions+"/current").want(401, unauthorized)

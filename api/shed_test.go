@@ -8,8 +8,8 @@ import (
 	"mizan/api/shed"
 )
 
-// A command that would wait longer than the bound is refused, and nothing is stored;
-// whoever reads, asks how the service is, or logs in isn't kept waiting.
+// A command that would wait longer than the bound is refused, and nothing is stored. Reads,
+// health checks and logins do not wait.
 func TestCommandsAreShedByTheAgeOfTheQueuesHead(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

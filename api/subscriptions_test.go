@@ -10,18 +10,19 @@ import (
 
 const subscriptions = "/api/v1/subscriptions"
 
-// subscription is a create's body on a payment, with more fields before it.
+// subscription returns the body that creates a subscription on a payment, with further fields
+// in front.
 func subscription(initial, fields string) string {
 	return `{"params":{` + fields + `"initial_payment_id":"` + initial + `","amount":"990","period_days":30}}`
 }
 
-// subscribes is a subscription of the first partner's, on a fresh payment.
+// subscribe creates a subscription of the first partner on a new payment.
 func (h *fixture) subscribe() string {
 	h.t.Helper()
 	return h.partner().post(subscriptions, subscription(h.paid(), "")).want(201, "").at("data.id")
 }
 
-// passes moves the manual clock.
+// advanceDays moves the manual clock.
 func (h *fixture) advanceDays(days int) {
 	h.t.Helper()
 	h.admin().do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, days*24*60*60)).want(200, "")
@@ -46,7 +47,7 @@ func TestASubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 	}
 }
 
-// A renewal is a transaction of its own, which the partner reads like any other.
+// A renewal is a separate transaction, which the partner reads like any other.
 func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -71,7 +72,7 @@ func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
 	}
 }
 
-// RELIABILITY: a provider's token is in no answer.
+// RELIABILITY: no answer contains a provider's token.
 func TestNoAnswerShowsTheStoredCredential(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -151,7 +152,7 @@ func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
 	}
 }
 
-// stored is how many events the first organization has.
+// stored returns the number of events in the first organization.
 func (h *fixture) stored() uint64 {
 	h.t.Helper()
 	v := h.journal.View()
@@ -192,7 +193,7 @@ func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 	}
 }
 
-// A foreign id answers exactly as a random one.
+// The id of another partner's subscription is answered exactly like an unknown one.
 func TestAForeignSubscriptionIsUnknown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -217,8 +218,8 @@ func TestAForeignSubscriptionIsUnknown(t *testing.T) {
 	h.partner().get(subscriptions+"/nonsense").want(404, "")
 }
 
-// DECISIONS, 3: every write takes an Idempotency-Key; repeated, it gives that
-// answer; with another body 409.
+// DECISIONS, 3: every write accepts an Idempotency-Key. A repetition gets the same answer; with
+// another body, 409.
 func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -259,7 +260,7 @@ func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
 	if rows := h.partner().get(subscriptions + "?env=test").rows(); rows != 1 {
 		t.Errorf("%d subscriptions", rows)
 	}
-	// A refusal claims nothing.
+	// A refused request claims no key.
 	keyed("later").post(subscriptions, `{"params":{}}`).want(422, "")
 	keyed("later").post(subscriptions, subscription(initial, "")).want(201, "")
 }
@@ -298,7 +299,7 @@ func TestTheListOfSubscriptionsHasPagesAndFilters(t *testing.T) {
 	}
 }
 
-// The journal shows a subscription's transitions, none of which carries an entry.
+// The journal shows a subscription's transitions, none of which has an entry.
 func TestTheJournalShowsASubscriptionsTransitions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

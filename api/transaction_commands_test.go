@@ -9,12 +9,12 @@ import (
 	"mizan/api/payments"
 )
 
-// listening is a payment service that remembers what it was handed.
+// listening is a payment service that records its calls.
 type listening struct {
 	payments.Transactions
 	material paymentactor.Material
 	proceed  paymentactor.Continue
-	card     string // of proceed: it is wiped later
+	card     string // a copy of Continue's card, which is wiped later
 	create   paymentactor.Create
 }
 
@@ -48,8 +48,8 @@ func listen(t *testing.T) (*fixture, *listening) {
 	return h, l
 }
 
-// A status in the material is dropped, whatever its spelling in JSON; all else
-// is handed on as it was sent.
+// A status in the material is removed, however JSON spells it; everything else is passed on as
+// it was sent.
 func TestMaterialIsHandedOnWithoutItsStatus(t *testing.T) {
 	t.Parallel()
 	h, l := listen(t)

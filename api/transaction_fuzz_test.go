@@ -8,8 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// sane checks what no body may bring about: an answer that is ours to explain,
-// or one that is no JSON.
+// sane checks that an answer is JSON and not an internal error.
 func sane(t *testing.T, what string, a *answer) {
 	t.Helper()
 	if a.status >= 500 || a.status < 200 || !json.Valid([]byte(a.body)) {
@@ -17,7 +16,7 @@ func sane(t *testing.T, what string, a *answer) {
 	}
 }
 
-// under is the fixture for a fuzz target, which has a test of its own.
+// under returns the fixture for one run of a fuzz target.
 func (h *fixture) under(t *testing.T) *fixture {
 	guest := *h
 	guest.t = t
@@ -62,14 +61,16 @@ func FuzzAmount(f *testing.F) {
 		f.Add(literal)
 	}
 	whole := newFixture(f)
-	// What neither a refund nor a capture can move, so that one does for all runs.
+	// An amount that neither a refund nor a capture can move, so that one transaction serves all
+	// runs.
 	id := whole.create(`"type":"payment","amount":"1"`).at("id")
 	f.Fuzz(func(t *testing.T, literal string) {
 		h := whole.under(t)
 		made := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
 		sane(t, literal, made)
 		if made.status == 201 {
-			// Other names may follow the amount inside the literal: then it is theirs to explain.
+			// The literal may close the amount and contain further members, which then cause their
+			// own refusals.
 			var said string
 			if json.Unmarshal([]byte(literal), &said) == nil && made.at("amount") != said {
 				t.Fatalf("%s was taken as %s", literal, made.at("amount"))

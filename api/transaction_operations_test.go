@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// operation is the path of an operation on a transaction.
+// operation returns the path of an operation on a transaction.
 func operation(name, id string) string { return transactions + "/" + name + "/" + id }
 
-// change asks for a refund or a cancellation.
+// change requests a refund or a cancellation.
 func (h *fixture) change(id, params string) *answer {
 	h.t.Helper()
 	return h.partner().put(transactions+"/"+id, `{"params":{`+params+`}}`)
@@ -31,7 +31,7 @@ func (h *fixture) terminal(kind, params string) {
 	h.t.Fatalf("no terminal for a %s", kind)
 }
 
-// payout creates a payout of 1250 to a bank account that money_storage describes.
+// payout1250 creates a payout of 1250 to a bank account that money_storage describes.
 func (h *fixture) payout1250(storage string) *answer {
 	h.t.Helper()
 	return h.create(`"type":"payout","amount":"1250","currency":"USD","money_storage":` + storage)
@@ -61,7 +61,7 @@ func TestRefundOfPart(t *testing.T) {
 		t.Errorf("%s\n%s", first.body, second.body)
 	}
 	h.change(id, `"type":"refund","amount":"751"`).want(422, `{"error":"invalid_refund_amount","message":"750 is left to refund"}`)
-	// Without an amount: what is left.
+	// Without an amount everything that is left is refunded.
 	if all := h.change(id, `"type":"refund"`).want(200, ""); all.at("refunded_amount") != "1250" {
 		t.Errorf("%s", all.body)
 	}
@@ -294,7 +294,7 @@ func TestContinuationChecksWhatACreateChecks(t *testing.T) {
 		h.partner().post(operation("continue", c.id), c.body).want(422, `{"errors":[{"code":"invalid","detail":"`+c.detail+`","field":"`+c.field+`"}]}`)
 	}
 	h.transaction(id).wantStatus("created", "")
-	// A payout needs no more of a card than its number.
+	// A payout needs only the number of a card.
 	h.partner().post(operation("continue", payout), `{"money_storage":{"type":"bank_card","cardnumber":"`+good+`"},"route":null,"browser_data":{"language":null}}`).want(200, "").wantStatus("charged", "")
 }
 
@@ -411,9 +411,9 @@ func TestPayerActionsAreShown(t *testing.T) {
 		if fresh == made.at("simple_auth_redirect_url") || !strings.HasPrefix(fresh, page) {
 			t.Errorf("%s: a minute later the address is %s", card, fresh)
 		}
-		later.want(200, strings.Replace(made.body, made.at("simple_auth_redirect_url"), fresh, 1)) // nothing else is another
+		later.want(200, strings.Replace(made.body, made.at("simple_auth_redirect_url"), fresh, 1)) // nothing else has changed
 	}
-	// Some rails publish no action: the page is the only path.
+	// Some rails publish no action: the page is the only way to pay.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {
 		made := h.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
 		if made.at("auth_params") != "null" || made.at("widget_url") != "null" || made.at("additional_params_for_auth") != "{}" || made.at("simple_auth_redirect_url") == "(absent)" {

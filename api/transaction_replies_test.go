@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// A key gives the first answer again, whatever became of the transaction since.
+// A repetition with a key gets the first answer, whatever the transaction's current state.
 func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -24,7 +24,7 @@ func TestAKeyGivesTheFirstAnswerAgain(t *testing.T) {
 	if a := change(again).want(200, part.body); !a.isReplay() {
 		t.Errorf("%v", a.header)
 	}
-	// The txid gives the transaction as it stands.
+	// A repetition with the txid gets the transaction's current state.
 	if a := h.partner().post(transactions, body).want(201, ""); a.at("status") != "refunded" || a.at("refunded_amount") != "200" {
 		t.Errorf("%s", a.body)
 	}
@@ -41,7 +41,7 @@ func TestTheFirstAnswerOutlivesARestart(t *testing.T) {
 	h.partner().with("idempotency-key", "k").post(transactions, body).want(201, first.body)
 }
 
-// A card number that stands where it does not belong is not repeated.
+// A card number in the wrong member is not repeated in the answer.
 func TestACardNumberInTheWrongKeyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -21,8 +21,7 @@ import (
 
 const aggregate = transactions + "/aggregate"
 
-// sold is a payment with its fee and what became of it. A merchant's share may
-// be negative.
+// sold returns a payment with its fee and status. The merchant's amount may be negative.
 func sold(currency, network, amount, fee, merchant, refunded string, status payment.Status) *payment.Record {
 	r := deal(amount, status)
 	r.Asset = money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod}
@@ -34,14 +33,14 @@ func sold(currency, network, amount, fee, merchant, refunded string, status paym
 	return r
 }
 
-// sum is a row of an aggregate, in order: what it is grouped by as JSON members
-// between env and count, then the sums.
+// sum returns a row of an aggregate: the members by which it is grouped, as JSON between env
+// and count, then the sums.
 func sum(currency, network, groups string, count int, amount, merchant, fee, refunded string) string {
 	return fmt.Sprintf(`{"currency":"%s","network":"%s","env":"prod",%s"count":%d,"amount":"%s","amount_with_fee":"%s","merchant_amount":"%s","fee_amount":"%s","refunded_amount":"%s"}`,
 		currency, network, groups, count, amount, amount, merchant, fee, refunded)
 }
 
-// data is the rows of an answer as they were written.
+// data returns the rows of an answer as they were written.
 func (a *answer) data() string {
 	a.t.Helper()
 	a.want(200, "")
@@ -60,7 +59,7 @@ func TestAggregateOfNothing(t *testing.T) {
 	}
 }
 
-// trade stocks two days of sales, and some that are not asked for.
+// trade stores two days of sales, and some that the queries do not select.
 func trade(h *fixture) {
 	h.at("10:30:00")
 	h.storeRecords(
@@ -114,8 +113,8 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 	}
 }
 
-// Much of what there is is read as it lies, little of it is searched by the
-// index of starts or of updates, which has rows that are stale: all of it adds up.
+// A large part of the records is read in key order, a small part through the index of starts or
+// of updates, which has stale rows: both ways give the right sums.
 func TestAggregateIsRightByEveryWay(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -157,7 +156,7 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 			t.Errorf("%q:\n got %s\nwant %s", query, got, want)
 		}
 	}
-	// A partner that has little of all there is.
+	// A partner with only a few of all records.
 	neighbour := h.neighbour()
 	own := sold("USD", "", "4", "0", "4", "0", payment.Charged)
 	_, err := fmt.Sscan(h.admin().get("/api/v1/partners").at("data.0.id"), &own.Partner)
@@ -207,7 +206,7 @@ func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 	h.partner().get(aggregate+"?txid=ignored").want(200, "")
 }
 
-// What is shown is as of the last event that it rests on.
+// The answer's as_of is the time of the last event that it includes.
 func TestAggregateSaysWhenItWasTrue(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -235,7 +234,7 @@ func TestASumOutOfRangeIsRefused(t *testing.T) {
 	h.partner().get(aggregate+"?amount_to=1").want(200, "")
 }
 
-// Networks are open names, so that groups have no end of their own.
+// Networks are arbitrary names, so the number of groups has no other bound.
 func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -258,8 +257,8 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// lateView is a journal whose views wait until they are released, on a server where
-// every caller is announced.
+// lateView is a journal whose views wait until they are released, on a server that announces
+// every caller.
 type lateView struct {
 	web.Journal
 	api.Directory
@@ -279,8 +278,7 @@ func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *
 	return l.Directory.Authenticate(org, key)
 }
 
-// openLate starts a server whose reads wait, and where an aggregate waits so long for
-// its turn.
+// openLate starts a server whose reads wait, with a maximum wait of an aggregate for its turn.
 func openLate(t *testing.T, turn time.Duration) (*fixture, *lateView) {
 	t.Helper()
 	l := &lateView{asked: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
@@ -296,7 +294,7 @@ func TestAnAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	answers := make(chan *answer, 2)
 	for range 2 {
 		go func() { answers <- h.partner().get(aggregate) }()
-		<-l.arrived // one after the other: neither waits
+		<-l.arrived // one after the other, so neither waits
 	}
 	refused := h.partner().get(aggregate).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
 	if refused.header.Get("retry-after") == "" {
@@ -308,7 +306,7 @@ func TestAnAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// However many one partner asks for, another organization's has its turn.
+// However many aggregates one partner requests, another organization's gets its turn.
 func TestAggregatesOfAnotherOrganizationHaveTheirTurn(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)
@@ -346,7 +344,7 @@ func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 	go ask()
 	l.release <- struct{}{}
 	(<-answers).want(200, "")
-	<-l.arrived // the third took the place of the first
+	<-l.arrived // the third has taken the place of the first
 	l.release <- struct{}{}
 	l.release <- struct{}{}
 	(<-answers).want(200, "")
@@ -378,9 +376,8 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	must(t, <-stopped)
 }
 
-// Nobody is told: the caller has gone. The metrics show how it ended. The
-// farewell may still be on its way when the work goes on, so there are as many
-// callers as it takes.
+// The caller has disconnected, so only the metrics show how the aggregate ended. The end of the
+// connection may arrive after the work has continued, so the test tries several callers.
 func TestAnAggregateEndsWhenItsCallerHasGone(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)

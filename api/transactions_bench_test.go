@@ -13,9 +13,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// BenchmarkTransactions measures reads of a partner that has 200,000
-// transactions, half of which moved once after they were made; over HTTP on
-// loopback, the client's work included.
+// BenchmarkTransactions measures reads of a partner that has 200,000 transactions, half of
+// which changed once after their creation. The reads are over HTTP on loopback and include the
+// client's work.
 func BenchmarkTransactions(b *testing.B) {
 	h := newFixture(b)
 	const n, part = 200_000, 5_000
@@ -33,7 +33,7 @@ func BenchmarkTransactions(b *testing.B) {
 		}
 		h.storeVersion(4, 1, made[:part/2]...)
 	}
-	// Each was made by four events and half of them moved: 4.5 µs a transaction.
+	// Each was created by four events and half of them changed: 4.5 µs a transaction.
 	after := func(tenths int) string {
 		return url.QueryEscape(began.Add(n * 9 / 20 * time.Microsecond * time.Duration(tenths)).Format(time.RFC3339Nano))
 	}

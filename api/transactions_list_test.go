@@ -18,20 +18,20 @@ import (
 	"mizan/posting"
 )
 
-// deal is a payment of partner 1 in USD in prod, as it would be stored.
+// deal returns a payment of partner 1 in USD in prod, as it would be stored.
 func deal(amount string, status payment.Status) *payment.Record {
 	r := &payment.Record{ID: uuid.New(), Partner: 1, Status: status}
 	r.Type, r.Amount, r.Asset = payment.Payment, money.MustParse(amount), money.Asset{Currency: "USD", Env: money.Prod}
 	return r
 }
 
-// stock stores transactions of the first organization as they are, in order.
+// storeRecords stores transactions of the first organization, in order.
 func (h *fixture) storeRecords(records ...*payment.Record) []posting.Stamp {
 	h.t.Helper()
 	return h.storeVersion(0, 1, records...)
 }
 
-// written moves records from a version on by so many events each.
+// storeVersion stores further versions of records, each with the given number of events.
 func (h *fixture) storeVersion(version uint64, events int, records ...*payment.Record) []posting.Stamp {
 	h.t.Helper()
 	stamps := make([]posting.Stamp, len(records))
@@ -55,7 +55,7 @@ func (h *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	return stamps
 }
 
-// at sets the clock to a time of the first day, after all that was stored.
+// at sets the clock to a time of the first day, after everything stored.
 func (h *fixture) at(clock string) {
 	h.t.Helper()
 	to, err := time.Parse(time.RFC3339, "2026-09-03T"+clock+"Z")
@@ -63,7 +63,7 @@ func (h *fixture) at(clock string) {
 	must(h.t, h.clock.Set(to))
 }
 
-// found is the ids on a page, by the names of the records.
+// found returns the ids on a page, by the names of the records.
 func (a *answer) found(names map[ledger.ID]string) string {
 	a.t.Helper()
 	a.want(200, "")
@@ -109,7 +109,7 @@ func TestAPageHoldsTwentyAndSaysWhetherItIsTheLast(t *testing.T) {
 	if last.rows() != 1 || last.at("data.0.id") != made[0].ID.String() || last.at("cursor.cursor_value") != "null" {
 		t.Errorf("the rest: %s", last.body)
 	}
-	// A page that all fit on is the last, and so is an exactly full one.
+	// A page with room for all rows is the last, and so is one that is exactly full.
 	for _, limit := range []string{"21", "100"} {
 		if all := h.partner().get(transactions + "?limit=" + limit); all.rows() != 21 || all.at("cursor.cursor_value") != "null" {
 			t.Errorf("limit %s: %d rows, cursor %s", limit, all.rows(), all.at("cursor.cursor_value"))
@@ -213,8 +213,7 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
-// Three transactions, an hour apart; the second is finished and the first moves
-// later still.
+// Three transactions, one hour apart; the second is finished, and the first changes after that.
 func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -300,8 +299,8 @@ func TestListReadsEveryFormOfATime(t *testing.T) {
 	}
 }
 
-// A manual clock stands still, and what happens meanwhile is booked microseconds
-// after it: who names the clock's very instant means all of it.
+// A manual clock stands still, and events meanwhile are booked microseconds after it. A bound
+// equal to the clock's time includes all of them.
 func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -317,7 +316,7 @@ func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	}
 }
 
-// A transaction that took several events to be made is listed by the first.
+// A transaction that was created by several events is listed by the first.
 func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -389,8 +388,8 @@ func TestWindowHoldsBothItsBounds(t *testing.T) {
 	}
 }
 
-// What few match is searched a part at a time: a page may be empty and still
-// say where to go on.
+// A search with few matches reads a bounded part for each page: a page may be empty and still
+// have a cursor.
 func TestAFilteredPageReadsABoundedPart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

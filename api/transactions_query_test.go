@@ -12,12 +12,12 @@ import (
 	"mizan/ledger/payment"
 )
 
-// asked are the parameters of a list that are known, by hand.
+// asked are the known parameters of the list, written by hand.
 var asked = strings.Fields(`status type env limit cursor started_from started_to updated_from updated_to finished_from finished_to
 	amount_from amount_to order_by rrn link_id start_cursor end_cursor txid`)
 
-// FuzzListQuery asks a server whatever the query: it answers with a page, or
-// refuses with the names of what it refuses.
+// FuzzListQuery sends any query to a server, which answers with a page, or refuses with the
+// names of the wrong parameters.
 func FuzzListQuery(f *testing.F) {
 	for _, said := range []string{
 		"", "limit=5&order_by=updated", "limit=0", "status=charged&type=payment&env=prod", "cursor=2026-09-03T10:15:30.123456%2B00:00", "page=1&offset=2",
@@ -49,7 +49,7 @@ func FuzzListQuery(f *testing.F) {
 	})
 }
 
-// asks sends a query as it is, escaped or not.
+// queryAs sends a query as it is, escaped or not.
 func (h *fixture) queryAs(t *testing.T, path, query string) (int, []byte) {
 	t.Helper()
 	r, err := http.NewRequest("GET", "http://"+h.address+path, nil)
@@ -86,7 +86,7 @@ func checkPage(t *testing.T, said string, body []byte) {
 	t.Helper()
 	if values, err := url.ParseQuery(said); err == nil {
 		for name, sent := range values {
-			if name != "" && (!slices.Contains(asked, name) || len(sent) != 1) { // an argument without a name is none
+			if name != "" && (!slices.Contains(asked, name) || len(sent) != 1) { // an argument without a name is ignored
 				t.Fatalf("%q was taken: %s", said, body)
 			}
 		}

@@ -147,7 +147,8 @@ func TestHostedCreateIsReplayedInShortWhileItWaits(t *testing.T) {
 	}
 }
 
-// withoutAddress is an answer as a repetition of it is, which opens no payer's page.
+// withoutAddress returns an answer in the form of a repetition, which has no address of a
+// payer's page.
 func withoutAddress(a *answer) string {
 	a.t.Helper()
 	open := a.at("widget_url")
@@ -157,7 +158,7 @@ func withoutAddress(a *answer) string {
 	return strings.Replace(a.body, `"`+open+`"`, "null", 1)
 }
 
-// What was sent with a hosted create is checked like any other create.
+// The fields of a hosted create are checked like those of any other create.
 func TestHostedCreateIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -210,7 +211,7 @@ func TestNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 	}
 }
 
-// Every money_storage type of the specification is taken, a scheme is none.
+// Every money_storage type of the specification is accepted; a card scheme is not a type.
 func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -233,7 +234,7 @@ func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 	}
 }
 
-// Nothing of the request but its params counts, and of these only what is known.
+// Only the params of the request count, and of these only the known ones.
 func TestCreateIgnoresWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -423,7 +424,7 @@ func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 		if strings.Contains(log, "CANARY") || strings.Contains(log, "4242424242424242") {
 			t.Errorf("the log holds what was sent: %s", log)
 		}
-		h.anyone().get("/api/v1/health").want(200, "") // it goes on
+		h.anyone().get("/api/v1/health").want(200, "") // the server continues
 	}
 }
 

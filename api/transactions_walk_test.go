@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// seeded is a source whose seed is printed; MIZAN_SEED repeats a run.
+// seeded returns a random source and prints its seed; MIZAN_SEED repeats a run.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -24,8 +24,8 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// walked reads a list from its newest page to its last, in pages of random
-// length, and counts how often each id came; between runs after each page.
+// walkPages reads a list from its newest page to its last, in pages of random length, and
+// counts how often it finds each id; between runs after each page.
 func (h *fixture) walkPages(random *rand.Rand, query string, between func()) map[string]int {
 	h.t.Helper()
 	seen := map[string]int{}
@@ -41,7 +41,7 @@ func (h *fixture) walkPages(random *rand.Rand, query string, between func()) map
 	return seen
 }
 
-// Real payments are made all the while, some of which are settled later.
+// Real payments are made during the walk, and some of them settle later.
 func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), seeded(t)

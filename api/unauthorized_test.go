@@ -20,10 +20,10 @@ import (
 	"mizan/posting"
 )
 
-// hangGuard ends a test that waits for what does not come.
+// hangGuard ends a test that waits for an event that does not come.
 const hangGuard = time.Minute
 
-// unauthorizedCases are all ways not to be let in with an API key, each as key and
+// unauthorizedCases are all reasons for a 401 with an API key, each with a key and an
 // organization of the same length.
 func unauthorizedCases(h *fixture) map[string][2]string {
 	h.t.Helper()
@@ -53,10 +53,10 @@ func unauthorizedCases(h *fixture) map[string][2]string {
 	}
 }
 
-// What the server allocates for a request tells of the steps that it took. It is
-// the same for each way not to be let in, so no step is left out for one of them.
-// The least of many counts: others allocate at the same time, and pools lose
-// what they hold, under the race detector at random.
+// The number of allocations for a request shows which steps the server took. It must be the
+// same in each unauthorized case, so that no case skips a step. The smallest of many
+// measurements counts, because other goroutines allocate at the same time and pools are
+// emptied, with the race detector at random.
 func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 	h := newFixture(t)
 	const rounds = 200
@@ -113,8 +113,8 @@ func TestALookUpOfAKeyReadsNothingFromTheStore(t *testing.T) {
 		c.Journal = counted
 	})
 	for range 100 {
-		h.partner().post(transactions, `{"params":{}}`).want(422, "")                // let in, and refused for what it asks
-		h.partner().with("x-api-key", "mzk_unknown").get(transactions).want(401, "") // not let in
+		h.partner().post(transactions, `{"params":{}}`).want(422, "")                // authenticated, and refused for its body
+		h.partner().with("x-api-key", "mzk_unknown").get(transactions).want(401, "") // unauthorized
 	}
 	if n := counted.opened.Load(); n != 0 {
 		t.Errorf("the store was opened %d times", n)
@@ -124,13 +124,13 @@ func TestALookUpOfAKeyReadsNothingFromTheStore(t *testing.T) {
 	}
 }
 
-// Once the revocation is answered, no request that is sent later is let in, also
-// while many others are under way with the same key.
+// Once a revocation has been answered, no later request with the key is authenticated, even
+// while many others with the same key are under way.
 func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
 	h := newFixture(t)
 	const (
 		callers = 8
-		after   = 3 // requests of each caller after the revocation
+		after   = 3 // each caller's requests after the revocation
 	)
 	rounds := 100
 	if testing.Short() {
@@ -188,7 +188,7 @@ func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
 	}
 }
 
-// status is what a GET is answered with; 0 if it is not.
+// status returns the status of a GET; 0 if there was no answer.
 func (c caller) status(path string) int {
 	request, err := http.NewRequest(http.MethodGet, "http://"+c.h.address+path, nil)
 	if err != nil {
@@ -201,7 +201,7 @@ func (c caller) status(path string) int {
 	if err != nil {
 		return 0
 	}
-	_, _ = io.Copy(io.Discard, response.Body) // or the connection could not be used again
+	_, _ = io.Copy(io.Discard, response.Body) // otherwise the connection could not be reused
 	_ = response.Body.Close()
 	return response.StatusCode
 }

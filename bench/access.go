@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// mostT is the largest t between two cases that passes for no difference.
+	// mostT is the largest t between two cases that counts as no difference.
 	mostT = 4.5
 
-	// kept is the share of all samples that is looked at: the slowest are those
-	// that the machine has held up.
+	// kept is the fraction of samples that is compared. The slowest samples are dropped, because
+	// other work of the machine delayed them.
 	kept = 0.95
 
-	// warmUp is how many requests are made before any counts.
+	// warmUp is how many requests are made before samples are recorded.
 	warmUp = 2_000
 
 	maxSamples = 10_000_000
@@ -39,7 +39,7 @@ type AccessConfig struct {
 	Report    string `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
 }
 
-// Validate tells what does not go together. kong calls it for the command line.
+// Validate returns an error for flags that contradict each other. kong calls it.
 func (c *AccessConfig) Validate() error {
 	if c.Samples < 2 || c.Samples > maxSamples {
 		return fmt.Errorf("--samples has to be 2 to %d", maxSamples)
@@ -47,7 +47,7 @@ func (c *AccessConfig) Validate() error {
 	return c.payments().Validate()
 }
 
-// payments is the configuration of the server that the cases are tried at.
+// payments returns the configuration of the server under test.
 func (c *AccessConfig) payments() *PaymentsConfig {
 	return &PaymentsConfig{
 		Workload: workloadPayments, Connections: 1, Duration: time.Second, Timeout: dialTimeout, TLS: "off",
@@ -61,12 +61,12 @@ type AccessReport struct {
 	Samples int         `json:"samples"` // of each case
 	Seed    uint64      `json:"seed"`
 	Cases   []Timing    `json:"cases"`
-	T       [][]float64 `json:"t"`         // between each two cases
-	Largest float64     `json:"largest_t"` // without its sign
-	Pair    [2]string   `json:"pair"`      // that has it
+	T       [][]float64 `json:"t"`         // t of each pair of cases
+	Largest float64     `json:"largest_t"` // largest absolute value in T
+	Pair    [2]string   `json:"pair"`      // the pair of cases with Largest
 }
 
-// Timing is how long a case's answers took, the slowest left out, in µs.
+// Timing is the distribution of a case's answer times in µs, without the slowest.
 type Timing struct {
 	Case     string  `json:"case"`
 	Kept     int     `json:"kept"`
@@ -74,9 +74,9 @@ type Timing struct {
 	Deviance float64 `json:"standard_deviation_us"`
 }
 
-// Access asks a server with every kind of API key that is not let in, in random
-// order on one connection, and prints Welch's t between the times of each two
-// kinds. An error means that there is a difference, or that nothing was measured.
+// Access sends requests with every kind of refused API key, in random order on one connection,
+// and prints Welch's t between the times of each two kinds. An error means that there is a
+// difference, or that nothing was measured.
 func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	return errors.Join(report.err(), writeReport(cfg.Report, report))
 }
 
-// sample times the cases' requests, each as often, in random order.
+// sample times the cases' requests, the same number for each case, in random order.
 func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCase, times int, seed uint64) (names []string, samples [][]float64, err error) {
 	c, err := d.dial(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCas
 	return names, samples, nil
 }
 
-// judge compares each two cases.
+// judge computes t for each pair of cases.
 func (r *AccessReport) judge(names []string, samples [][]float64) {
 	all := make([]moments, len(samples))
 	r.Cases, r.T, r.Largest, r.Pair = nil, nil, 0, [2]string{}

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// maxAnswer bounds an answer, head and body.
+// maxAnswer bounds an answer, including its head.
 const maxAnswer = 1 << 20
 
 var errAnswer = errors.New("malformed answer")
@@ -17,9 +17,9 @@ type answer struct {
 	closes bool // the server closes the connection after it
 }
 
-// parseAnswer reads the answer that b begins with and its size in bytes; size 0
-// says that not all of it is there yet. It knows what the server is known to
-// send, HTTP/1.1 with a Content-Length, and refuses anything else.
+// parseAnswer parses the answer at the beginning of b and returns its size in bytes; size 0
+// means that it is not complete yet. It supports only what the server sends, HTTP/1.1 with a
+// Content-Length, and returns an error for anything else.
 func parseAnswer(b []byte) (a answer, size int, err error) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -47,8 +47,8 @@ func parseAnswer(b []byte) (a answer, size int, err error) {
 	return a, size, nil
 }
 
-// readHead finds the length of the body and whether the connection ends. Only
-// lines with the right first letter are looked at any closer.
+// readHead finds the length of the body and whether the connection ends. It examines only lines
+// with the right first letter.
 func (a *answer) readHead(head []byte) (length int, ok bool) {
 	for rest := head; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')
@@ -72,8 +72,8 @@ func (a *answer) readHead(head []byte) (length int, ok bool) {
 	return length, ok
 }
 
-// header is the value of the line if it has that name, given in lower case and
-// with its colon.
+// header returns the value of a header line with the name, which is in lower case and includes
+// the colon.
 func header(line []byte, name string) ([]byte, bool) {
 	if len(line) < len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
 		return nil, false
@@ -81,7 +81,7 @@ func header(line []byte, name string) ([]byte, bool) {
 	return bytes.TrimSpace(line[len(name):]), true
 }
 
-// number reads a small decimal number.
+// number parses a small decimal number.
 func number(b []byte) (n int, ok bool) {
 	if len(b) == 0 || len(b) > 9 {
 		return 0, false
@@ -95,9 +95,9 @@ func number(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// textOf is the text of the first member of that name, given with its quotes
-// and colon, anywhere in a body; nil if there is none. Only for names whose
-// values hold no escapes.
+// textOf returns the value of the first member with the name anywhere in a body; nil if there
+// is none. The name includes its quotes and colon. It must be a name whose values contain no
+// escapes.
 func textOf(body []byte, name string) []byte {
 	i := bytes.Index(body, []byte(name))
 	if i < 0 {

@@ -20,10 +20,10 @@ type auditor struct {
 	base    string
 	sandbox *server.Sandbox
 
-	everyone bool // the payments are all partners', not the sandbox's own one's
+	everyone bool // the payments are those of all partners, not of the sandbox's own partner
 }
 
-// row is an account in one asset, as the auditor sees it.
+// row is one asset of an account, as the auditor sees it.
 type row struct {
 	Account       string          `json:"account"`
 	Asset         json.RawMessage `json:"asset"`
@@ -96,16 +96,16 @@ func (a *auditor) get(ctx context.Context, path string, into any) error {
 	return fmt.Errorf("bench: GET %s: HTTP %d: %s", path, response.StatusCode, text)
 }
 
-// pageSize is the largest that the ledger's lists take.
+// pageSize is the largest page of the ledger's lists.
 const pageSize = "500"
 
-// books are the totals that a run of payments moves.
+// books are the totals that a run of payments changes.
 type books struct {
 	available big.Int // posted credits of the partner's available account, or of all partners'
 	provider  big.Int // posted debits of all provider accounts
 }
 
-// read takes the totals down, in the asset of the payments.
+// read reads the totals, in the asset of the payments.
 func (a *auditor) read(ctx context.Context) (*books, error) {
 	b := new(books)
 	path := fmt.Sprintf("/ledger/accounts/L:partner:%d:available", a.sandbox.PartnerID)
@@ -142,8 +142,8 @@ func (b *books) moved(before *books, charged uint64) error {
 	return nil
 }
 
-// balanced checks the trial balance: debits equal credits in each asset, posted
-// and pending. It returns how many accounts it added up.
+// balanced checks the trial balance: debits equal credits in each asset, posted and pending. It
+// returns the number of accounts.
 func (a *auditor) balanced(ctx context.Context) (accounts int, err error) {
 	type sums struct{ posted, pending big.Int }
 	assets := make(map[string]*sums)

@@ -31,7 +31,7 @@ type PaymentsConfig struct {
 	Notify      bool          `name:"notify" help:"Notify each partner of its payments at a sink on this machine, signed; all have to come."`
 }
 
-// merchants is what --partners, --terminals and --keys ask for.
+// merchants returns the numbers in --partners, --terminals and --keys.
 func (c *PaymentsConfig) merchants() wanted {
 	w := wanted{partners: c.Partners, terminals: c.Terminals, keys: c.Keys}
 	if w.keys == 0 {
@@ -40,7 +40,7 @@ func (c *PaymentsConfig) merchants() wanted {
 	return w
 }
 
-// check tells what the server's directory does not take.
+// check returns an error for numbers that the server's directory does not accept.
 func (w wanted) check() error {
 	each := 0
 	if w.partners > 0 {
@@ -73,7 +73,7 @@ type LedgerConfig struct {
 	Report    string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
 }
 
-// Bounds of what may be asked for.
+// Bounds of the flags.
 const (
 	maxConnections = 10_000
 	maxAccounts    = 10_000_000
@@ -89,7 +89,7 @@ const (
 	workloadList     = "list"
 )
 
-// Validate tells what does not go together. kong calls it for the command line.
+// Validate returns an error for flags that contradict each other. kong calls it.
 func (c *PaymentsConfig) Validate() error {
 	switch {
 	case c.Workload != workloadPayments && c.Workload != workloadRead && c.Workload != workloadList:
@@ -121,7 +121,7 @@ func (c *PaymentsConfig) Validate() error {
 	return c.merchants().check()
 }
 
-// Validate tells what does not go together. kong calls it for the command line.
+// Validate returns an error for flags that contradict each other. kong calls it.
 func (c *LedgerConfig) Validate() error {
 	switch {
 	case c.Accounts < 2 || c.Accounts > maxAccounts:

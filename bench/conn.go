@@ -14,7 +14,7 @@ import (
 
 const (
 	dialTimeout = 10 * time.Second
-	firstBuffer = 8 << 10 // bytes; grows to what the longest answer needs
+	firstBuffer = 8 << 10 // bytes; the buffer grows to the longest answer
 )
 
 // dialer opens connections to the target.
@@ -24,7 +24,7 @@ type dialer struct {
 	tls     *tls.Config
 }
 
-// newDialer reads a base URL: http or https, host, port, nothing else.
+// newDialer parses a base URL: http or https, host, port, nothing else.
 func newDialer(base string, config *tls.Config) (*dialer, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || (u.Path != "" && u.Path != "/") {
@@ -51,15 +51,15 @@ func newDialer(base string, config *tls.Config) (*dialer, error) {
 	return nil, fmt.Errorf("bench: %q is neither http nor https", base)
 }
 
-// conn is one keep-alive connection. One goroutine uses it; deadlines may be
-// set from any.
+// conn is one keep-alive connection. One goroutine uses it; any goroutine may set its
+// deadlines.
 type conn struct {
 	net.Conn
 	raw  syscall.RawConn // nil with TLS
 	step func(fd uintptr) bool
 
-	out    []byte // what is still to be sent
-	in     []byte // what has arrived
+	out    []byte // bytes that are still to be sent
+	in     []byte // bytes that have arrived
 	answer answer
 	err    error
 }
@@ -83,8 +83,8 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// exchange sends a request and waits for its answer, which is valid until the
-// next exchange. After an error the connection is of no more use.
+// exchange sends a request and waits for its answer, which is valid until the next exchange.
+// After an error the connection can't be used any more.
 func (c *conn) exchange(request []byte) (*answer, error) {
 	c.out, c.in, c.err = request, c.in[:0], nil
 	if c.raw == nil {
@@ -96,15 +96,15 @@ func (c *conn) exchange(request []byte) (*answer, error) {
 	return &c.answer, c.err
 }
 
-// move is called by the runtime's poller: first at once, when it sends, then
-// each time there is something to read. Sending inside of it means that the
-// poller is armed before the request leaves, so the usual first read, which
-// finds nothing, can be left out: one system call in three.
+// move is called by the runtime's poller: first immediately, when it sends, and then each time
+// there is something to read. It sends inside the poller's callback so that the poller is armed
+// before the request leaves. Then the usual first read, which finds nothing, can be left out.
+// That saves one system call of three.
 func (c *conn) move(fd uintptr) bool {
 	if len(c.out) > 0 {
 		n, err := retry(syscall.Write, fd, c.out)
 		if err == nil && n < len(c.out) {
-			err = io.ErrShortWrite // an empty send buffer takes a request whole
+			err = io.ErrShortWrite // an empty send buffer accepts a whole request
 		}
 		c.out, c.err = nil, err
 		return err != nil
@@ -124,8 +124,8 @@ func (c *conn) move(fd uintptr) bool {
 		if c.arrived(n) {
 			return true
 		}
-		// Read until there is nothing: the poller tells of each change only once,
-		// and the end of the connection may have come with these bytes.
+		// Read until there is nothing more: the poller reports each change only once, and the end
+		// of the connection may have come with these bytes.
 	}
 }
 
@@ -138,7 +138,7 @@ func retry(call func(int, []byte) (int, error), fd uintptr, b []byte) (int, erro
 	}
 }
 
-// exchangeStream is the exchange over TLS.
+// exchangeStream is exchange over TLS.
 func (c *conn) exchangeStream() error {
 	if _, err := c.Write(c.out); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (c *conn) exchangeStream() error {
 	}
 }
 
-// room is where the next bytes go.
+// room returns the free part of the buffer for the next bytes.
 func (c *conn) room() []byte {
 	if len(c.in) == cap(c.in) {
 		c.in = append(make([]byte, 0, 2*cap(c.in)), c.in...)
@@ -162,12 +162,12 @@ func (c *conn) room() []byte {
 	return c.in[len(c.in):cap(c.in)]
 }
 
-// arrived takes n more bytes and tells whether the answer is complete, or wrong.
+// arrived adds n bytes and tells whether the answer is complete or malformed.
 func (c *conn) arrived(n int) bool {
 	c.in = c.in[:len(c.in)+n]
 	a, size, err := parseAnswer(c.in)
 	if err == nil && size != 0 && size != len(c.in) {
-		err = errAnswer // more than was asked for
+		err = errAnswer // more bytes than one answer
 	}
 	c.answer, c.err = a, err
 	return err != nil || size != 0

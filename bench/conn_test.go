@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// serve accepts connections and hands each to fn until the test ends.
+// serve accepts connections and passes each to fn until the test ends.
 func serve(t *testing.T, config *tls.Config, fn func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,7 +40,7 @@ func serve(t *testing.T, config *tls.Config, fn func(net.Conn)) string {
 	return scheme + l.Addr().String()
 }
 
-// certificate is the configuration of a TLS server and of a client that trusts it.
+// certificate returns the configurations of a TLS server and of a client that trusts it.
 func certificate(t *testing.T) (theirs, own *tls.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
@@ -82,8 +82,8 @@ func readRequest(r *bufio.Reader) (path string, err error) {
 	}
 }
 
-// script answers GET /slow byte by byte, GET /big with a big body, GET /more
-// with more than one answer, GET /half with half of one.
+// script answers GET /slow byte by byte, GET /big with a large body, GET /more with more than
+// one answer, GET /half with half of one.
 func script(c net.Conn) {
 	r := bufio.NewReader(c)
 	for {

@@ -29,7 +29,7 @@ type ContractsConfig struct {
 	Report      string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
 }
 
-// Validate tells what does not go together. kong calls it for the command line.
+// Validate returns an error for flags that contradict each other. kong calls it.
 func (c *ContractsConfig) Validate() error {
 	switch {
 	case c.Connections < 1 || c.Connections > maxConnections:
@@ -46,7 +46,7 @@ func (c *ContractsConfig) Validate() error {
 	return nil
 }
 
-// lifecycles are those of the products and readings that the run is about.
+// lifecycles returns the lifecycles for the products and readings of the run.
 func (c *ContractsConfig) lifecycles() (chosen []*lifecycle) {
 	for i := range contractLifecycles {
 		l := &contractLifecycles[i]
@@ -67,12 +67,11 @@ type ContractsReport struct {
 	Outcome     Outcome `json:"outcome"`
 	Server      *Costs  `json:"server,omitempty"`
 	Generator   Costs   `json:"generator"`
-	Ledger      string  `json:"ledger"` // "ok" or what is wrong
+	Ledger      string  `json:"ledger"` // "ok", or a description of the fault
 }
 
-// Contracts loads a server with contracts from their creation to their end, prints the
-// figures and checks the ledger afterwards. Each action is durable when it
-// is answered.
+// Contracts loads a server with contracts from their creation to their end, prints the figures
+// and checks the ledger afterwards. Each action is durable when it is answered.
 func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -142,25 +141,26 @@ func (p *ContractsReport) print(out io.Writer) {
 	say(out, "ledger     %s", p.Ledger)
 }
 
-// contracts is what all connections of a run share.
+// contracts is shared by all connections of a run.
 type contracts struct {
 	host       string
 	sandbox    *server.Sandbox
 	lifecycles []*lifecycle
 }
 
-// contractor moves one contract at a time through its lifecycle, on one connection.
+// contractor takes one contract at a time through its lifecycle, on one connection.
 type contractor struct {
 	*contracts
 	random  *rand.Rand
-	only    bool // creations only
+	only    bool // it makes creations only
 	current *lifecycle
-	at      int    // the next step; 0: the creation
-	id      string // of the contract
+	at      int    // index of the next step; 0: the creation
+	id      string // id of the contract
 	bytes   []byte
 }
 
-// request implements job: the next step of the contract, or another contract's creation.
+// request implements job: it returns the contract's next step, or the creation of another
+// contract.
 func (c *contractor) request(uint64) []byte {
 	if c.current == nil || c.at > len(c.current.steps) || c.only {
 		c.current, c.at, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""
@@ -182,7 +182,7 @@ func (c *contractor) request(uint64) []byte {
 	return c.bytes
 }
 
-// judge implements job. After anything but success the connection begins another
+// judge implements job. After any answer other than success the connection begins another
 // contract.
 func (c *contractor) judge(_ uint64, a *answer) string {
 	want := 200
@@ -207,13 +207,13 @@ func (c *contractor) judge(_ uint64, a *answer) string {
 // lost implements job.
 func (c *contractor) lost(uint64) { c.current = nil }
 
-// thisDay is the placeholder in a body for the day on which it is sent.
+// thisDay is the placeholder in a body for the day on which the body is sent.
 const thisDay = "{today}"
 
 // anybody is the placeholder in a body for the id of a person.
 const anybody = "{id}"
 
-// fillIDs replaces each such placeholder by a random id.
+// fillIDs replaces each of these placeholders with a random id.
 func fillIDs(body string) string {
 	for {
 		at := strings.Index(body, anybody)

@@ -17,12 +17,12 @@ import (
 	"mizan/bench/server"
 )
 
-// deniedCase is one reason for a 401. Keys and organizations have the same length in
-// all cases, so length can't make a difference.
+// deniedCase is one reason for a 401. Keys and organizations have the same length in all cases,
+// so that length can't make a difference.
 type deniedCase struct{ name, key, organization string }
 
 const (
-	expiresIn   = 5 * time.Second // after it is made: a key can't be made expired
+	expiresIn   = 5 * time.Second // after the key is created, because the API creates no expired keys
 	expiredPoll = 50 * time.Millisecond
 )
 
@@ -62,7 +62,7 @@ func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([
 	}, nil
 }
 
-// unknownLike is a value in the form of a key, which no key has.
+// unknownLike returns a value with the form of a key that does not exist.
 func unknownLike(key, letter string) string {
 	prefix, value, _ := strings.Cut(key, "_")
 	return prefix + "_" + strings.Repeat(letter, len(value))
@@ -72,13 +72,13 @@ func unknownLike(key, letter string) string {
 type operator struct {
 	client  *http.Client
 	sandbox *server.Sandbox
-	run     string // begins the logins of this run
-	once    string // the Idempotency-Key of what it writes; empty: none
+	run     string // prefix of the logins of this run
+	once    string // the Idempotency-Key of its writes; empty: none
 	made    int
 	err     error
 }
 
-// issued is a key with its value.
+// issued is a new key with its value.
 type issued struct {
 	ID  string `json:"id"`
 	Key string `json:"key"`
@@ -157,7 +157,7 @@ func (o *operator) send(request *http.Request) (status int, body []byte, err err
 	return response.StatusCode, body, errors.Join(err, response.Body.Close())
 }
 
-// status is the HTTP status of a request with the key.
+// status returns the HTTP status of a request with the key.
 func (o *operator) status(ctx context.Context, organization, key string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.sandbox.BaseURL+"/api/v1/balances", nil)
 	if err != nil {
@@ -173,8 +173,8 @@ func (o *operator) status(ctx context.Context, organization, key string) int {
 	return status
 }
 
-// requireAdmitted makes sure that a key is accepted before it expires or is revoked:
-// otherwise it would be refused for another reason than its case's.
+// requireAdmitted checks that a key is accepted before it expires or is revoked. Otherwise the
+// server would refuse it for another reason than the case's.
 func (o *operator) requireAdmitted(ctx context.Context, organization, key string) {
 	if o.err != nil {
 		return

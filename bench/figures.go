@@ -12,8 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Range and precision of latencies: one microsecond to an hour, to one part in
-// a thousand.
+// Range and precision of latencies: one microsecond to one hour, to one part in a thousand.
 const (
 	minLatency   = time.Microsecond
 	maxLatency   = time.Hour
@@ -24,25 +23,25 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(minLatency/time.Microsecond), int64(maxLatency/time.Microsecond), significance)
 }
 
-// figures are what a run counts. All workers share one, because a histogram of
-// its own for each of many connections would not fit the cache.
+// figures counts a run's results. All workers share one, because separate histograms for many
+// connections would not fit into the CPU cache.
 type figures struct {
 	mu      sync.Mutex
-	latency *hdrhistogram.Histogram // µs, of good answers and of what was never sent
-	late    *hdrhistogram.Histogram // µs from when a request was due until it was sent
-	sent    *hdrhistogram.Histogram // µs of good answers, from when their requests were sent
+	latency *hdrhistogram.Histogram // µs, of good answers and of requests that were never sent
+	late    *hdrhistogram.Histogram // µs from the due time of a request until it was sent
+	sent    *hdrhistogram.Histogram // µs from sending a request to its good answer
 	good    uint64
 	errors  map[string]uint64 // by kind
 	longest time.Duration
-	last    time.Duration // since the run began, of the last good answer
+	last    time.Duration // time of the last good answer, since the run began
 }
 
 func newFigures() *figures {
 	return &figures{latency: newHistogram(), late: newHistogram(), sent: newHistogram(), errors: make(map[string]uint64)}
 }
 
-// succeeded counts a good answer that arrived at the instant now, since the run
-// began, to a request that was due and that was sent.
+// succeeded counts a good answer that arrived at now to a request that was due at due and sent
+// at sent. All times are since the run began.
 func (f *figures) succeeded(due, sent, now time.Duration) {
 	f.mu.Lock()
 	f.good++
@@ -59,7 +58,7 @@ func (f *figures) took(d time.Duration) {
 	f.longest = max(f.longest, d)
 }
 
-// record can't fail: the value is kept inside the histogram's range.
+// record never fails, because the value is kept within the histogram's range.
 func record(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(int64(min(max(d, minLatency), maxLatency) / time.Microsecond))
 }
@@ -71,8 +70,8 @@ func (f *figures) failed(kind string) {
 	f.mu.Unlock()
 }
 
-// notSent counts a request that was due and was never sent, with what it had
-// waited: leaving it out would be the omission that a rate is there to avoid.
+// notSent counts a request that was due and never sent, with the time that it waited. Leaving
+// it out would hide the delays that a run with a rate is meant to show.
 func (f *figures) notSent(waited time.Duration) {
 	f.mu.Lock()
 	f.errors["not sent in time"]++
@@ -90,18 +89,18 @@ type Latency struct {
 	Max  float64 `json:"max"`
 }
 
-// Outcome is what a run came to.
+// Outcome is the result of a run.
 type Outcome struct {
 	Good      uint64            `json:"good"`
 	Seconds   float64           `json:"seconds"` // until the last good answer
 	PerSecond float64           `json:"per_second"`
 	Latency   Latency           `json:"latency_ms"`
-	LateP99   float64           `json:"sent_late_p99_ms"`  // of it, what the generator itself was late
-	SentP99   float64           `json:"since_sent_p99_ms"` // of good answers, without that
+	LateP99   float64           `json:"sent_late_p99_ms"`  // the part that the generator itself was late
+	SentP99   float64           `json:"since_sent_p99_ms"` // of good answers, without that part
 	Errors    map[string]uint64 `json:"errors"`            // by kind
 }
 
-// outcome sums up so far.
+// outcome returns the results so far.
 func (f *figures) outcome() Outcome {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,12 +124,12 @@ func distribution(h *hdrhistogram.Histogram, longest time.Duration) Latency {
 	}
 }
 
-// String is the distribution on a line.
+// String formats the distribution on one line.
 func (l Latency) String() string {
 	return fmt.Sprintf("p50 %.2f ms  p99 %.2f ms  p99.9 %.2f ms  max %.2f ms", l.P50, l.P99, l.P999, l.Max)
 }
 
-// wrong is how many requests had no good answer.
+// wrong returns how many requests had no good answer.
 func (o *Outcome) wrong() (n uint64) {
 	for _, count := range o.Errors {
 		n += count
@@ -155,5 +154,5 @@ func (o *Outcome) errorText() string {
 	return strings.Join(kinds, ", ")
 }
 
-// say prints a line; what can't be printed can't be helped.
+// say prints a line. It ignores errors of the output.
 func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }

@@ -20,7 +20,7 @@ import (
 	"mizan/posting/store"
 )
 
-// minFree is the disk space below which the journal refuses.
+// minFree is the free disk space below which the journal refuses changes.
 const minFree = 512 << 20
 
 // LedgerReport is the JSON report of `mizan bench ledger`.
@@ -33,24 +33,24 @@ type LedgerReport struct {
 	Outcome  Outcome `json:"outcome"`
 	Groups   Groups  `json:"groups"`
 	Written  float64 `json:"written_bytes_per_transfer"` // keys and values of all rows
-	OnDisk   float64 `json:"disk_bytes_per_transfer"`    // the store's files, closed
+	OnDisk   float64 `json:"disk_bytes_per_transfer"`    // size of the closed store's files
 	Costs    Costs   `json:"process"`
-	Ledger   string  `json:"ledger"` // "ok" or what is wrong
+	Ledger   string  `json:"ledger"` // "ok", or a description of the fault
 }
 
-// Groups says how the writer grouped the transfers.
+// Groups describes how the writer grouped the transfers.
 type Groups struct {
 	Count   uint64  `json:"count"`
 	Mean    float64 `json:"mean_transfers"`
 	P50     int64   `json:"p50_transfers"`
 	Max     int64   `json:"max_transfers"`
 	Rows    float64 `json:"mean_rows"`
-	Prepare float64 `json:"prepare_seconds"` // in all
-	Apply   float64 `json:"apply_seconds"`   // in all: transaction, sync, HEAD
+	Prepare float64 `json:"prepare_seconds"` // total
+	Apply   float64 `json:"apply_seconds"`   // total: transaction, sync, HEAD
 }
 
-// Ledger posts two-leg transfers through the journal in this process, prints
-// what it took, and checks every account's totals in the store opened again.
+// Ledger posts two-leg transfers through the journal in this process, prints the figures, and
+// checks every account's totals after opening the store again.
 func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -79,8 +79,8 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	return errors.Join(wrong, writeReport(cfg.Report, &report))
 }
 
-// openJournal opens the journal as the server does. A failing store ends the
-// process: nothing may be acknowledged after it.
+// openJournal opens the journal as the server does. If the store fails the process ends,
+// because nothing may be acknowledged after it.
 func openJournal(dir string) (*posting.Journal, error) {
 	return posting.Open(posting.Options{
 		Store: store.Options{Dir: dir, MinFree: minFree, Log: slog.New(slog.DiscardHandler)},
@@ -93,7 +93,7 @@ func openJournal(dir string) (*posting.Journal, error) {
 	})
 }
 
-// measure makes the run and closes the journal.
+// measure runs the transfers and closes the journal.
 func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, t *transfers, dir string, out io.Writer) error {
 	j, err := openJournal(dir)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, t *transf
 	return err
 }
 
-// groupSizes sees each group.
+// groupSizes is called with each group.
 type groupSizes struct {
 	mu      sync.Mutex
 	sizes   *hdrhistogram.Histogram
@@ -148,9 +148,9 @@ func (g *groupSizes) groups(s *posting.Stats) Groups {
 	}
 }
 
-// verify opens the store again and compares every account's totals with what
-// was handed over, their sums with each other, and the journal's length with
-// the number of transfers acknowledged.
+// verify opens the store again. It compares every account's totals with the submitted
+// transfers, the sums of all debits and credits with each other, and the journal's length with
+// the number of acknowledged transfers.
 func (t *transfers) verify(dir string) (err error) {
 	j, err := openJournal(dir)
 	if err != nil {
@@ -189,7 +189,7 @@ func (t *transfers) verify(dir string) (err error) {
 	return nil
 }
 
-// print says it all to people.
+// print prints the report for people.
 func (r *LedgerReport) print(out io.Writer) {
 	o, g := &r.Outcome, &r.Groups
 	say(out, "machine    %v", r.Machine)

@@ -44,8 +44,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// The check is worth what it finds: a store that holds one unit more or less
-// than was handed over, or another number of transfers.
+// The check detects a store with one unit more or less than was submitted, or with another
+// number of transfers.
 func TestLedgerVerifyFindsADifference(t *testing.T) {
 	cfg := LedgerConfig{Accounts: 10, Batch: 16, Transfers: 100}
 	dir := t.TempDir()

@@ -1,8 +1,8 @@
 package bench
 
-// lifecycle is the requests that take a contract from its creation to its end.
+// lifecycle is a sequence of requests that takes a contract from its creation to its end.
 type lifecycle struct {
-	product string // the product's name in secular addresses
+	product string // the product's name in secular paths
 	reading string
 	path    string
 	create  string
@@ -31,8 +31,8 @@ const (
 		`"markup_rate":10,"instalments":12`
 )
 
-// contractLifecycles has a lifecycle for each product in each reading: between three
-// and fourteen actions, most of which move money.
+// contractLifecycles has a lifecycle for each product in each reading, with three to fourteen
+// actions, most of which move money.
 var contractLifecycles = []lifecycle{
 	{"partnerships", "secular", secularBase + "partnerships", "{" + partnershipBody + "}", []step{
 		{"submit", "{}"}, {"review", `{"approved_by":"board"}`}, {"fund", "{}"}, {"activate", "{}"},

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// limitWriters is how many limits are put up at once.
+// limitWriters is how many limits are created at once.
 const limitWriters = 32
 
 // limit is the body of POST /api/v1/limits.
@@ -27,9 +27,9 @@ type limit struct {
 	Window    string `json:"window,omitempty"`
 }
 
-// neverReached are the limits that --limits puts on each partner: a payment is
-// counted by all of them, and none refuses one. On one partner the velocity's would
-// at 16,666 payments a second for a minute.
+// neverReached returns the limits that --limits creates for each partner. All of them count
+// each payment, and none refuses one. With one partner the velocity limit would be reached at
+// 16,666 payments a second for a minute.
 func neverReached(partner int64) []limit {
 	volume := ledger.MaxAmount.String()
 	return []limit{
@@ -42,8 +42,8 @@ func neverReached(partner int64) []limit {
 	}
 }
 
-// restrict puts limits on all partners that the run makes payments for. Each has
-// an Idempotency-Key, so that a second run on the same data adds none.
+// restrict creates limits for all partners of the run's payments. Each request has an
+// Idempotency-Key, so that a second run on the same data adds none.
 func (r *paymentsRun) restrict(ctx context.Context) error {
 	partners := r.partners()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -71,7 +71,7 @@ func (r *paymentsRun) restrict(ctx context.Context) error {
 	return nil
 }
 
-// partners are those that the run makes payments for.
+// partners returns the partners of the run's payments.
 func (r *paymentsRun) partners() []int64 {
 	if r.merchants == nil {
 		return []int64{r.sandbox.PartnerID}

@@ -12,47 +12,47 @@ import (
 	"time"
 )
 
-// drainFor is how long, at most, a run with a rate goes on after its end to send
-// what was due before.
+// drainFor is how long, at most, a run with a rate continues after its end to send the requests
+// that were due before.
 const drainFor = 10 * time.Second
 
 // redialAfter is the pause after a connection could not be opened.
 const redialAfter = 50 * time.Millisecond
 
-// job makes one connection's requests and judges their answers.
+// job makes the requests of one connection and checks their answers.
 type job interface {
-	// request is the bytes of request n, good until the next call.
+	// request returns the bytes of request n, valid until the next call.
 	request(n uint64) []byte
-	// judge names what is wrong with the answer to request n; "" if nothing is.
+	// judge returns what is wrong with the answer to request n; "" if nothing is.
 	judge(n uint64, a *answer) string
-	// lost hears of a request that was sent and not answered.
+	// lost is called for a request that was sent and not answered.
 	lost(n uint64)
 }
 
-// load is one run: connections that send a workload's requests.
+// load is one run: connections that send the requests of a workload.
 type load struct {
 	dialer      *dialer
 	newJob      func() job
 	connections int
-	duration    time.Duration // of sending; 0: until limit
-	limit       uint64        // requests in all; 0: no limit
-	rate        float64       // requests a second in all; 0: each sends as soon as it can
-	timeout     time.Duration // of one exchange
+	duration    time.Duration // how long requests are sent; 0: until limit is reached
+	limit       uint64        // total number of requests; 0: no limit
+	rate        float64       // total requests a second; 0: each connection sends as soon as it can
+	timeout     time.Duration // for one exchange
 	figures     *figures
-	watch       stopwatch // nil: a real one, from run's start
+	watch       stopwatch // nil: the real time since run began
 
 	next   atomic.Uint64 // number of the next request
 	active []slot
 }
 
-// stopwatch tells the time since a run began. Tests have one of their own.
+// stopwatch returns the time since a run began. Tests have their own.
 type stopwatch interface {
 	elapsed() time.Duration
 	// await waits until the instant, or until ctx ends.
 	await(ctx context.Context, due time.Duration)
 }
 
-// realWatch begins at its instant.
+// realWatch counts from its instant.
 type realWatch struct{ began time.Time }
 
 func (w realWatch) elapsed() time.Duration { return time.Since(w.began) }
@@ -70,15 +70,15 @@ func (w realWatch) await(ctx context.Context, due time.Duration) {
 	}
 }
 
-// slot is what the guard sees of a connection.
+// slot is a connection as the guard sees it.
 type slot struct {
-	sent atomic.Int64 // nanoseconds since the run began, plus one; 0: nothing is under way
+	sent atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
 	mu   sync.Mutex
 	conn *conn // guarded by mu
 }
 
-// run opens the connections, sends until the end, and waits for the answers.
-// The first number given out is first. An error means that nothing was measured.
+// run opens the connections, sends until the end, and waits for the answers. The number of the
+// first request is first. An error means that nothing was measured.
 func (l *load) run(ctx context.Context, first uint64) error {
 	l.next.Store(first)
 	l.active = make([]slot, l.connections)
@@ -164,7 +164,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 	return now
 }
 
-// redial opens the slot's connection again, and pauses if that fails.
+// redial opens the slot's connection again, and pauses after a failure.
 func (l *load) redial(ctx context.Context, s *slot) bool {
 	c, err := l.dialer.dial(ctx)
 	if err != nil {
@@ -194,8 +194,8 @@ func (l *load) close() {
 	}
 }
 
-// guard ends exchanges that take longer than the time-out. Looking at all of
-// them now and then costs less than a deadline for each.
+// guard ends exchanges that take longer than the time-out. Checking all of them periodically
+// costs less than a deadline for each.
 func (l *load) guard(ctx context.Context, done <-chan struct{}) {
 	tick := time.NewTicker(min(max(l.timeout/20, time.Millisecond), 100*time.Millisecond))
 	defer tick.Stop()
@@ -205,7 +205,7 @@ func (l *load) guard(ctx context.Context, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-ended:
-			ended, allowed = nil, 0 // from now on, also those that begin only now
+			ended, allowed = nil, 0 // from now on every exchange is ended, including new ones
 		case <-tick.C:
 		}
 		l.interrupt(allowed)
@@ -227,7 +227,7 @@ func (l *load) interrupt(d time.Duration) {
 	}
 }
 
-// kindOf is a short name for an error of the network.
+// kindOf returns a short name for an error of the network.
 func kindOf(err error) string {
 	var network net.Error
 	switch {

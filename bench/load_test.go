@@ -33,9 +33,9 @@ func (*getJob) judge(_ uint64, a *answer) string {
 
 func (j *getJob) lost(uint64) { j.unanswered.Add(1) }
 
-// runAgainst runs a load of one connection against a server that takes, by the
-// stopwatch, what took says for each request, counted from 0; it hangs up
-// instead of answering where took says less than zero.
+// runAgainst runs a load of one connection against a server. took returns how long, by the
+// stopwatch, the server takes for each request, counted from 0; if it is negative, the server
+// closes the connection instead of answering.
 func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*getJob, Outcome) {
 	t.Helper()
 	watch, j := new(handWatch), new(getJob)
@@ -88,9 +88,9 @@ func TestClosedLoopStopsAtItsLimit(t *testing.T) {
 	}
 }
 
-// Ten requests a second, and the fifth (due at 400 ms) takes a second. A loop
-// that waited with it would see one slow request; by what was due, the ten of
-// 0.4 s to 1.3 s waited: 1000, 901, 802, … down to 109 ms.
+// The rate is ten requests a second, and the fifth (due at 400 ms) takes a second. A loop that
+// waits for the answer would see one slow request. Counted from the due times, the ten requests
+// of 0.4 s to 1.3 s waited: 1000, 901, 802, … down to 109 ms.
 func TestOpenLoopCountsWhatAStallMadeWait(t *testing.T) {
 	_, o := runAgainst(t, &load{rate: 10, duration: 2 * time.Second}, func(request int) time.Duration {
 		if request == 4 {
@@ -120,8 +120,9 @@ func TestOpenLoopCountsWhatAStallMadeWait(t *testing.T) {
 	}
 }
 
-// A thousand a second for a second, and the server makes ten: it is given
-// another second, and the 979 that nobody had time for are errors that waited.
+// The rate is a thousand a second for a second, and the server handles ten a second. It gets
+// another second, and the 979 requests that were never sent are counted as errors, with the
+// time that they waited.
 func TestOpenLoopCountsWhatWasNeverSent(t *testing.T) {
 	_, o := runAgainst(t, &load{rate: 1000, duration: time.Second}, steady(100*time.Millisecond))
 	if o.Good != 21 || o.Errors["not sent in time"] != 979 {

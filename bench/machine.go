@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Machine says where figures come from.
+// Machine describes the machine of a measurement.
 type Machine struct {
 	CPU        string `json:"cpu"`
 	Cores      int    `json:"cores"`
 	Kernel     string `json:"kernel"`
 	Go         string `json:"go"`
-	Revision   string `json:"revision,omitempty"` // of the binary, where the build knew it
+	Revision   string `json:"revision,omitempty"` // of the binary, if the build recorded it
 	FileSystem string `json:"file_system"`        // of the data directory
 }
 
@@ -37,7 +37,7 @@ func newHeader(dir string) Header {
 	}}
 }
 
-// String is the machine on a line.
+// String formats the machine on one line.
 func (m Machine) String() string {
 	return fmt.Sprintf("%d × %s, Linux %s, %s, %s", m.Cores, m.CPU, m.Kernel, m.Go, m.FileSystem)
 }
@@ -85,7 +85,7 @@ var fileSystems = map[int64]string{
 	0xef53: "ext4", 0x58465342: "xfs", 0x9123683e: "btrfs", 0x794c7630: "overlay", 0x2fc12fc1: "zfs",
 }
 
-// fileSystem names what a directory lies on.
+// fileSystem returns the type of a directory's file system.
 func fileSystem(dir string) string {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
@@ -103,8 +103,8 @@ func inMemory(dir string) bool {
 	return name == fileSystems[magicTmpfs] || name == fileSystems[magicRamfs]
 }
 
-// workplace is the data directory: the one named, or a new one on a disk. The
-// function removes what was made here.
+// workplace returns the data directory: the named one, or a new one on a disk. remove deletes
+// what workplace has created.
 func workplace(named string) (dir string, remove func(), err error) {
 	if named != "" {
 		if dir, err = filepath.Abs(named); err == nil {
@@ -125,7 +125,7 @@ func workplace(named string) (dir string, remove func(), err error) {
 	return "", nil, fmt.Errorf("bench: no directory on a disk found; give --data")
 }
 
-// writeReport writes a report; no name, no report.
+// writeReport writes a report; without a name it does nothing.
 func writeReport(name string, report any) error {
 	if name == "" {
 		return nil
@@ -140,8 +140,8 @@ func writeReport(name string, report any) error {
 	return nil
 }
 
-// filesIn is what the files below a directory occupy, in bytes. Some of them
-// are sparse, so their lengths would say too much.
+// filesIn returns the disk space that the files below a directory occupy, in bytes. It does not
+// add up their lengths, because some files are sparse.
 func filesIn(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		var stat syscall.Stat_t

@@ -20,11 +20,11 @@ import (
 	"mizan/internal/secret"
 )
 
-// merchantsFile, in the data directory, keeps the values of the keys that a bench
-// has made there: the store only has their hashes.
+// merchantsFile, in the data directory, has the values of the keys that a bench has created
+// there, because the store has only their hashes.
 const merchantsFile = "bench-merchants.json"
 
-// merchants are the partners that a bench gave a sandbox's first organization.
+// merchants are the partners that a bench has added to a sandbox's first organization.
 type merchants struct {
 	Organization string     `json:"organization_id"`
 	Terminals    int        `json:"terminals"` // of each partner
@@ -37,7 +37,7 @@ type merchant struct {
 	Keys []string `json:"keys"`
 }
 
-// wanted is how many merchants a run asks for.
+// wanted is how many merchants a run needs.
 type wanted struct{ partners, terminals, keys int }
 
 // String is what wanted says, for people.
@@ -53,8 +53,8 @@ func (m *merchants) size() wanted {
 	return w
 }
 
-// keys are the values in the order in which requests use them: a round of all
-// partners, then the next round with each one's next key.
+// keys returns the values in the order in which requests use them: each partner's first key,
+// then each partner's second key, and so on.
 func (m *merchants) keys() (keys []string) {
 	for round := 0; ; round++ {
 		before := len(keys)
@@ -69,9 +69,9 @@ func (m *merchants) keys() (keys []string) {
 	}
 }
 
-// readMerchants reads what an earlier run has made in a data directory; nil:
-// nothing. Merchants of another number than the one asked for are an error: they
-// can't be taken away again.
+// readMerchants reads the merchants that an earlier run has created in a data directory; nil if
+// there are none. A number that differs from the wanted one is an error, because merchants
+// can't be removed.
 func readMerchants(dir string, s *server.Sandbox, want wanted) (*merchants, error) {
 	content, err := os.ReadFile(filepath.Join(dir, merchantsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,8 +92,8 @@ func readMerchants(dir string, s *server.Sandbox, want wanted) (*merchants, erro
 	return m, nil
 }
 
-// addMerchants makes merchants in a data directory that no server has open, and
-// writes down their keys' values.
+// addMerchants creates merchants in a data directory that no server has open, and writes the
+// values of their keys to a file.
 func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want wanted) (m *merchants, err error) {
 	org, err := uuid.Parse(s.OrganizationID)
 	if err != nil {
@@ -133,9 +133,8 @@ func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want wante
 	return m, os.WriteFile(filepath.Join(dir, merchantsFile), content, 0o600)
 }
 
-// populate sees to it that the server's organization has the merchants that the
-// run spreads over. Making them takes a store that nobody has open, so the server
-// is stopped for it and started again.
+// populate makes sure that the server's organization has the merchants of the run. Creating
+// them requires a closed store, so it stops the server and starts it again.
 func (r *paymentsRun) populate(ctx context.Context, dir string) (err error) {
 	want := r.cfg.merchants()
 	if r.merchants, err = readMerchants(dir, &r.sandbox, want); err != nil || r.merchants != nil {

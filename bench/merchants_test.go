@@ -92,7 +92,7 @@ func TestPaymentsSpreadOverAllKeys(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for key, uses := range p.keys {
-		if uses != 20 { // 99 before the one that is measured
+		if uses != 20 { // including 99 preloaded payments before the measured ones
 			t.Errorf("key %s was used %d times, want 20", key, uses)
 		}
 	}
@@ -209,7 +209,7 @@ func run(t *testing.T, arguments ...string) (string, error) {
 
 func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 	data := t.TempDir()
-	for _, preload := range []string{"120", "60"} { // the second run finds what the first has made
+	for _, preload := range []string{"120", "60"} { // the second run uses what the first has created
 		out, err := run(t, "bench", "payments", "--data", data, "--partners", "20", "--keys", "60", "--limits",
 			"--preload", preload, "--duration", "1h", "--rate", fmt.Sprint(1.0/7200), "--connections", "4")
 		if err != nil {
@@ -225,8 +225,8 @@ func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 
 var largest = regexp.MustCompile(`(?m)^largest +t ([0-9.]+),`)
 
-// The figures depend on the machine; the test checks that each case is refused as it
-// should be, and that the verdict follows from the table.
+// The figures depend on the machine. The test checks that each case is refused for its reason,
+// and that the verdict follows from the table.
 func TestAccessTriesEveryDeniedCase(t *testing.T) {
 	out, err := run(t, "bench", "access", "--data", t.TempDir(), "--samples", "50", "--partners", "2")
 	found := largest.FindStringSubmatch(out)

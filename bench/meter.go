@@ -7,9 +7,9 @@ import (
 	"mizan/bench/server"
 )
 
-// meter watches what the server and the generator take.
+// meter measures the resources that the server and the generator use.
 type meter struct {
-	server *server.Server // nil: somebody else's
+	server *server.Server // nil: the run did not start the server
 	before [2]server.Usage
 	peak   [2]int64
 	end    chan struct{}
@@ -23,7 +23,7 @@ func startMeter(s *server.Server) *meter {
 	return m
 }
 
-// look reads both usages; one that can't be read stays zero.
+// look reads both usages; a usage that can't be read stays zero.
 func (m *meter) look() (u [2]server.Usage) {
 	if m.server != nil {
 		u[0], _ = server.UsageOf(m.server.PID())
@@ -49,7 +49,8 @@ func (m *meter) watch() {
 	}
 }
 
-// stop returns what the server, if it is ours, and the generator took.
+// stop returns the resources that the server, if the run has started it, and the generator have
+// used.
 func (m *meter) stop() (theirs *Costs, own Costs) {
 	close(m.end)
 	<-m.ended

@@ -16,20 +16,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Notices are what the sink of --notify has received.
+// Notices counts what the sink of --notify has received.
 type Notices struct {
 	During   int     `json:"during"`        // until the run's last answer
-	Unique   int     `json:"unique"`        // event ids, when all was there
-	Repeated int     `json:"repeated"`      // deliveries of an id that was there already
-	Unsigned int     `json:"unsigned"`      // without the headers that they are promised with
-	Drained  float64 `json:"drain_seconds"` // from the run's last answer to the last notification
+	Unique   int     `json:"unique"`        // distinct event ids, after everything has arrived
+	Repeated int     `json:"repeated"`      // deliveries of an id that had arrived before
+	Unsigned int     `json:"unsigned"`      // without the signature headers that the specification requires
+	Drained  float64 `json:"drain_seconds"` // seconds from the run's last answer to the last notification
 }
 
-// drainWait is how long the last notifications may take.
+// drainWait bounds the time until the last notification.
 const drainWait = 2 * time.Minute
 
-// sink receives notifications on this machine and acknowledges each, as a
-// receiver that puts them into a queue would.
+// sink receives notifications on this machine and acknowledges each immediately, like a
+// receiver that only puts them into a queue.
 type sink struct {
 	listener net.Listener
 
@@ -55,7 +55,7 @@ func (s *sink) accept() {
 	for {
 		c, err := s.listener.Accept()
 		if err != nil {
-			return // it was closed
+			return // the listener was closed
 		}
 		s.mu.Lock()
 		s.conns[c] = struct{}{}
@@ -95,7 +95,8 @@ func (s *sink) serve(c net.Conn) {
 	}
 }
 
-// readNotice reads one request: the event id of its header, and whether it is signed.
+// readNotice reads one request. It returns the event id in its header, and whether it is
+// signed.
 func readNotice(in *bufio.Reader) (id uuid.UUID, signed bool, err error) {
 	length := 0
 	for {
@@ -146,7 +147,7 @@ func (s *sink) received() Notices {
 	return s.got
 }
 
-// drain waits until so many have come.
+// drain waits until the number of notifications has arrived.
 func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error) {
 	began := time.Now()
 	ticker := time.NewTicker(5 * time.Millisecond)
@@ -172,7 +173,7 @@ func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error)
 	}
 }
 
-// notify has every partner that the run makes payments for notified at a sink.
+// notify sets the sink as the notification address of every partner of the run's payments.
 func (r *paymentsRun) notify(ctx context.Context) (err error) {
 	if r.sink, err = newSink(); err != nil {
 		return err
@@ -188,7 +189,7 @@ func (r *paymentsRun) notify(ctx context.Context) (err error) {
 	return nil
 }
 
-// notified waits for the notifications of all payments that were charged.
+// notified waits for the notifications of all charged payments.
 func (r *paymentsRun) notified(ctx context.Context, during int) error {
 	if r.sink == nil {
 		return nil
@@ -198,7 +199,7 @@ func (r *paymentsRun) notified(ctx context.Context, during int) error {
 	return err
 }
 
-// printNotices says it to people.
+// printNotices prints the counts for people.
 func (r *paymentsRun) printNotices(out io.Writer) {
 	if n := r.report.Notices; n != nil {
 		say(out, "notified   %d while it ran, all %d after %.2f s more, %d twice", n.During, n.Unique, n.Drained, n.Repeated)

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	startWait = 2 * time.Minute // a big store is read whole at start
+	startWait = 2 * time.Minute // because the server reads a large store when it starts
 	stopWait  = 30 * time.Second
 
-	// sampleEvery is how often the server's memory is looked at.
+	// sampleEvery is how often the server's memory is measured.
 	sampleEvery = 100 * time.Millisecond
 )
 
@@ -30,32 +30,32 @@ type PaymentsReport struct {
 	Rate        float64   `json:"rate"` // 0: closed loop
 	Preload     Outcome   `json:"preload,omitzero"`
 	Outcome     Outcome   `json:"outcome"`
-	Overload    []Offered `json:"overload,omitempty"` // with --overload; Outcome is the capacity then
+	Overload    []Offered `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
 	Server      *Costs    `json:"server,omitempty"`   // nil with --target
 	Generator   Costs     `json:"generator"`
-	Ledger      string    `json:"ledger"` // "ok" or what is wrong
+	Ledger      string    `json:"ledger"` // "ok", or a description of the fault
 	Charged     uint64    `json:"charged"`
-	Resolved    int       `json:"resolved"` // asked for again, because no outcome had been seen
-	Partners    int       `json:"partners"` // that the payments were spread over
+	Resolved    int       `json:"resolved"` // payments looked up, because their outcomes were unknown
+	Partners    int       `json:"partners"` // partners of the payments
 	Keys        int       `json:"keys"`
-	Limits      int       `json:"limits"` // of each partner
+	Limits      int       `json:"limits"` // limits of each partner
 
 	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
 
-// Costs are what a process took while it was measured. Ready is about its start:
-// the seconds until it took requests and the memory that it had then.
+// Costs are the resources that a process used while it was measured. The fields with Ready
+// describe its start: the seconds until it accepted requests, and its memory at that time.
 type Costs struct {
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	PeakAnon      int64   `json:"peak_anonymous_bytes"`
 	ReadyAfter    float64 `json:"ready_after_seconds,omitempty"`
 	ReadyAnon     int64   `json:"ready_anonymous_bytes,omitempty"`
-	ReadyResident int64   `json:"ready_resident_bytes,omitempty"` // with pages of files
+	ReadyResident int64   `json:"ready_resident_bytes,omitempty"` // including mapped pages of files
 }
 
-// Payments loads a server with payments, or with reads of them, prints what it
-// took and checks the ledger afterwards. An error means that the figures are
-// not to be trusted, or that there are none.
+// Payments loads a server with payments, or with reads of payments, prints the figures and
+// checks the ledger afterwards. An error means that there are no figures, or that they can't be
+// trusted.
 func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -68,8 +68,8 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 	if cfg.Target == "" && inMemory(dir) {
 		say(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
 	}
-	// The server needs the cores more. One is enough for a hundred thousand
-	// exchanges a second, and threads that look for work are costs too.
+	// The server needs the cores more. One core is enough for a hundred thousand exchanges a
+	// second, and idle threads that look for work cost CPU too.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 
 	r := &paymentsRun{cfg: cfg, out: out, report: PaymentsReport{
@@ -101,11 +101,11 @@ type paymentsRun struct {
 
 	sink      *sink        // nil without --notify
 	merchants *merchants   // nil: the sandbox's own partner makes the payments
-	atReady   server.Usage // of the server that was started
-	ledger    error        // what the check of the ledger said
+	atReady   server.Usage // usage of the started server when it was ready
+	ledger    error        // result of the check of the ledger
 }
 
-// open starts the server, unless there is a target, and gets to know it.
+// open starts the server, unless the flags name a target, and reads its sandbox.json.
 func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 	if r.cfg.Target == "" {
 		if err := r.start(ctx, dir); err != nil {
@@ -172,7 +172,7 @@ func (r *paymentsRun) meet() error {
 		return err
 	}
 	r.auditor = &auditor{client: client, base: r.sandbox.BaseURL, sandbox: &r.sandbox}
-	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // a run never repeats another's txids
+	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // a run never repeats the txids of another
 	r.payments = newPayments(r.dialer.host, run, &r.sandbox, r.cfg.Workload == workloadRead)
 	r.report.Partners, r.report.Keys = 1, 1
 	if r.merchants == nil {
@@ -185,12 +185,12 @@ func (r *paymentsRun) meet() error {
 		return err
 	}
 	for i := range r.merchants.Partners {
-		r.merchants.Partners[i].Keys = nil // the generator shares the machine: its collector need not look at them
+		r.merchants.Partners[i].Keys = nil // frees the keys, so that the generator's garbage collector need not scan them
 	}
 	return nil
 }
 
-// close stops the server that was started.
+// close stops the server that open has started.
 func (r *paymentsRun) close() error {
 	if r.auditor != nil {
 		r.auditor.client.CloseIdleConnections()
@@ -205,8 +205,8 @@ func (r *paymentsRun) close() error {
 	return err
 }
 
-// whileServed is a context that ends with the server that was started: without
-// it a run would only collect refused connections.
+// whileServed returns a context that ends when the started server ends. Otherwise the run would
+// continue and count refused connections.
 func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.server != nil {
@@ -221,7 +221,7 @@ func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context
 	return ctx, func() { cancel(nil) }
 }
 
-// measure makes the preload and the run, and checks the ledger.
+// measure runs the preload and the measured load, and checks the ledger.
 func (r *paymentsRun) measure(ctx context.Context) error {
 	before, err := r.auditor.read(ctx)
 	if err != nil {
@@ -285,7 +285,7 @@ func (r *paymentsRun) load(newJob func() job) *load {
 	}
 }
 
-// drive makes a run, with a line a second of how it goes.
+// drive runs a load and prints its progress every second.
 func (r *paymentsRun) drive(ctx context.Context, name string, l *load, first uint64) (Outcome, error) {
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
@@ -302,7 +302,7 @@ func (r *paymentsRun) drive(ctx context.Context, name string, l *load, first uin
 	return l.figures.outcome(), err
 }
 
-// progress prints a line a second.
+// progress prints one line each second.
 func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -319,7 +319,7 @@ func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
 	}
 }
 
-// checkLedger compares the ledger with what was charged.
+// checkLedger compares the ledger with the charged payments.
 func (r *paymentsRun) checkLedger(ctx context.Context, before *books) error {
 	after, err := r.auditor.read(ctx)
 	if err != nil {
@@ -329,7 +329,7 @@ func (r *paymentsRun) checkLedger(ctx context.Context, before *books) error {
 	return errors.Join(after.moved(before, r.report.Charged), err)
 }
 
-// print says it all to people.
+// print prints the report for people.
 func (r *paymentsRun) print() {
 	p, o := &r.report, &r.report.Outcome
 	loop := "closed loop"

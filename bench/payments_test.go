@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// against runs Payments against a platform and returns what it printed and
-// reported. How many requests a slow machine makes in some time nobody knows, so
-// it measures one: the second is due when the run is over.
+// against runs Payments against a platform and returns its output and its report. It measures
+// one request, because the number of requests in a given time depends on the machine: the
+// second request is due after the end of the run.
 func against(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
 	t.Helper()
 	base, dir := p.start(t)
@@ -76,8 +76,8 @@ func TestPaymentsWithARate(t *testing.T) {
 	}
 }
 
-// Lost and late answers are no reason to distrust the ledger: what became of
-// those payments is found out, and then every unit has to be there.
+// Lost and late answers do not make the ledger untrustworthy: the outcomes of those payments
+// are looked up, and then the totals must match exactly.
 func TestPaymentsFindsOutUnknownOutcomes(t *testing.T) {
 	p := &platform{troubled: true}
 	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Preload = 50 })

@@ -14,16 +14,16 @@ import (
 	"mizan/bench/server"
 )
 
-// platform is a naive second version of the service: enough of its API for the
-// load generator, with troubles and faults to choose.
+// platform is a naive second version of the service: enough of its API for the load generator,
+// with faults that a test can switch on.
 type platform struct {
-	troubled bool // honest, but answers get lost, come late, or are 503
-	loses    bool // forgets to book every tenth payment that it says is charged
+	troubled bool // correct, but answers get lost, come late, or are 503
+	loses    bool // does not book every tenth payment that it reports as charged
 	repeats  bool // books every tenth payment twice
 	oneSided bool // books every tenth payment on one side only
 	confused bool // reads answer with another payment
 
-	keys      map[string]int // creates by key; nil: the sandbox's own partner's alone
+	keys      map[string]int // number of creates by key; nil: only the key of the sandbox's own partner
 	mu        sync.Mutex
 	creates   int
 	byTxid    map[string]*paid
@@ -118,7 +118,7 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 	}
 	switch trouble {
 	case 1:
-		panic(http.ErrAbortHandler) // never arrived
+		panic(http.ErrAbortHandler) // the request never arrived
 	case 2:
 		http.Error(w, `{"error":"unavailable"}`, http.StatusServiceUnavailable)
 		return
@@ -131,12 +131,12 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a txid was used twice", http.StatusInternalServerError)
 		return
 	}
-	if !x.charged && trouble != 4 { // 4: the rail takes its time
+	if !x.charged && trouble != 4 { // 4: the provider is slow
 		x.charged = true
 		p.book(len(p.byTxid))
 	}
 	if trouble == 3 {
-		panic(http.ErrAbortHandler) // arrived, and the answer is lost
+		panic(http.ErrAbortHandler) // the request arrived, and the answer is lost
 	}
 	w.WriteHeader(http.StatusCreated)
 	p.show(w, x)
@@ -180,7 +180,7 @@ func (p *platform) show(w http.ResponseWriter, x *paid) {
 
 func (p *platform) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
 
-// providerRow is one of two terminals; the second got the odd thousand.
+// providerRow returns the row of one of two terminals; the second has the odd thousand.
 func (p *platform) providerRow(terminal int) string {
 	share := p.provider / 2
 	if terminal == 1 {
@@ -194,7 +194,7 @@ func ledgerRow(account string, debits, credits int) string {
 		`"debits_pending":"0","credits_pending":"0","balance":"0"}`, account, debits, credits)
 }
 
-// pages shows one row a page: the cursor is the row's number.
+// pages writes one row on each page: the cursor is the row's number.
 func (p *platform) pages(w http.ResponseWriter, r *http.Request, rows ...string) {
 	at := 0
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)

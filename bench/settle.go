@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	settleFor   = 2 * time.Minute // what unresolved payments get in all
+	settleFor   = 2 * time.Minute // total time for unresolved payments
 	settleAgain = 10 * time.Millisecond
 )
 
-// settle finds out what became of each payment whose outcome was not seen: it
-// is created again with its txid, which answers with the one that is there, or
-// makes it now. It returns how many there were.
+// settle resolves each payment with an unknown outcome: it creates the payment again with its
+// txid, and the server answers with the existing transaction or creates it now. It returns the
+// number of such payments.
 func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	p.mu.Lock()
 	open := p.unresolved
@@ -39,14 +39,14 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	return len(open), nil
 }
 
-// settler asks on a connection of its own.
+// settler sends these requests on its own connection.
 type settler struct {
 	payer  *payer
 	dialer *dialer
 	slot
 }
 
-// final asks for payment n once and tells whether its outcome is known now.
+// final creates payment n once more and tells whether its outcome is known now.
 func (s *settler) final(ctx context.Context, n uint64) bool {
 	if s.conn == nil {
 		c, err := s.dialer.dial(ctx)

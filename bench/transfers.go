@@ -18,8 +18,8 @@ const maxTransfer = 1_000
 
 var transferAsset = money.Asset{Currency: "USD", Env: money.Prod}
 
-// transfer is one Change of two postings with all that it points to, so that a
-// fixed number of them goes round without allocating.
+// transfer is one Change with two postings and everything that it points to. A fixed number of
+// transfers is reused, so that none is allocated.
 type transfer struct {
 	change   posting.Change
 	steps    [1]posting.Step
@@ -30,13 +30,13 @@ type transfer struct {
 	done     func(posting.Receipt)
 }
 
-// transfers makes random transfers and knows what every account should hold.
+// transfers makes random transfers and records what every account must have.
 type transfers struct {
 	org     ledger.ID
 	hot     float64
 	random  *rand.Rand
 	paths   []ledger.Path
-	debits  []uint64 // by account: what was handed over
+	debits  []uint64 // by account: sums of submitted transfers
 	credits []uint64
 	began   time.Time
 	all     []transfer
@@ -68,8 +68,8 @@ func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
 	return t
 }
 
-// newID is a UUID v4 from the seeded generator: cheap, and the same run again
-// for the same seed.
+// newID returns a UUID v4 from the seeded generator: it is cheap, and the same seed repeats the
+// run.
 func (t *transfers) newID() (id ledger.ID) {
 	high, low := t.random.Uint64(), t.random.Uint64()
 	for i := range 8 {
@@ -97,7 +97,7 @@ func (t *transfers) fill(x *transfer) {
 	x.change = posting.Change{Steps: x.steps[:]}
 }
 
-// pair chooses two accounts; account 0 is the hot one and in no other pair.
+// pair chooses two accounts. Account 0 is the hot one; it is in the hot pair only.
 func (t *transfers) pair() (from, to int) {
 	others := len(t.paths) - 1
 	from = 1 + t.random.IntN(others)
@@ -114,7 +114,7 @@ func (t *transfers) pair() (from, to int) {
 	return from, to
 }
 
-// committed runs on the writer's goroutine: it only counts and gives x back.
+// committed runs on the writer's goroutine, so it only counts the transfer and makes it idle.
 func (t *transfers) committed(x *transfer, r posting.Receipt) {
 	now := time.Since(t.began)
 	t.mu.Lock()
@@ -132,8 +132,8 @@ func (t *transfers) committed(x *transfer, r posting.Receipt) {
 	}
 }
 
-// take waits until at least half of the transfers, or all of them, are idle and
-// takes them all.
+// take waits until at least half of the transfers are idle, or all of them if all is set, and
+// takes the idle ones.
 func (t *transfers) take(all bool, into []*transfer) ([]*transfer, error) {
 	want := len(t.all) / 2
 	if all {
@@ -149,7 +149,7 @@ func (t *transfers) take(all bool, into []*transfer) ([]*transfer, error) {
 	return into, t.refused
 }
 
-// run hands transfers over until the end and waits for their receipts.
+// run submits transfers until the end and waits for their receipts.
 func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConfig) error {
 	t.began = time.Now()
 	left := cfg.Transfers

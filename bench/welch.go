@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// moments are what Welch's t-test needs of a sample.
+// moments are the statistics of a sample that Welch's t-test uses.
 type moments struct {
 	n        int
 	mean     float64
-	variance float64 // of the population that the sample is from
+	variance float64 // estimated variance of the population
 }
 
 func momentsOf(sample []float64) moments {
@@ -23,10 +23,10 @@ func momentsOf(sample []float64) moments {
 	return m
 }
 
-// welch is the statistic t of two samples of unequal variances (B. L. Welch, The
-// generalization of "Student's" problem, Biometrika 34, 1947): the difference of
-// their means in units of its own standard error. With thousands of samples it
-// is normally distributed where the means are the same.
+// welch returns the statistic t of two samples with unequal variances (B. L. Welch, The
+// generalization of "Student's" problem, Biometrika 34, 1947): the difference of their means
+// divided by its standard error. With thousands of samples it is normally distributed if the
+// means are equal.
 func welch(a, b moments) float64 {
 	difference := a.mean - b.mean
 	if difference == 0 {
@@ -35,9 +35,9 @@ func welch(a, b moments) float64 {
 	return difference / math.Sqrt(a.variance/float64(a.n)+b.variance/float64(b.n))
 }
 
-// crop removes from each sample what is above the quantile of all samples
-// together: the slowest are those that something else has held up. One bound for
-// all of them keeps a case from hiding that it is slower.
+// crop removes from each sample the values above the quantile of all samples together, because
+// other work delayed the slowest requests. All samples have the same bound, because otherwise a
+// slower case could be hidden.
 func crop(samples [][]float64, quantile float64) [][]float64 {
 	all := slices.Concat(samples...)
 	slices.Sort(all)

@@ -14,15 +14,15 @@ const (
 	paymentAmount   = 1_000 // minor units
 	paymentCurrency = "USD"
 
-	// maxUnresolved bounds the payments whose outcome is asked for after a run,
-	// and maxKept the ids that the read workload chooses from.
+	// maxUnresolved bounds the payments whose outcome is looked up after a run, and maxKept the
+	// ids from which the read workload chooses.
 	maxUnresolved = 20_000
 	maxKept       = 4_000_000
 
 	idSize = len("00000000-0000-0000-0000-000000000000")
 )
 
-// requestHead is an HTTP request up to its body.
+// requestHead returns an HTTP request up to its body.
 func requestHead(method, path, host string, s *server.Sandbox, length int) []byte {
 	var b bytes.Buffer
 	_, _ = fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nx-api-key: %s\r\nx-organization-id: %s\r\n", method, path, host, s.APIKey, s.OrganizationID)
@@ -33,10 +33,10 @@ func requestHead(method, path, host string, s *server.Sandbox, length int) []byt
 	return b.Bytes()
 }
 
-// number16 is where a payment's number goes: hexadecimal digits of one length.
+// number16 is the placeholder for a payment's number: hexadecimal digits of fixed length.
 const number16 = "################"
 
-// paymentRequest is a create whose txid ends in number16.
+// paymentRequest returns a create whose txid ends in number16.
 func paymentRequest(host, run string, s *server.Sandbox) []byte {
 	body := `{"params":{"type":"payment","amount":"` + strconv.Itoa(paymentAmount) + `","currency":"` + paymentCurrency +
 		`","env":"prod","txid":"bench-` + run + `-` + number16 +
@@ -45,21 +45,20 @@ func paymentRequest(host, run string, s *server.Sandbox) []byte {
 	return append(requestHead("POST", "/api/v1/transactions", host, s, len(body)), body...)
 }
 
-// payments makes payments, each with a txid of its own, and remembers those
-// whose outcome it has not seen.
+// payments makes payments, each with its own txid, and records those whose outcome is unknown.
 type payments struct {
 	template []byte
-	at       int    // where the number stands
-	keys     []byte // each payment's, in turn, keySize each; empty: all have the template's
+	at       int    // position of the number
+	keys     []byte // the payments' API keys in turn, keySize bytes each; empty: all use the template's key
 	keySize  int
-	keyAt    int // where the key stands
+	keyAt    int // position of the key
 	keepIDs  bool
 
 	mu         sync.Mutex
 	charged    uint64
-	unresolved []uint64 // numbers of payments that may or may not be charged
-	overflow   bool     // there were more
-	ids        []byte   // of charged payments, idSize each
+	unresolved []uint64 // numbers of payments with unknown outcome
+	overflow   bool     // there were more than fit into unresolved
+	ids        []byte   // ids of charged payments, idSize bytes each
 }
 
 func newPayments(host, run string, s *server.Sandbox, keepIDs bool) *payments {
@@ -70,7 +69,8 @@ func newPayments(host, run string, s *server.Sandbox, keepIDs bool) *payments {
 	return p
 }
 
-// spread has the payments made with all the keys, as long as the sandbox's own.
+// spread uses all given keys in turn for the payments. They must be as long as the sandbox's
+// own key.
 func (p *payments) spread(keys []string, s *server.Sandbox) error {
 	p.keySize = len(s.APIKey)
 	p.keys = make([]byte, 0, len(keys)*p.keySize)
@@ -83,7 +83,7 @@ func (p *payments) spread(keys []string, s *server.Sandbox) error {
 	return nil
 }
 
-// payer is one connection's share of payments.
+// payer is one connection's part of payments.
 type payer struct {
 	*payments
 	bytes []byte
@@ -107,8 +107,8 @@ func (p *payer) request(n uint64) []byte {
 
 var statusCharged = []byte(`"status":"charged"`)
 
-// judge implements job. A create answers 201 whatever becomes of the payment; a
-// refusal, 503 included, says that nothing is stored.
+// judge implements job. The answer to a create is 201 whatever the payment's status is. A
+// refusal, including 503, means that nothing is stored.
 func (p *payer) judge(n uint64, a *answer) string {
 	if a.status == 201 && bytes.Contains(a.body, statusCharged) {
 		p.settled(a)
@@ -127,7 +127,7 @@ func (p *payer) judge(n uint64, a *answer) string {
 	return "status " + status
 }
 
-// unpaid tells whether a status says that a payment never will be charged.
+// unpaid tells whether a payment with the status will never be charged.
 func unpaid(status string) bool { return status == "rejected" || status == "failed" }
 
 func (p *payments) settled(a *answer) {
@@ -152,7 +152,7 @@ func (p *payments) lost(n uint64) {
 	p.unresolved = append(p.unresolved, n)
 }
 
-// reads GETs random ones of the ids.
+// reads GETs random payments of the ids.
 type reads struct {
 	template []byte
 	at       int
@@ -165,7 +165,7 @@ func newReads(host string, s *server.Sandbox, ids []byte) *reads {
 	return &reads{template: head, at: len("GET " + path), ids: ids}
 }
 
-// reader is one connection's share of reads.
+// reader is one connection's part of reads.
 type reader struct {
 	*reads
 	bytes  []byte
@@ -183,7 +183,7 @@ func (r *reader) request(uint64) []byte {
 	return r.bytes
 }
 
-// judge implements job: the payment that was asked for, charged.
+// judge implements job: the answer must be the requested payment, charged.
 func (r *reader) judge(_ uint64, a *answer) string {
 	switch {
 	case a.status != 200:
@@ -199,7 +199,7 @@ func (r *reader) judge(_ uint64, a *answer) string {
 // lost implements job: a read changes nothing.
 func (r *reader) lost(uint64) {}
 
-// lists GET one page of the transaction list, always the same.
+// lists GETs one page of the transaction list, always the same page.
 type lists struct{ bytes []byte }
 
 func newLists(host, query string, s *server.Sandbox) *lists {
@@ -213,7 +213,7 @@ func (l *lists) request(uint64) []byte { return l.bytes }
 
 var cursorKey = []byte(`"cursor":{`)
 
-// judge implements job: a page, however many rows it has.
+// judge implements job: the answer must be a page, with any number of rows.
 func (l *lists) judge(_ uint64, a *answer) string {
 	switch {
 	case a.status != 200:

@@ -22,13 +22,13 @@ var (
 	from  = netip.MustParseAddr("203.0.113.9")
 )
 
-// people is a Directory that notes what it is asked.
+// people is a Directory that records the calls.
 type people struct {
 	asked   []string
 	partner directory.Partner
 	status  directory.OrgStatus
 	role    directory.Role
-	gone    bool // the partner
+	gone    bool // the partner is gone
 }
 
 func (p *people) note(what string) { p.asked = append(p.asked, what) }

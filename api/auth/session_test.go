@@ -9,11 +9,11 @@ import (
 	"mizan/ledger/directory"
 )
 
-// By hand: what each kind of caller gets on each kind of route that knows people.
-// Empty: let in.
+// Written by hand: the answer to each kind of caller on each kind of route with sessions.
+// Empty: admitted.
 func TestWhoIsLetInWhere(t *testing.T) {
 	const in, no, not ledger.Code = "", ledger.Forbidden, ledger.Unauthorized
-	type want struct{ partner, holder, reader, session ledger.Code } // session: one of role admin or client
+	type want struct{ partner, holder, reader, session ledger.Code } // session: a session of role admin or client
 	everybody := []struct {
 		name        string
 		key, bearer string
@@ -54,7 +54,7 @@ func TestWhoIsLetInWhere(t *testing.T) {
 	}
 }
 
-// What is refused to a partner's key is refused to who acts as the partner.
+// A session that acts as a partner is refused in the same cases as the partner's key.
 func TestAPartnersSessionIsAsItsKey(t *testing.T) {
 	every := []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
 	for name, c := range map[string]struct {
@@ -84,8 +84,8 @@ func TestAPartnersSessionIsAsItsKey(t *testing.T) {
 	}
 }
 
-// Who may do nothing any more may end its session; from an address that is not the
-// partner's nobody may.
+// A session of a deactivated partner may be ended, but not from an address that is not the
+// partner's.
 func TestASwitchedOffPartnerMayLeave(t *testing.T) {
 	elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	for name, c := range map[string]struct {

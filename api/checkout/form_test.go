@@ -70,7 +70,8 @@ func TestFormThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-// The standard library is the oracle: it takes a superset, read the same way.
+// The standard library is the oracle: it accepts more forms, and parses the common ones to the
+// same values.
 func FuzzForm(f *testing.F) {
 	for _, seed := range []string{"", "a=b&c=d+e", "a=%D1%8F&b", "a=%", "a=1&a=2", "&=&", "a=b;c"} {
 		f.Add([]byte(seed))
@@ -96,7 +97,7 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// What the payer typed is wiped, and the card that goes on is not.
+// The typed values are wiped; the copied card is not.
 func TestCardOutlivesItsForm(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
 	with, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })

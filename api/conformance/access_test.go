@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// "Authentication", as far as transactions are concerned.
+// "Authentication", for the routes of transactions.
 
 const unauthorized = `{"error":"unauthorized"}`
 
-// sameBut is a header without what differs from answer to answer.
+// sameBut returns a header without the fields that differ from answer to answer.
 func sameBut(h http.Header, names ...string) string {
 	h = h.Clone()
 	for _, name := range names {

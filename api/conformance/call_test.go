@@ -20,7 +20,7 @@ const (
 	transactions = v1 + "/transactions"
 )
 
-// caller asks the server with its headers, inside one test.
+// caller sends requests with its headers, for one test.
 type caller struct {
 	t      testing.TB
 	client *testkit.Client
@@ -32,7 +32,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	called string // what was asked, for failures
+	called string // the request, for failure messages
 }
 
 func anyone(t testing.TB) caller {
@@ -41,8 +41,7 @@ func anyone(t testing.TB) caller {
 	return caller{t, sandbox.base}
 }
 
-// with is the caller with other headers, as name, value pairs; an empty value
-// leaves one out.
+// with returns the caller with other headers, as name, value pairs; an empty value removes one.
 func (c caller) with(pairs ...string) caller { return caller{c.t, c.client.With(pairs...)} }
 
 func keyed(t testing.TB, key, org string) caller {
@@ -55,26 +54,25 @@ func bearer(t testing.TB, token string) caller {
 	return anyone(t).with("authorization", "Bearer "+token, "x-organization-id", open(t).Sandbox.OrganizationID)
 }
 
-// admin holds the admin token; what it makes is in the first organization.
+// admin returns a caller with the admin token, for the first organization.
 func admin(t testing.TB) caller { t.Helper(); return bearer(t, open(t).Sandbox.AdminToken) }
 
-// auditor reads the ledger of the first organization.
+// auditor returns a caller that reads the ledger of the first organization.
 func auditor(t testing.TB) caller { t.Helper(); return bearer(t, open(t).Sandbox.AuditorToken) }
 
-// second is the second organization's partner.
+// second returns a caller with the key of the second organization's partner.
 func second(t testing.TB) caller {
 	t.Helper()
 	s := open(t).Sandbox.Second
 	return keyed(t, s.APIKey, s.OrganizationID)
 }
 
-// do makes a request. A body that is a string is sent as it is, any other one as
-// JSON; nil is none.
+// do makes a request. A string is sent as it is, any other body as JSON; nil is no body.
 func (c caller) do(method, path string, body any) *answer {
 	c.t.Helper()
 	got, err := c.client.Do(method, path, body)
 	if err != nil {
-		// Not fatal: callers may race in goroutines of their own.
+		// Not fatal, because callers may run in other goroutines.
 		c.t.Errorf("%s %s: %v\n%s", method, path, err, sandbox.server.Stderr())
 		return &answer{t: c.t, called: method + " " + path}
 	}
@@ -84,7 +82,7 @@ func (c caller) do(method, path string, body any) *answer {
 	return &answer{c.t, got.Status, got.Header, string(got.Body), method + " " + path}
 }
 
-// quotes is a card number of these tests that a text has; empty without one.
+// quotes returns a card number of these tests that a text contains; empty if there is none.
 func quotes(text string) string {
 	for _, number := range canaries {
 		if strings.Contains(text, number) {
@@ -99,7 +97,7 @@ func (c caller) post(path string, body any) *answer  { c.t.Helper(); return c.do
 func (c caller) put(path string, body any) *answer   { c.t.Helper(); return c.do("PUT", path, body) }
 func (c caller) patch(path string, body any) *answer { c.t.Helper(); return c.do("PATCH", path, body) }
 
-// want ends the test unless the answer has the status.
+// want ends the test if the answer has another status.
 func (a *answer) want(status int) *answer {
 	a.t.Helper()
 	if a.status != status {
@@ -108,7 +106,7 @@ func (a *answer) want(status int) *answer {
 	return a
 }
 
-// wantBody ends the test unless the answer is exactly this one.
+// wantBody ends the test if the answer is not exactly this one.
 func (a *answer) wantBody(status int, body string) *answer {
 	a.t.Helper()
 	if a.status != status || a.body != body {
@@ -144,10 +142,10 @@ func (a *answer) value(path string) (value any, there bool) {
 	return value, true
 }
 
-// absent is what at says of a value that is not there.
+// absent is the result of at for a missing value.
 const absent = "(absent)"
 
-// at is the text of a value that is a string, the JSON of any other one.
+// at returns the content of a string, or the JSON of another value.
 func (a *answer) at(path string) string {
 	a.t.Helper()
 	value, there := a.value(path)
@@ -160,7 +158,7 @@ func (a *answer) at(path string) string {
 	return a.raw(path)
 }
 
-// raw is the JSON of a value, in which a string has its quotes.
+// raw returns the JSON of a value, with a string's quotes.
 func (a *answer) raw(path string) string {
 	a.t.Helper()
 	value, there := a.value(path)
@@ -187,7 +185,7 @@ func (a *answer) has(pairs ...string) *answer {
 	return a
 }
 
-// time is a value that is an instant.
+// time returns a value that is an instant.
 func (a *answer) time(path string) time.Time {
 	a.t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, a.at(path))
@@ -197,7 +195,7 @@ func (a *answer) time(path string) time.Time {
 	return at
 }
 
-// names are the names of an object's members.
+// names returns the names of an object's members.
 func (a *answer) names(path string) map[string]bool {
 	a.t.Helper()
 	value, _ := a.value(path)
@@ -217,7 +215,7 @@ func (a *answer) names(path string) map[string]bool {
 	return names
 }
 
-// column is one value of each row of a list's data.
+// column returns one value of each row of a list.
 func (a *answer) column(name string) []string {
 	a.t.Helper()
 	value, _ := a.value("data")
@@ -265,7 +263,7 @@ func (a *answer) hasRaw(pairs ...string) *answer {
 	return a
 }
 
-// hasHeader checks a header; the value absent says that it must not be there.
+// hasHeader checks a header; the value absent means that it must be missing.
 func (a *answer) hasHeader(name, want string) *answer {
 	a.t.Helper()
 	got := absent

@@ -14,9 +14,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// What came due fires in order and once, and what was asked with a key is done once,
-// also across kills at any moment: while the clock jumps over months, and while
-// payments are under way.
+// Timers fire in order and once, and a request with a key is executed once, also across kills
+// at any moment: while the clock jumps over months, and while payments are under way.
 func TestWhatIsDueAndWhatIsAskedHappensOnceAcrossKills(t *testing.T) {
 	dice := seeded(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
@@ -48,7 +47,7 @@ func TestWhatIsDueAndWhatIsAskedHappensOnceAcrossKills(t *testing.T) {
 		for i := range leases {
 			all.Go(func() { paysRent(payer, leases[i], round) })
 		}
-		for range dice.IntN(40) { // requests, not time, say how far it gets
+		for range dice.IntN(40) { // requests, not time, determine the moment of the kill
 			_, _ = payer.Get(leases[0])
 		}
 		s.Kill()
@@ -89,12 +88,12 @@ func TestWhatIsDueAndWhatIsAskedHappensOnceAcrossKills(t *testing.T) {
 	}
 }
 
-// paysRent is a round's payment of a lease, known by its key.
+// paysRent makes a round's payment of a lease, with a key for the round.
 func paysRent(c *testkit.Client, path string, round int) (*testkit.Answer, error) {
 	return c.With("idempotency-key", fmt.Sprintf("%s/%d", path, round)).Post(path+"/payment", params{"amount": "100"})
 }
 
-// seeded is a source whose seed is printed; MIZAN_SEED repeats a run.
+// seeded returns a random source and prints its seed; MIZAN_SEED repeats a run.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// lease is a finance lease of two months, or what else is said.
+// lease creates a finance lease of two months, with changed members.
 func lease(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "leases", append([]any{
@@ -77,7 +77,7 @@ func TestATerminatedLeaseTakesWhatIsStillOwed(t *testing.T) {
 	d.wantBalance("A:rent_receivable:{this}", "0")
 }
 
-// venture is a diminishing partnership of four quarters, 700 to 300.
+// venture creates a diminishing partnership of four quarters, 700 to 300.
 func venture(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "partnerships", append([]any{
@@ -117,7 +117,7 @@ func TestAPermanentPartnershipHasNoBuyoutAndIsDissolved(t *testing.T) {
 	d.mustAct("fund").has("data.expected_end_date", today(t, 120*30), "data.next_buyout_date", "null")
 	d.mustAct("activate")
 	d.act("buyout").wantRefused("partnership_type")
-	d.act("profit", "gross_profit", "0", "period_end_date", today(t, 30)).wantRefused("period_end_date") // it is still to come
+	d.act("profit", "gross_profit", "0", "period_end_date", today(t, 30)).wantRefused("period_end_date") // the period has not ended
 	advance(t, 30*oneDay)
 	d.mustAct("profit", "gross_profit", "0", "period_end_date", today(t, 0)).has("data.total_profit", "0", "data.last_profit_date", today(t, 0))
 	d.act("loss", "amount", "0").wantRefused("amount")
@@ -130,9 +130,9 @@ func TestARejectedContractIsOver(t *testing.T) {
 	for product, d := range map[string]*contractFixture{"partnership": venture(t), "lease": lease(t), "issue": issue(t), "investment": managed(t)} {
 		said := "data.rejection_reason"
 		if product == "partnership" {
-			said = "data.metadata.rejection_reason" // as the specification has it
+			said = "data.metadata.rejection_reason" // the specification's name
 		}
-		d.act("reject", "reason", "no").wantConflict() // it is not under review
+		d.act("reject", "reason", "no").wantConflict() // the contract is not under review
 		d.mustAct("submit").has("data.status", "under_review")
 		d.act("reject").wantRefused("reason")
 		d.act("reject", "reason", "  ").wantRefused("reason")
@@ -147,7 +147,7 @@ func TestARejectedContractIsOver(t *testing.T) {
 	}
 }
 
-// deposit is one of 10.00 for a year, shared 30 to 70.
+// deposit creates a deposit of 10.00 for a year, shared 30 to 70.
 func deposit(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "investment-deposits", append([]any{
@@ -209,7 +209,7 @@ func TestADepositThatRenewsItselfDoesSoOnTheDate(t *testing.T) {
 	}
 }
 
-// sale is one of 10.00 at 10 percent in three instalments.
+// sale creates an instalment sale of 10.00 at 10 percent in three instalments.
 func sale(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "instalment-sales", append([]any{
@@ -220,7 +220,7 @@ func sale(t testing.TB, more ...any) *contractFixture {
 func TestAnInstalmentSaleIsPaidToItsEnd(t *testing.T) {
 	d := sale(t, "down_payment", "100", "earnest_deposit", "50", "supplier", params{"name": "Mill & Co"})
 	d.wantData("markup_amount", "100", "sale_price", "1100", "instalment_amount", "316")
-	for _, action := range []string{"purchase_asset", "deliver_asset", "activate", "record_payment"} { // selling before owning
+	for _, action := range []string{"purchase_asset", "deliver_asset", "activate", "record_payment"} { // selling before owning is refused
 		d.act(action, "ownership_documents", []string{"deed"}, "amount", "1").wantConflict()
 	}
 	d.mustAct("order_asset", "supplier_deposit", "200").has("data.status", "asset_ordered")
@@ -261,7 +261,7 @@ func TestAnInstalmentSaleIsCancelledOrSettledEarly(t *testing.T) {
 	early.wantBalance("L:deferred_profit:{this}", "0")
 }
 
-// safe is a safekeeping deposit of 10.00.
+// safe creates a safekeeping deposit of 10.00.
 func safe(t testing.TB, custody string) *contractFixture {
 	t.Helper()
 	return createSecular(t, "safekeeping-deposits", "custody_type", custody, "initial_amount", "1000")

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// Contracts in the religious reading, as a bank works with them. They are of env test,
-// like all here, so that amounts of other tests are not among theirs.
+// Contracts in the religious reading, as a bank uses them. All are in env test, so that amounts
+// of other tests are not mixed with theirs.
 
 const islamic = v1 + "/baas/islamic-banking/"
 
-// fatwa is what a board's approval says.
+// fatwa is the body of a board's approval.
 var fatwa = []any{"approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026"}
 
-// vow is a contract of a product type, with these members in its body.
+// createReligious creates a contract of a product type, with these members in its body.
 func createReligious(t testing.TB, productType string, more ...any) *contractFixture {
 	t.Helper()
 	return createContract(t, islamic+productType, more...)

@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Contracts of participatory finance, as the people of an organization work with them.
+// Contracts of participatory finance, as an organization's staff use them.
 
 const pfp = v1 + "/pfp/"
 
-// contractFixture is one contract of env test, and the people who have a part in it.
+// contractFixture is one contract in env test, with its parties.
 type contractFixture struct {
 	caller
 	path   string
@@ -21,16 +21,16 @@ type contractFixture struct {
 	people map[string]string // "p" is the customer; an issue has holders "a", "b" and "c"
 }
 
-// half and half.
+// shared divides profit half and half.
 var shared = params{"bank": 50, "customer": 50}
 
-// strike creates a contract of the product, in AED, with these members in its body.
+// createSecular creates a contract of the product, in AED, with these members in its body.
 func createSecular(t testing.TB, product string, more ...any) *contractFixture {
 	t.Helper()
 	return createContract(t, pfp+product, more...)
 }
 
-// strikeAt creates one at an address of any reading.
+// createContract creates a contract at a path of either reading.
 func createContract(t testing.TB, base string, more ...any) *contractFixture {
 	t.Helper()
 	d := &contractFixture{caller: bearer(t, open(t).Sandbox.SessionToken), people: make(map[string]string)}
@@ -46,7 +46,7 @@ func createContract(t testing.TB, base string, more ...any) *contractFixture {
 	return d
 }
 
-// asks is an action with these members in its body; without any there is no body.
+// act performs an action with these members in its body; without members there is no body.
 func (d *contractFixture) act(action string, pairs ...any) *answer {
 	d.t.Helper()
 	var body any
@@ -56,13 +56,13 @@ func (d *contractFixture) act(action string, pairs ...any) *answer {
 	return d.post(d.path+"/"+action, body)
 }
 
-// does is an action that is accepted; the answer is the contract.
+// mustAct performs an action that must succeed; the answer is the contract.
 func (d *contractFixture) mustAct(action string, pairs ...any) *answer {
 	d.t.Helper()
 	return d.act(action, pairs...).want(200)
 }
 
-// says checks fields of the contract as it is read, given as name, text pairs.
+// wantData reads the contract and checks its fields, given as name, text pairs.
 func (d *contractFixture) wantData(pairs ...string) *answer {
 	d.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -71,7 +71,7 @@ func (d *contractFixture) wantData(pairs ...string) *answer {
 	return d.get(d.path).want(200).has(pairs...)
 }
 
-// refused checks that the answer is 422 and names exactly this field.
+// wantRefused checks that the answer is 422 and names exactly this field.
 func (a *answer) wantRefused(field string) *answer {
 	a.t.Helper()
 	a.want(422).has("error", "unprocessable_entity")
@@ -81,13 +81,13 @@ func (a *answer) wantRefused(field string) *answer {
 	return a
 }
 
-// conflicts checks that the machine has refused the transition.
+// wantConflict checks that the machine has refused the transition.
 func (a *answer) wantConflict() *answer {
 	a.t.Helper()
 	return a.want(409).has("error", "conflict")
 }
 
-// moved are the contract's entries, the oldest first: "event: Dr account amount, …".
+// entries returns the contract's entries, oldest first: "event: Dr account amount, …".
 func (d *contractFixture) entries() (entries []string) {
 	d.t.Helper()
 	var list struct {
@@ -111,7 +111,7 @@ func (d *contractFixture) entries() (entries []string) {
 	return entries
 }
 
-// wantMoved checks all entries of the contract.
+// wantEntries checks all entries of the contract.
 func (d *contractFixture) wantEntries(want ...string) {
 	d.t.Helper()
 	if got := d.entries(); strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -119,7 +119,7 @@ func (d *contractFixture) wantEntries(want ...string) {
 	}
 }
 
-// holds checks what an account holds; {this} is the contract.
+// wantBalance checks an account's balance; {this} stands for the contract.
 func (d *contractFixture) wantBalance(account, want string) {
 	d.t.Helper()
 	path := strings.ReplaceAll(account, "{this}", d.path[strings.LastIndex(d.path, "/")+1:])
@@ -129,13 +129,13 @@ func (d *contractFixture) wantBalance(account, want string) {
 	auditor(d.t).get(v1+"/ledger/accounts/"+path+"?env=test&currency=AED").want(200).has("data.0.balance", want)
 }
 
-// today is the day of the server's clock, so many days on.
+// today returns the day of the server's clock plus a number of days.
 func today(t testing.TB, days int) string {
 	t.Helper()
 	return clock(t).UTC().AddDate(0, 0, days).Format("2006-01-02")
 }
 
-// issue is an issue of ten certificates of 1.00.
+// issue creates an issue of ten certificates of 1.00.
 func issue(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "certificate-issues", append([]any{
@@ -144,7 +144,7 @@ func issue(t testing.TB, more ...any) *contractFixture {
 	}, more...)...)
 }
 
-// offered is an issue whose window is open for ten days.
+// offered creates an issue whose subscription window is open for ten days.
 func offered(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	d := issue(t, more...)
@@ -193,10 +193,11 @@ func TestAnIssueLivesFromItsDraftToItsRedemption(t *testing.T) {
 	d.act("default", "reason", "late").wantConflict()
 }
 
-// The order of subscribe's checks: each is reached by mending the one before it.
+// The order of subscribe's checks: each request corrects the fault of the one before and
+// reaches the next check.
 func TestSubscribeChecksInTheSpecificationsOrder(t *testing.T) {
 	d := issue(t, "min_subscription", 2, "max_subscription", 5)
-	d.subscribe("a", "3").wantRefused("certificates") // no integer, and no offering either
+	d.subscribe("a", "3").wantRefused("certificates") // not an integer, and the issue is not offered either
 	d.subscribe("a", 0).wantRefused("certificates")
 	d.subscribe("a", 1).wantRefused("status") // not offered, and below the minimum
 	d.mustAct("offering", "subscription_start", today(t, 1), "subscription_end", today(t, 2))
@@ -247,7 +248,7 @@ func TestADefaultOfAnIssueKeepsItsReasonAndThePairOpen(t *testing.T) {
 	d.act("profit", "total_profit", "1").wantConflict()
 }
 
-// managed is an investment of 10.00 shared 60 to 40.
+// managed creates an investment of 10.00 shared 60 to 40.
 func managed(t testing.TB, more ...any) *contractFixture {
 	t.Helper()
 	return createSecular(t, "managed-investments", append([]any{

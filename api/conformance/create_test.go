@@ -137,7 +137,7 @@ func TestARepeatedTxidIsTheSameTransaction(t *testing.T) {
 	} {
 		m.send(p).wantBody(201, first.body).hasHeader("location", transactions+"/"+first.at("id"))
 	}
-	m.create(hosted("txid", "order-7")).has("id", first.at("id"), "status", "charged") // in the shape of a hosted create
+	m.create(hosted("txid", "order-7")).has("id", first.at("id"), "status", "charged") // a hosted create with the same txid
 	m.wantBalance("USD", "1000 0")
 	m.refund(first.at("id"), "").want(200)
 	m.create(payment(good, "txid", "order-7")).has("id", first.at("id"), "status", "refunded")

@@ -48,7 +48,7 @@ func TestThereIsOneEventTypePerStatus(t *testing.T) {
 	advance(t, 5)
 	types("refunded of f")
 	m.create(payment(delayed, "txid", "g"))
-	types() // charging is none of them
+	types() // charging is not notified
 	advance(t, 5)
 	types("charged of g")
 	m.create(payment(chargedBack, "txid", "h"))
@@ -140,8 +140,8 @@ func TestWhileSecretsRotateBothSign(t *testing.T) {
 	n.hasHeaders(want)
 }
 
-// The schedule by the clock: an attempt at once, then after 30 s, 2 min, 10 min, 1 h
-// and 6 h, each counted from the failure before. None follows the sixth.
+// The schedule by the clock: an attempt at once, then after 30 s, 2 min, 10 min, 1 h and 6 h,
+// each counted from the failure before. There is no attempt after the sixth.
 func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.answers(http.StatusInternalServerError)
@@ -170,8 +170,9 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 	}
 }
 
-// A jump of the clock steps through what falls due on the way: each attempt is formed
-// at its own instant. The event_id and the data stay, timestamp and signature do not.
+// A jump of the clock steps through the timers in between: each attempt is made at its own
+// instant. The event_id and the data are the same for all attempts; timestamp and signature are
+// not.
 func TestEachAttemptHasTheSameEventIDAndAFreshSignature(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.answers(http.StatusBadGateway)
@@ -225,7 +226,7 @@ func TestWhateverIsNo2xxIsAFailure(t *testing.T) {
 		event := delivery(t, id).has("data.0.state", "pending").at("data.0.event_id")
 		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).is("data.attempts.0.error", regexp.MustCompile(`.`))
 	}
-	elsewhere.wantNotified() // no redirect is followed
+	elsewhere.wantNotified() // a redirect is not followed
 }
 
 func TestAReceiverThatIsNotThereIsAFailure(t *testing.T) {
@@ -248,7 +249,7 @@ func TestARejectionIsNotToldWhileAnotherTerminalIsTried(t *testing.T) {
 	h.wantNotified("charged of a")
 	delivery(t, id).has("data.0.terminal_id", m.terminals[1], "data.1", absent)
 	m.create(payment(declined, "txid", "b"))
-	h.wantNotified("rejected of b") // the last refusal is the transaction's
+	h.wantNotified("rejected of b") // the last refusal ends the transaction
 }
 
 func TestATransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
@@ -268,14 +269,14 @@ func TestAPartnersOwnAddressIsUsedWhereATerminalHasNone(t *testing.T) {
 	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatures("the partner's"))
-	to := delivery(t, id).at("data.0.terminal_id") // a name of the partner's own
+	to := delivery(t, id).at("data.0.terminal_id") // an id for the partner itself
 	admin(t).get(v1+"/deliveries?terminal_id="+to).want(200).has("data.0.transaction_id", id, "data.1", absent)
 	admin(t).post(v1+"/deliveries/replay", params{"terminal_id": to}).wantBody(200, `{"data":{"replayed":0}}`)
 	m.terminal("payment", `{}`)
 	m.create(payment(good, "txid", "b"))
 	n = h.wantNotified("charged of b")[0]
 	n.hasHeaders(n.signatures("the partner's"))
-	m.notify(0, terminals.params()) // an address without a secret: the partner's secret is not for it
+	m.notify(0, terminals.params()) // a terminal's address without a secret is not signed with the partner's secret
 	m.create(payment(good, "txid", "c"))
 	terminals.wantNotified("charged of c")[0].hasHeaders(nil)
 	h.wantNotified()
@@ -289,7 +290,7 @@ func TestAnAddressInTheRequestIsIgnored(t *testing.T) {
 	sent.wantNotified()
 }
 
-// No notification of a card's payment holds anything of the card.
+// No notification of a card payment contains anything of the card.
 func TestNoNotificationHasCredentials(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	for _, number := range []string{good, declined, processing, redirected, delayed} {
@@ -314,7 +315,7 @@ func TestWithoutAnAddressNobodyIsTold(t *testing.T) {
 	delivery(t, id).has("data.0", absent)
 }
 
-// A hosted transaction moves in steps; its payer's card fails in the end.
+// A hosted transaction changes in steps; at the end its payer's card is refused.
 func TestAHostedTransactionIsToldOfWhenItEnds(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	id := m.create(hosted("txid", "a")).has("status", "created").at("id")
@@ -338,7 +339,7 @@ func TestASecondNotificationIsAboutARefundOrACorrection(t *testing.T) {
 	h.wantNotified("charged of b")
 }
 
-// Where a notification goes and how it is signed is looked up at each attempt.
+// The address and the secret of a notification are looked up at each attempt.
 func TestARetryGoesToTheAddressOfItsTime(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	h.answers(500)
@@ -374,16 +375,16 @@ func TestADeliverySurvivesAKillAndKeepsItsID(t *testing.T) {
 	}
 }
 
-// delivery is the list of notifications of a transaction.
+// delivery returns the list of a transaction's notifications.
 func delivery(t testing.TB, id string) *answer {
 	t.Helper()
 	return admin(t).get(v1 + "/deliveries?transaction_id=" + id).want(200)
 }
 
-// stamp is how times are written.
+// stamp is the format of times.
 const stamp = "2006-01-02T15:04:05.000000-07:00"
 
-// moveTo moves the clock to an instant; when it returns nothing is due any more.
+// moveTo moves the clock to an instant; when it returns everything due has been done.
 func moveTo(t testing.TB, at time.Time) {
 	t.Helper()
 	admin(t).put(v1+"/sandbox/clock", `{"now":"`+at.Format(time.RFC3339Nano)+`"}`).want(200)

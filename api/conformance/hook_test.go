@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// hook is a merchant's notification address: a server of its own, which the service
-// reaches over the network.
+// hook is a merchant's notification address: a separate server, which the service reaches over
+// the network.
 type hook struct {
 	t      testing.TB
 	server *httptest.Server
@@ -41,7 +41,7 @@ type notification struct {
 	}
 }
 
-// newHook is an address that acknowledges whatever comes.
+// newHook returns an address that acknowledges everything.
 func newHook(t testing.TB) *hook {
 	t.Helper()
 	h := &hook{t: t}
@@ -67,38 +67,37 @@ func newHook(t testing.TB) *hook {
 	return h
 }
 
-// answers has the address answer with a status from now on.
+// answers makes the address answer with a status from now on.
 func (h *hook) answers(status int) { h.does(func(w http.ResponseWriter) { w.WriteHeader(status) }) }
 
-// does has the address answer so from now on.
+// does sets how the address answers from now on.
 func (h *hook) does(answer func(w http.ResponseWriter)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answer = answer
 }
 
-// params are merchant_params with the address and what else is given, as name, value
-// pairs.
+// params returns merchant_params with the address and further members, as name, value pairs.
 func (h *hook) params(more ...any) params {
 	return params{"notify_url": h.server.URL + "/hook"}.with(more...)
 }
 
-// all waits until what was due is attempted, and is what has arrived.
+// all waits until everything due has been attempted, and returns what has arrived.
 func (h *hook) all() []*notification {
 	h.t.Helper()
 	advance(h.t, 1)
 	return h.arrived()
 }
 
-// arrived is what has arrived so far.
+// arrived returns what has arrived so far.
 func (h *hook) arrived() []*notification {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]*notification(nil), h.seen...)
 }
 
-// wantTold checks what has arrived since the last time, in any order but that of one
-// transaction: "status of txid".
+// wantNotified checks what has arrived since the last call: "status of txid". Only the order
+// within one transaction matters.
 func (h *hook) wantNotified(want ...string) []*notification {
 	h.t.Helper()
 	all := h.all()
@@ -125,8 +124,8 @@ func (h *hook) wantNotified(want ...string) []*notification {
 	return all
 }
 
-// hooked is a merchant whose terminals for payments and payouts, with these settings,
-// notify an address that knows a secret.
+// hooked returns a merchant whose terminals for payments and payouts, with these settings,
+// notify an address that has a secret.
 func hooked(t testing.TB, settings string) (*merchant, *hook) {
 	t.Helper()
 	m, h := shop(t, settings), newHook(t)
@@ -150,14 +149,14 @@ func (m *merchant) merchantTerminal(p params) string {
 	}).want(201).at("data.id")
 }
 
-// signed is the signature that a secret makes of what was sent.
+// signed returns the signature of the notification with a secret.
 func (n *notification) signed(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(n.header.Get("x-webhook-timestamp") + "." + n.body))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// hasHeaders checks which of its headers begin with x-webhook-, by their values.
+// hasHeaders checks the headers that begin with x-webhook-, by their values.
 func (n *notification) hasHeaders(want map[string]string) {
 	n.t.Helper()
 	for name, values := range n.header {
@@ -174,14 +173,14 @@ func (n *notification) hasHeaders(want map[string]string) {
 	}
 }
 
-// signatures are the headers that one secret signs with.
+// signatures returns the headers that one secret signs with.
 func (n *notification) signatures(secret string) map[string]string {
 	return map[string]string{
 		"x-webhook-event-id": n.parsed.EventID, "x-webhook-timestamp": strconv.FormatInt(n.parsed.Timestamp, 10), "x-webhook-signature": n.signed(secret),
 	}
 }
 
-// object is a JSON object of the body, by its names; the data with "data".
+// object returns a JSON object of the body by its name; "data" is the data.
 func (n *notification) object(name string) map[string]json.RawMessage {
 	n.t.Helper()
 	var o map[string]json.RawMessage

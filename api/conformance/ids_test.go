@@ -2,8 +2,8 @@ package conformance_test
 
 import "testing"
 
-// DECISIONS, "Payments": every id that the service makes is a UUID of version 4 in
-// form, also one that is derived from what it names.
+// DECISIONS, "Payments": every id that the service makes has the form of a UUID of version 4,
+// even if it is derived.
 
 func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
 	m, h := hooked(t, `{}`)

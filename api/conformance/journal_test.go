@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// sizeOfJournal counts the organization's events. A key's first use is one, which is
-// written down behind the request's back: the merchant's is there by then, so that
-// whoever counts again counts nothing but what was done meanwhile.
+// sizeOfJournal returns a function that counts the organization's events. A key's first use is
+// an event that is written in the background; it has been written when sizeOfJournal returns,
+// so that later counts differ only by the test's own events.
 func sizeOfJournal(t testing.TB, m *merchant) func() string {
 	t.Helper()
 	m.get(v1 + "/balances").want(200)

@@ -11,9 +11,9 @@ import (
 	"mizan/internal/testkit"
 )
 
-// What limits, the blocklist and a terminal's circuit do to transactions.
+// The effects of limits, the blocklist and a terminal's circuit breaker on transactions.
 
-// limit bounds a partner in USD, in env test, and is the limit's id.
+// limit creates a limit for a partner in USD, in env test, and returns its id.
 func (c caller) limit(partner, kind string, most any, more ...any) string {
 	c.t.Helper()
 	bound := "max_amount"
@@ -29,8 +29,8 @@ func (m *merchant) limit(kind string, most any, more ...any) string {
 	return admin(m.t).limit(m.number, kind, most, more...)
 }
 
-// usage checks "used reserved remaining resets_at"; without the last, whatever
-// it is.
+// usage checks "used reserved remaining resets_at"; without the last one, resets_at may have
+// any value.
 func (c caller) usage(id, want string) {
 	c.t.Helper()
 	path, query, _ := strings.Cut(id, "?")
@@ -44,8 +44,8 @@ func (c caller) usage(id, want string) {
 	}
 }
 
-// rejects checks that a create is answered 201 rejected with the reason, and that
-// no provider was asked.
+// rejects checks that a create is answered 201 rejected with the reason, and that no provider
+// was called.
 func (m *merchant) rejects(p params, reason string) *answer {
 	m.t.Helper()
 	a := m.create(p).has("status", "rejected", "error_description", reason)
@@ -69,7 +69,7 @@ func TestAnAmountAboveATransactionsMaximumIsRejected(t *testing.T) {
 	admin(t).usage(id, "0 0 1000 null")
 	admin(t).get(v1+"/transactions/"+a.at("id")+"/routing").want(200).
 		has("data.0.terminal_id", m.terminals[0], "data.0.outcome", "stopped", "data.0.reason", "limit exceeded: per_transaction", "data.1", absent)
-	m.charges(payment(good, "amount", "1001", "currency", "EUR")) // is not bounded
+	m.charges(payment(good, "amount", "1001", "currency", "EUR")) // this currency has no limit
 }
 
 func TestAVolumeIsUsedByWhatSettledAndReservedByWhatIsHeld(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAVolumeIsUsedByWhatSettledAndReservedByWhatIsHeld(t *testing.T) {
 	m.create(payment(declined, "amount", "600")).has("status", "rejected", "error_code", "card_declined")
 	admin(t).usage(id, "400 0 600")
 	m.refund(held, "").want(200)
-	admin(t).usage(id, "400 0 600") // it was moved all the same
+	admin(t).usage(id, "400 0 600") // the money moved nevertheless
 	admin(t).patch(v1+"/limits/"+id, `{"max_amount":"300"}`).want(200)
 	admin(t).usage(id, "400 0 0")
 	admin(t).do("DELETE", v1+"/limits/"+id, nil).want(200)
@@ -126,25 +126,25 @@ func TestAVelocityIsASlidingWindowOverAllAttempts(t *testing.T) {
 	hour := m.limit("velocity", 6, "window", "hour", "currency", absent)
 	first := m.charges(payment(good, "txid", "once"))
 	m.create(payment(declined)).has("error_code", "card_declined")
-	m.send(payment(good, "amount", "0")).want(422) // did not get past validation
+	m.send(payment(good, "amount", "0")).want(422) // the request did not pass validation
 	m.create(payment(good, "txid", "once")).has("id", first.at("id"))
 	advance(t, 30)
 	m.create(payout(good, "amount", "100000")).has("error_description", "insufficient balance")
 	admin(t).usage(id, "3 0 0")
 	m.rejects(payment(good), "limit exceeded: velocity")
-	advance(t, 30) // the first two have left
+	advance(t, 30) // the first two attempts are no longer in the window
 	admin(t).usage(id, "2 0 1")
 	m.charges(payment(good))
 	m.rejects(payment(good), "limit exceeded: velocity")
 	admin(t).usage(hour, "6 0 0")
 	advance(t, 61)
-	m.rejects(payment(good), "limit exceeded: velocity") // the hour's
+	m.rejects(payment(good), "limit exceeded: velocity") // the hour's limit
 	advance(t, 3600)
 	admin(t).usage(hour, "0 0 6 null")
 	m.charges(payment(good))
 }
 
-// Whose transactions a limit takes together: a card's, a customer's, an address's.
+// The payer by which a limit groups transactions: a card, a customer, an address.
 func TestALimitOfAScopeIsForEachPayer(t *testing.T) {
 	m := shop(t, `{}`)
 	jane, john := params{"email": " Jane@Example.com", "ip": "203.0.113.7"}, params{"email": "john@example.com", "ip": "2001:db8::1"}
@@ -179,7 +179,7 @@ func TestALimitOfATerminalOrATypeBoundsNothingElse(t *testing.T) {
 	m.charges(payment(good, "currency", "EUR"))
 }
 
-// A hosted payment is judged when its payer brings the card.
+// Limits are applied to a hosted payment when its payer supplies the card.
 func TestAHostedPaymentIsHeldAgainstItsLimitsWhenItIsContinued(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.limit("daily_volume", "1000")
@@ -190,8 +190,7 @@ func TestAHostedPaymentIsHeldAgainstItsLimitsWhenItIsContinued(t *testing.T) {
 	admin(t).usage(id, "1000 0 0")
 }
 
-// No terminal, blocklist, limits, funds: the first that speaks against a
-// transaction is its reason.
+// Terminal, blocklist, limits, funds: the first failed check is the transaction's reason.
 func TestTheOrderOfRefusals(t *testing.T) {
 	m := newMerchant(t)
 	blocked := params{"email": "order@example.com"}
@@ -206,7 +205,7 @@ func TestTheOrderOfRefusals(t *testing.T) {
 	m.create(payout(good, "money_storage", absent)).has("error_description", "unexpected card")
 }
 
-// list puts a value on the organization's blocklist until the test is over.
+// list adds a value to the organization's blocklist until the test ends.
 func list(t *testing.T, kind, value string) (id string) {
 	t.Helper()
 	id = admin(t).post(v1+"/blocklist", params{"kind": kind, "value": value}).want(201).at("data.id")
@@ -251,8 +250,8 @@ func TestARefusalByALimitIsInThePartnersLanguage(t *testing.T) {
 	m.rejects(payment(good, "customer", params{"email": "ru@example.com"}), "отклонено системой защиты от мошенничества: email")
 }
 
-// After twenty charges in a row that a terminal's provider did not answer, the
-// next ones go elsewhere, and those twenty are inquired.
+// After twenty charges in a row without an answer from a terminal's provider, the next ones use
+// another terminal, and those twenty are inquired.
 func TestATerminalThatDoesNotAnswerIsPassedOver(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
@@ -262,7 +261,7 @@ func TestATerminalThatDoesNotAnswerIsPassedOver(t *testing.T) {
 		unknown = append(unknown, m.create(payment(good)).has("status", "charging").at("id"))
 	}
 	passed := m.create(payment(good))
-	for passed.at("status") == "charging" { // half a minute has gone by, and one was let through to see
+	for passed.at("status") == "charging" { // half a minute has passed, and one charge was let through as a probe
 		unknown = append(unknown, passed.at("id"))
 		passed = m.create(payment(good))
 	}
@@ -276,14 +275,13 @@ func TestATerminalThatDoesNotAnswerIsPassedOver(t *testing.T) {
 	}
 }
 
-// own is the sandbox's first partner and its administrator at a server of the
-// test's own.
+// own returns the sandbox's first partner and its administrator on a new server for the test.
 func own(t *testing.T) (s *testkit.Server, m *merchant, ad caller) {
 	s = testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	return s, &merchant{caller: caller{t, s.Partner()}, number: fmt.Sprint(s.Sandbox.PartnerID)}, caller{t, s.Admin()}
 }
 
-// Days and months are the clock's UTC calendar ones.
+// Days and months are calendar days and months of the clock in UTC.
 func TestVolumesBeginAnewAtMidnightAndWithTheMonth(t *testing.T) {
 	_, m, ad := own(t)
 	to := func(instant string) {
@@ -317,8 +315,8 @@ func TestVolumesBeginAnewAtMidnightAndWithTheMonth(t *testing.T) {
 	charges("500")
 }
 
-// A kill among creates at the edge of a volume and of a velocity: what was
-// admitted counts on, and nobody else is.
+// After a kill among creates at the bound of a volume and of a velocity limit, admitted ones
+// still count, and no further ones are admitted.
 func TestLimitsHoldAcrossAKill(t *testing.T) {
 	s, m, ad := own(t)
 	day := ad.limit(m.number, "daily_volume", "20000")
@@ -336,14 +334,14 @@ func TestLimitsHoldAcrossAKill(t *testing.T) {
 		many(10, payment)
 		s.Kill()
 	}()
-	many(20, payout) // some of them meet the kill
+	many(20, payout) // the kill interrupts some of them
 	<-killed
 	s.Restart()
 	m.client, ad.client = s.Partner(), s.Admin()
 	many(25, payment)
 	many(45, payout)
-	ad.put(v1+"/sandbox/clock", params{"advance_seconds": 120}).want(200)                    // whatever was under way is inquired
-	page := ad.get(v1 + "/transactions?env=test&limit=100&partner_id=" + m.number).want(200) // there are no more
+	ad.put(v1+"/sandbox/clock", params{"advance_seconds": 120}).want(200)                    // outcomes of interrupted calls are inquired
+	page := ad.get(v1 + "/transactions?env=test&limit=100&partner_id=" + m.number).want(200) // there are no others
 	ended := make(map[string]int)
 	for i, kind := range page.column("type") {
 		row := fmt.Sprintf("data.%d.", i)

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// Addresses of a payer's page: each holds a token that opens it.
+// Addresses of payers' pages: each contains a token that opens the page.
 
-// waiting are transactions that wait for their payer, each in its own way, with the
-// field that its create shows the payer's address in.
+// waiting returns transactions that wait for their payer, each in its own way, with the field
+// in which the create shows the payer's address.
 func waiting() map[string]struct {
 	create params
 	field  string
@@ -61,12 +61,12 @@ func TestEachReadWithThePartnersKeyHasAFreshAddress(t *testing.T) {
 			advance(t, 10*60)
 			p.opens(second, false)
 			p.opens(third.at(w.field), true)
-			advance(t, 5*60) // 30 minutes: the payer's time is over
+			advance(t, 5*60) // 30 minutes: the payer's time has passed
 			p.opens(third.at(w.field), false)
 			m.read(made.at("id")).has("status", "rejected", "simple_auth_redirect_url", absent).hasRaw("widget_url", "null")
 		})
 	}
-	// Who opens a link at the last moment sees how it ended.
+	// A payer who opens a link at the last moment sees the outcome.
 	made := m.create(hosted())
 	advance(t, 29*60)
 	last := m.read(made.at("id")).at("widget_url")
@@ -81,7 +81,7 @@ func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
 	s := open(t).Sandbox
 	for name, w := range waiting() {
 		if w.create["type"] == "payout" && w.field != "widget_url" {
-			continue // this merchant has nothing to pay out
+			continue // this merchant can't make payouts
 		}
 		t.Run(name, func(t *testing.T) {
 			create := w.create.with("txid", "shown "+name)
@@ -115,7 +115,7 @@ func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
 			payer{t}.opens(m.read(id).at("simple_auth_redirect_url"), true)
 		})
 	}
-	// So it is with the answer to a continue.
+	// The same holds for the answer to a continue.
 	id := m.create(hosted()).at("id")
 	body := params{"money_storage": card(redirected)}
 	keyed := m.with("idempotency-key", "continued")
@@ -128,7 +128,7 @@ func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
 	}
 }
 
-// Who has come in time and has begun to act may take the time that the action has.
+// A payer who has begun to act in time has the time of the action.
 func TestAPayerWhoHasBegunToActMayTakeTheTime(t *testing.T) {
 	m, p := demo(t), payer{t}
 	made := m.create(payment(password))

@@ -130,7 +130,7 @@ func TestAListIsFilteredByStatusTypeAndEnv(t *testing.T) {
 	m.get(transactions+"?env=live").refuses("env", "env must be prod or test")
 }
 
-// lists checks which transactions a query shows.
+// lists checks which transactions a query returns.
 func (m *merchant) lists(query string, want ...string) {
 	m.t.Helper()
 	if got := m.get(transactions + query).want(200).column("id"); strings.Join(got, " ") != strings.Join(want, " ") {

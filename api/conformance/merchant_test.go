@@ -28,23 +28,23 @@ const (
 	refundSlow    = "4000000000007726"
 )
 
-// canaries are looked for in all that the server has stored.
+// canaries are texts that must not be in anything that the server has stored.
 var canaries = []string{
 	good, anotherGood, declined, noFunds, expired, processing, redirected, formed, password, delayed, silent, chargedBack,
 	refundRefused, refundSlow, watchedCard, watchedHolder,
 }
 
-// merchant is a partner of the first organization, by its key.
+// merchant is a partner of the first organization, with its key.
 type merchant struct {
 	caller
 	number    string
-	terminals []string // ids, in the order in which they were made
+	terminals []string // ids, in the order of creation
 }
 
 var made atomic.Int64
 
-// newMerchant makes a partner with a key and nothing else. More fields of the
-// partner are pairs of name and value.
+// newMerchant creates a partner with a key and nothing else. Further fields of the partner are
+// pairs of name and value.
 func newMerchant(t testing.TB, more ...any) *merchant {
 	t.Helper()
 	n := made.Add(1)
@@ -58,8 +58,8 @@ func newKey(t testing.TB, partner string) string {
 	return admin(t).post(v1+"/api_keys", fmt.Sprintf(`{"name":"shop","partner_id":%s}`, partner)).want(201).at("key")
 }
 
-// shop is a merchant with a terminal for payments and one for payouts, both with
-// these provider_params.
+// shop returns a merchant with a terminal for payments and one for payouts, both with these
+// provider_params.
 func shop(t testing.TB, settings string) *merchant {
 	t.Helper()
 	m := newMerchant(t)
@@ -68,7 +68,7 @@ func shop(t testing.TB, settings string) *merchant {
 	return m
 }
 
-// terminal gives the merchant a terminal in env test and is its id.
+// terminal creates a terminal of the merchant in env test and returns its id.
 func (m *merchant) terminal(kind, settings string) string {
 	m.t.Helper()
 	id := admin(m.t).post(v1+"/terminal", fmt.Sprintf(
@@ -78,18 +78,18 @@ func (m *merchant) terminal(kind, settings string) string {
 	return id
 }
 
-// demo is the sandbox's first partner: it has terminals and balances for everything.
+// demo returns the sandbox's first partner, which has terminals and balances for everything.
 func demo(t testing.TB) *merchant {
 	t.Helper()
 	s := open(t).Sandbox
 	return &merchant{caller: keyed(t, s.APIKey, s.OrganizationID), number: fmt.Sprint(s.PartnerID)}
 }
 
-// params are a create's.
+// params are the params of a create.
 type params map[string]any
 
-// with is the params with other values, as name, value pairs; the value absent
-// leaves one out.
+// with returns the params with other values, as name, value pairs; the value absent removes
+// one.
 func (p params) with(pairs ...any) params {
 	other := maps.Clone(p)
 	for i := 0; i < len(pairs); i += 2 {
@@ -106,13 +106,13 @@ func card(number string) params {
 	return params{"type": "bank_card", "cardnumber": number, "cardholder": "JANE DOE", "exp_month": "12", "exp_year": "2099", "cvv": "737"}
 }
 
-// Where the payer goes in the end.
+// The addresses to which the payer returns at the end.
 const (
 	returnURL = "https://shop.example/ok"
 	failURL   = "https://shop.example/no"
 )
 
-// payment is a server-to-server payment of 10.00 USD in env test.
+// payment returns a server-to-server payment of 10.00 USD in env test.
 func payment(number string, more ...any) params {
 	return params{
 		"type": "payment", "amount": "1000", "currency": "USD", "env": "test", "returnUrl": returnURL, "failUrl": failURL,
@@ -120,12 +120,12 @@ func payment(number string, more ...any) params {
 	}.with(more...)
 }
 
-// by is a payment with another money_storage.
+// by returns a payment with another money_storage.
 func by(storage params, more ...any) params {
 	return payment(good, "money_storage", storage).with(more...)
 }
 
-// payout is one of 10.00 USD in env test; a card's number is enough.
+// payout returns a payout of 10.00 USD in env test, with only the number of a card.
 func payout(number string, more ...any) params {
 	return params{
 		"type": "payout", "amount": "1000", "currency": "USD", "env": "test",
@@ -133,7 +133,7 @@ func payout(number string, more ...any) params {
 	}.with(more...)
 }
 
-// hosted is a payment whose payer brings the card to the hosted page.
+// hosted returns a payment whose payer enters the card on the hosted page.
 func hosted(more ...any) params {
 	return params{"type": "payment", "amount": "1000", "currency": "USD", "env": "test", "hosted": true}.with(more...)
 }
@@ -173,7 +173,7 @@ func (m *merchant) refund(id, amount string) *answer {
 
 func (m *merchant) cancel(id string) *answer { m.t.Helper(); return m.change(id, "cancel", "") }
 
-// commit captures what is held; amount may be empty.
+// commit captures the hold; amount may be empty.
 func (m *merchant) commit(id, amount string) *answer {
 	m.t.Helper()
 	p := params{"money_storage_meta": params{}}
@@ -183,7 +183,7 @@ func (m *merchant) commit(id, amount string) *answer {
 	return m.post(transactions+"/commit/"+id, params{"params": p})
 }
 
-// submit sends material for additional_params_for_auth, bare.
+// submit sends material for additional_params_for_auth, at the top level of the body.
 func (m *merchant) submit(id string, material params) *answer {
 	m.t.Helper()
 	return m.post(transactions+"/additional_params_for_auth/"+id, params{"additional_params_for_auth": material})
@@ -233,7 +233,7 @@ func (m *merchant) moved(id string) []string {
 	return entries
 }
 
-// plain is an account's path without what differs from run to run.
+// plain returns an account's path without the parts that differ from run to run.
 func (m *merchant) plain(account string) string {
 	for i, id := range m.terminals {
 		account = strings.ReplaceAll(account, id, fmt.Sprintf("T%d", i+1))
@@ -250,8 +250,7 @@ func (m *merchant) wantMoved(id string, want ...string) {
 	}
 }
 
-// path are the states that a transaction has been in, in order, those that it
-// stayed in once.
+// path returns the states that a transaction has had, in order, without repetitions.
 func (m *merchant) path(id string) string {
 	m.t.Helper()
 	a := auditor(m.t).get(v1 + "/ledger/events?limit=100&source=" + id).want(200)
@@ -265,7 +264,7 @@ func (m *merchant) path(id string) string {
 	return strings.Join(path, " ")
 }
 
-// balance is what the merchant can pay out, and what is pending, in env test.
+// balance returns what the merchant can pay out, and what is pending, in env test.
 func (m *merchant) balance(currency string) string {
 	m.t.Helper()
 	a := m.get(v1 + "/balances?env=test&currency=" + currency).want(200)
@@ -283,13 +282,13 @@ func (m *merchant) wantBalance(currency, want string) {
 	}
 }
 
-// clock is what the server's clock shows.
+// clock returns the time of the server's clock.
 func clock(t testing.TB) time.Time {
 	t.Helper()
 	return admin(t).get(v1 + "/sandbox/clock").want(200).time("now")
 }
 
-// advance moves the clock; when it returns nothing is due any more.
+// advance moves the clock; when it returns everything due has been done.
 func advance(t testing.TB, seconds int) {
 	t.Helper()
 	admin(t).put(v1+"/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds)).want(200)

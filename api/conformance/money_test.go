@@ -119,7 +119,7 @@ func TestAMissingNetworkIsFoundOrLeftOpen(t *testing.T) {
 	for currency, network := range map[string]string{"ETH": "ethereum", "TRX": "tron", "TON": "ton"} {
 		m.create(by(params{"type": "e_wallet"}, "currency", currency)).has("network", network)
 	}
-	// Money of a country is one thing, whatever rail is named.
+	// A state currency is the same on every network.
 	m.create(by(params{"type": "e_wallet"}, "currency", "USD", "network", "tron")).has("status", "charged", "network", absent, "scale", "2")
 	of := shop(t, `{"networks":["solana"]}`)
 	of.create(by(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The endpoints below /transactions that go on with a transaction: commit,
-// continue, additional_params_for_auth and choose_target_destination.
+// The endpoints below /transactions that continue a transaction: commit, continue,
+// additional_params_for_auth and choose_target_destination.
 
 func TestACommitTakesItsBodyInAnyForm(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
@@ -164,7 +164,7 @@ func TestMaterialIsRequired(t *testing.T) {
 	m.read(id).has("status", "action_required")
 }
 
-// Material that lacks what the rail asked for leaves the payment as it is.
+// Material without the fields that the rail requires does not change the payment.
 func TestMaterialThatLacksWhatTheRailAskedForIsRefused(t *testing.T) {
 	m := demo(t)
 	id := m.create(payment(password)).at("id")
@@ -283,8 +283,8 @@ func TestTheRedirectURLDrivesWhateverTheRailNeeds(t *testing.T) {
 	m.read(hosted.at("id")).has("status", "charged")
 }
 
-// Only what a rail has asked for may be submitted: anything else would end what
-// still waits for its payer.
+// Material may be submitted only if a rail requires it. Otherwise it would end a payment that
+// waits for its payer.
 func TestMaterialThatNobodyAskedForIsRefused(t *testing.T) {
 	m := demo(t)
 	for name, p := range map[string]params{

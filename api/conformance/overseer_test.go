@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// What the administration and an organization's auditors see of transactions.
+// Transactions as the administration and an organization's auditors see them.
 
-// listed are the ids that the administration token finds.
+// listed returns the ids that the administration token finds.
 func listed(t testing.TB, query string) []string {
 	t.Helper()
 	return admin(t).get(transactions + "?" + query).want(200).column("id")
@@ -34,7 +34,7 @@ func TestTheAdminTokenListsAPartnersTransactions(t *testing.T) {
 		of + "&limit=1":            {third},
 		of + "&started_to=" + from: {third, second, first},
 		of + "&from=" + from + "&started_from=2020-01-01T00:00:00Z": {third},
-		"partner_id=" + m.number:                                    nil, // env is prod
+		"partner_id=" + m.number:                                    nil, // the default env is prod
 	} {
 		if got := listed(t, query); strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%s: %v, want %v", query, got, want)
@@ -96,8 +96,7 @@ func TestATransactionIsReadByTheAdministrationAndAuditors(t *testing.T) {
 	newMerchant(t).get(path).want(404)
 }
 
-// route is what the routing of a transaction says: terminal, outcome and reason of
-// each row.
+// route returns the terminal, outcome and reason of each row of a transaction's routing.
 func (m *merchant) route(id string) string {
 	m.t.Helper()
 	a := auditor(m.t).get(transactions + "/" + id + "/routing").want(200)

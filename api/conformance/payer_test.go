@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// payer is a person with a browser that runs no script and follows no redirect
-// by itself.
+// payer is a person with a browser that runs no script and does not follow redirects
+// automatically.
 type payer struct{ t testing.TB }
 
-// browser is shared by all payers: none of them has a cookie.
+// browser is shared by all payers, because none of them has a cookie.
 var browser = sync.OnceValues(func() (*http.Client, error) {
 	ca, err := os.ReadFile(sandbox.server.Sandbox.CAFile)
 	if err != nil {
@@ -31,7 +31,7 @@ var browser = sync.OnceValues(func() (*http.Client, error) {
 	}, nil
 })
 
-// page is what the payer sees.
+// page is a page that the payer sees.
 type page struct {
 	*answer
 	address string
@@ -64,8 +64,8 @@ func (p payer) ask(method, address string, form url.Values) *page {
 	return &page{&answer{p.t, response.StatusCode, response.Header, string(body), method + " " + address}, address}
 }
 
-// open opens an address and follows redirects for as long as they stay with the
-// service; what it ends at elsewhere is the address alone.
+// open opens an address and follows redirects as long as they lead to the service. For another
+// target it returns only the address.
 func (p payer) open(address string) *page { p.t.Helper(); return p.follow(p.get(address)) }
 
 func (p payer) follow(shown *page) *page {
@@ -102,8 +102,8 @@ var (
 	inputTag = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 )
 
-// send fills the page's form in and sends it; fields are name, value pairs, those
-// of a button among them.
+// send fills in the page's form and sends it; fields are name, value pairs, including those of
+// a button.
 func (p payer) send(shown *page, fields ...string) *page {
 	p.t.Helper()
 	form := formTag.FindStringSubmatch(shown.body)
@@ -120,12 +120,12 @@ func (p payer) send(shown *page, fields ...string) *page {
 	return p.follow(p.ask("POST", shown.resolve(unescape(form[1])), values))
 }
 
-// unescape undoes what html/template does to attributes of ours.
+// unescape reverts html/template's escaping in the service's own attributes.
 func unescape(attribute string) string {
 	return strings.NewReplacer("&amp;", "&", "&#43;", "+", "&#34;", `"`, "&#39;", "'").Replace(attribute)
 }
 
-// wantAway checks that the payer has been sent to an address elsewhere.
+// wantAway checks that the payer has been redirected to another site.
 func (s *page) wantAway(address string) {
 	s.t.Helper()
 	if s.status != 0 || s.address != address {
@@ -133,7 +133,7 @@ func (s *page) wantAway(address string) {
 	}
 }
 
-// want ends the test unless the page was answered with the status.
+// want ends the test if the page has another status.
 func (s *page) want(status int) *page {
 	s.t.Helper()
 	s.answer.want(status)

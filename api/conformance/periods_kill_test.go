@@ -11,8 +11,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// A month is closed once and wholly, or not at all, at whatever moment the server is
-// killed while it is closed and reports are dated into it; and it stays closed.
+// If the server is killed while a month is being closed and entries are dated into it, the
+// month is either closed completely, once, or not at all; and it stays closed.
 func TestAMonthIsClosedWhollyOrNotAtAllAcrossKills(t *testing.T) {
 	dice := seeded(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
@@ -28,7 +28,7 @@ func TestAMonthIsClosedWhollyOrNotAtAllAcrossKills(t *testing.T) {
 	}
 	now := caller{t, s.Admin()}.get(v1 + "/sandbox/clock").want(200).time("now")
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	months := make(map[string]string) // that were acknowledged → hash
+	months := make(map[string]string) // acknowledged month → hash
 	for round := range 4 {
 		month := first.AddDate(0, round, 0)
 		last := month.AddDate(0, 1, -1).Format(time.DateOnly)
@@ -42,7 +42,7 @@ func TestAMonthIsClosedWhollyOrNotAtAllAcrossKills(t *testing.T) {
 			})
 		}
 		all.Go(func() { _, _ = closer.Post(closePath, nil) })
-		for range dice.IntN(12) { // requests, not time, say how far it gets
+		for range dice.IntN(12) { // requests, not time, determine the moment of the kill
 			_, _ = reporter.Get(deposits[0])
 		}
 		s.Kill()

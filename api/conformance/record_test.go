@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a transaction's record shows beside the specification's fields (DECISIONS,
-// "Payments"): languages, codes, refunds, the means of payment.
+// Fields of a transaction besides the specification's (DECISIONS, "Payments"): languages,
+// codes, refunds, the payment method.
 
 // sixteen are the languages of DECISIONS, section 9.
 var sixteen = strings.Fields("en ru uk ar fa ur tr az kk uz id ms bn de fr es")
@@ -30,7 +30,7 @@ func TestALangOutsideTheSixteenIsRefusedWhereItIsSet(t *testing.T) {
 	admin(t).patch(partner, `{"lang":null}`).want(200).hasRaw("data.lang", "null")
 }
 
-// Texts that the catalogue lacks in a language are English.
+// If the catalogue has no text in a language, the text is English.
 func TestALanguageWithoutTextsIsEnglish(t *testing.T) {
 	m := newMerchant(t, "lang", "kk")
 	m.create(payment(good)).has("error_description", "no terminal available", "error_code", "no_terminal", "merchant_meta.lang", "kk")
@@ -57,8 +57,8 @@ var codes = strings.Fields(`unexpected_card return_urls_missing no_terminal insu
 	no_exchange_rate limit_exceeded anti_fraud card_declined insufficient_funds expired_card processing_error authentication_failed
 	payer_action_expired interrupted forced_by_terminal hold_expired cancelled refund_refused`)
 
-// wantWhy checks why a transaction did not succeed. An empty description stands for
-// any sentence: words, and not the code.
+// wantWhy checks why a transaction did not succeed. An empty description stands for any
+// sentence that is not the code.
 func (a *answer) wantWhy(status, code, description string) *answer {
 	a.t.Helper()
 	if !slices.Contains(codes, code) {
@@ -153,8 +153,8 @@ func TestRefundsAreListedOldestFirst(t *testing.T) {
 	m.read(id).has("status", "refunded", "refunds.0.status", "succeeded").is("refunds.0.finished", instant)
 }
 
-// A transaction keeps its refunds in its record, so their number is bounded: what
-// failed makes place, and the last place is for all that is left.
+// A transaction keeps its refunds in its record, so their number is bounded: failed refunds are
+// dropped to make room, and the last place is reserved for a refund of everything that is left.
 func TestTheNumberOfRefundsIsBounded(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")

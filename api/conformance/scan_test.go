@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The payer's page of sbp, qr_code and crypto.
+// The payer's page for sbp, qr_code and crypto.
 
 var (
 	codeBox   = regexp.MustCompile(`<svg class="qr" viewBox="0 0 (\d+) (\d+)"`)
@@ -22,8 +22,8 @@ var (
 	shownText = regexp.MustCompile(`<dt>([^<]*)</dt><dd[^>]*>(?:<bdi>)?([^<]*)`)
 )
 
-// scanned is what a phone reads off the page: its QR code is drawn, and decoded by a
-// program that is not ours; where that is missing, instead, what it should read.
+// scanned returns the content of the page's QR code, which another program decodes. If that
+// program is missing, it returns instead.
 func scanned(t testing.TB, body, instead string) string {
 	t.Helper()
 	zbarimg, err := exec.LookPath("zbarimg")
@@ -70,7 +70,7 @@ func scanned(t testing.TB, body, instead string) string {
 	return strings.TrimSuffix(string(read), "\n")
 }
 
-// termsOf are the terms of a page's lists and what they say.
+// termsOf returns the terms and values in a page's lists.
 func termsOf(body string) map[string]string {
 	said := make(map[string]string)
 	for _, pair := range shownText.FindAllStringSubmatch(body, -1) {
@@ -88,13 +88,13 @@ func TestThePageShowsACodeThatAPhoneReads(t *testing.T) {
 			if said := termsOf(shown.body); said["Amount"] != "10.00 USD" || said["Time left"] != "30 min 00 s" || said["Address"] != "" {
 				t.Errorf("%s: the page says %v", kind, said)
 			}
-			// The phone is another device: it goes where the code leads, and this page sees it.
+			// The phone is another device: it follows the code, and this page shows the new state.
 			phone := p.open(scanned(t, shown.body, shown.address)).want(200)
 			done := p.send(phone, "decision", "approve")
 			if address, _ := create["returnUrl"].(string); address != "" {
 				done.wantAway(address)
 			} else {
-				done.want(200) // who is paid out stays
+				done.want(200) // the recipient of a payout stays on the page
 			}
 			m.read(a.at("id")).has("status", "charged")
 			if end := p.open(a.at("simple_auth_redirect_url")); strings.Contains(end.body, "<svg") || end.status != 200 {
@@ -138,7 +138,7 @@ func TestThePageOfACryptoPaymentShowsAddressAmountAndTimeLeft(t *testing.T) {
 	}
 }
 
-// The page loads nothing and runs nothing: the code is a picture in it.
+// The page loads nothing and runs nothing: the code is an inline picture.
 func TestThePageWithACodeNeedsNothingElse(t *testing.T) {
 	m, p := demo(t), payer{t}
 	for _, kind := range []string{"sbp", "crypto"} {

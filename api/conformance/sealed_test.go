@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The secrets of a terminal and of a partner. What is no secret is stored as it is, and
-// shows that the search finds what there is.
+// The secrets of a terminal and of a partner, and a value that is not secret. The last is
+// stored in plaintext, which shows that the search works.
 const (
 	terminalCanary = "whsec-canary-of-the-terminal"
 	formerCanary   = "whsec-canary-of-its-former"
@@ -14,7 +14,7 @@ const (
 	openText       = "canary-that-is-no-secret"
 )
 
-// wantSealed searches all that the server has written.
+// wantSealed searches everything that the server has written.
 func wantSealed(t *testing.T, when, folder, printed string) {
 	t.Helper()
 	if search(t, folder, openText) == "" {
@@ -33,7 +33,7 @@ func wantSealed(t *testing.T, when, folder, printed string) {
 func TestWebhookSecretsAreSealedOnTheDisk(t *testing.T) {
 	s, m, ad := own(t)
 	h := newHook(t)
-	h.answers(500) // so that deliveries wait, and are stored
+	h.answers(500) // so that deliveries wait and are stored
 	step := func(seconds int) { ad.put(v1+"/sandbox/clock", params{"advance_seconds": seconds}).want(200) }
 	once := func(key string) caller { return ad.with("idempotency-key", key) }
 	once("partner").patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)

@@ -12,17 +12,17 @@ import (
 	"mizan/internal/testkit"
 )
 
-// server is the one server of a run. It is started by the first test that needs
-// it and outlives it, so it is a testing.TB of its own to testkit: one that ends
-// with the process. Methods that testkit does not call are not there.
+// server is the one server of a run. The first test that needs it starts it, and it outlives
+// that test. So for testkit it is a testing.TB that ends with the process. It lacks the methods
+// that testkit does not call.
 type server struct {
 	testing.TB
 
 	dir    string
 	once   sync.Once
 	server *testkit.Server
-	base   *testkit.Client // without credentials; shares its connections
-	broken error           // why there is no server
+	base   *testkit.Client // a client without credentials, which shares its connections with the others
+	broken error           // why the server does not run
 	ends   []func()
 }
 
@@ -37,7 +37,7 @@ func (h *server) TempDir() string { return h.dir }
 // Cleanup implements testing.TB.
 func (h *server) Cleanup(end func()) { h.ends = append(h.ends, end) }
 
-// Errorf implements testing.TB: what goes wrong outside a test is printed.
+// Errorf implements testing.TB: errors outside a test are printed.
 func (h *server) Errorf(format string, args ...any) {
 	h.broken = errors.Join(h.broken, fmt.Errorf(format, args...))
 }
@@ -51,7 +51,7 @@ func (h *server) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(f
 // broken is the panic of a failure outside a test.
 type broken string
 
-// guard calls fn and keeps its failure.
+// guard calls fn and stores its failure.
 func (h *server) guard(fn func()) {
 	defer func() {
 		switch why := recover().(type) {
@@ -65,7 +65,7 @@ func (h *server) guard(fn func()) {
 	fn()
 }
 
-// open is the server, started if it is not running yet.
+// open returns the server, and starts it if it is not running yet.
 func open(t testing.TB) *testkit.Server {
 	t.Helper()
 	sandbox.once.Do(func() {
@@ -80,8 +80,7 @@ func open(t testing.TB) *testkit.Server {
 	return sandbox.server
 }
 
-// close stops the server and has its books checked; the error says what is wrong
-// with the stop or with the books.
+// close stops the server and checks its store; the error describes the fault.
 func (h *server) close() error {
 	if h.server != nil && h.broken == nil {
 		h.guard(h.audit)
@@ -109,8 +108,8 @@ func (h *server) audit() {
 	}
 }
 
-// TestMain gives the run a folder of its own, in which the binary is built too,
-// and checks the books when all tests have run.
+// TestMain creates a directory for the run, in which the binary is built too, and checks the
+// store after all tests have run.
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {

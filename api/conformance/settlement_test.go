@@ -9,29 +9,29 @@ import (
 
 // Settlements with the merchant's bank and with providers.
 
-// settling is the body of a settlement of 6.00 USD with the merchant's bank.
+// settling returns the body of a settlement of 6.00 USD with the merchant's bank.
 func settling(direction, reference string, more ...any) params {
 	return params{"direction": direction, "amount": "600", "currency": "USD", "env": "test", "reference": reference}.with(more...)
 }
 
-// settle asks for a settlement with the merchant's bank.
+// settle requests a settlement with the merchant's bank.
 func (m *merchant) settle(p params) *answer {
 	m.t.Helper()
 	return admin(m.t).post(v1+"/partners/"+m.number+"/settlements", p)
 }
 
-// paying is the body of a settlement of 10.00 USD with a provider, who keeps 0.30.
+// paying returns the body of a settlement of 10.00 USD with a provider that keeps 0.30.
 func paying(reference string, more ...any) params {
 	return params{"gross": "1000", "fee": "30", "currency": "USD", "env": "test", "reference": reference}.with(more...)
 }
 
-// collect asks for a settlement with the provider of the merchant's terminal.
+// collect requests a settlement with the provider of the merchant's terminal.
 func (m *merchant) collect(terminal string, p params) *answer {
 	m.t.Helper()
 	return admin(m.t).post(v1+"/terminal/"+terminal+"/settlements", p)
 }
 
-// balanceOf is an account's balance in USD in env test.
+// balanceOf returns an account's balance in USD in env test.
 func balanceOf(t testing.TB, path string) string {
 	t.Helper()
 	a := auditor(t).get(v1 + "/ledger/accounts?env=test&currency=USD&prefix=" + path).want(200)
@@ -64,7 +64,7 @@ func TestNoMoreIsSettledOutThanIsAvailable(t *testing.T) {
 	m.create(payout(delayed, "amount", "300")).has("status", "charging")
 	m.settle(settling("out", "too much", "amount", "701")).refuses("amount", "is more than what is available")
 	m.wantBalance("USD", "700 0")
-	m.settle(settling("out", "too much", "amount", "700")).want(201) // what was refused has used no reference
+	m.settle(settling("out", "too much", "amount", "700")).want(201) // a refused settlement has not used its reference
 	m.wantBalance("USD", "0 0")
 	m.settle(settling("out", "prod", "amount", "1", "env", "prod")).refuses("amount", "is more than what is available")
 	advance(t, 5)
@@ -104,7 +104,8 @@ func TestASettlementsReferenceIsUsedOnce(t *testing.T) {
 	m.collect(m.terminals[0], paying("wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	m.collect(m.terminals[1], paying("wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	m.collect(m.terminals[1], paying("wire", "fee", "31")).want(409).has("error", "conflict")
-	// Once the money is gone, the settlement that took it is still the reference's.
+	// After the money has been paid out, the reference still returns the settlement that took
+	// it.
 	gone := m.settle(settling("out", "all of it")).want(201)
 	m.settle(settling("out", "all of it")).wantBody(201, gone.body).hasHeader("x-idempotent-replay", "true")
 	m.wantBalance("USD", "0 0")
@@ -176,7 +177,7 @@ func TestASettlementWithAProviderIsBooked(t *testing.T) {
 	if owed := balanceOf(t, "A:provider:"+terminal); owed != "0" {
 		t.Errorf("in the end it owes %s", owed)
 	}
-	m.wantBalance("USD", "1000 0") // the merchant has no part in it
+	m.wantBalance("USD", "1000 0") // the merchant's balance does not change
 	m.collect(terminal, paying("x", "fee", "1001")).refuses("fee", "is above gross")
 	m.collect(terminal, paying("x", "env", "prod")).refuses("env", "must be the terminal's: test")
 	m.collect(terminal, paying("x", "env", absent)).refuses("env", "must be the terminal's: test")
@@ -250,7 +251,7 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 	}
 	prod := m.settle(settling("in", "prod", "env", "prod")).want(201).at("data.id")
 	var collected []string
-	for i := range 4 { // of two terminals in turn
+	for i := range 4 { // for two terminals in turn
 		id := m.collect(m.terminals[i%2], paying(fmt.Sprint(i))).want(201).at("data.id")
 		if i%2 == 0 {
 			collected = append([]string{id}, collected...)

@@ -12,7 +12,7 @@ import (
 
 // The sandbox's rail: its cards, its other methods and its log.
 
-// ending is how a card's payment goes: at first, and some time later.
+// ending is the outcome of a card's payment: at first, and some time later.
 type ending struct {
 	card, status, code string
 	later              int // seconds; 0: nothing follows
@@ -114,7 +114,7 @@ func TestASilentRailIsInquiredAndNeverAskedTwice(t *testing.T) {
 	}
 }
 
-// called are the lines of the rail's log about a transaction.
+// called returns the lines of the rail's log about a transaction.
 func called(t testing.TB, id string) (lines []string) {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(open(t).Dir, "simulator.log"))
@@ -168,7 +168,7 @@ func TestOtherMethodsThatAskForAnAction(t *testing.T) {
 	}
 }
 
-// signature is the lower-case hex SHA-256 of what is to be signed.
+// signature returns the signature of a payload: its SHA-256 in lower-case hex.
 func signature(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])
@@ -210,7 +210,7 @@ func TestAfterExpiresAtTheNextReadShowsFreshMaterial(t *testing.T) {
 	m.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", a.at("additional_params_for_auth.expires_at"))
 	advance(t, 2)
 	m.submit(id, params{"signature": signature(old)}).want(422).has("error", "expired")
-	// Who may not submit it is shown it as it was.
+	// Callers that may not submit material see the expired one.
 	for _, other := range []caller{admin(t), auditor(t)} {
 		other.get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", old)
 	}

@@ -120,7 +120,7 @@ func TestRailSpecificTypesAreTaken(t *testing.T) {
 	for kind := range strings.FieldsSeq(railTypes) {
 		status := "charged"
 		if kind == "native_gas" {
-			status = "action_required" // it is signed
+			status = "action_required" // it waits for a signature
 		}
 		m.create(by(params{"type": kind})).has("status", status)
 	}
@@ -140,7 +140,7 @@ func TestNoEndpointListsTheTypes(t *testing.T) {
 	}
 }
 
-// What no answer, no log and no file may show.
+// Texts that no answer, log or file may contain.
 const watchedHolder, watchedCard = "CANARY HOLDER", "4000000000001000"
 
 func TestCredentialsAreInNoAnswerAndNoLog(t *testing.T) {
@@ -179,7 +179,7 @@ func TestACardThatIsKeptIsSealedOnTheDisk(t *testing.T) {
 	m.read(a.at("id")).has("status", "charged")
 }
 
-// search is a file below the folder that holds the text; empty: none does.
+// search returns a file below the directory that contains the text; empty if there is none.
 func search(t testing.TB, folder, text string) (found string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
@@ -188,7 +188,7 @@ func search(t testing.TB, folder, text string) (found string) {
 		}
 		content, err := os.ReadFile(path)
 		if os.IsNotExist(err) {
-			return nil // the store has tidied it away
+			return nil // the store has deleted the file
 		}
 		if strings.Contains(string(content), text) {
 			found = path

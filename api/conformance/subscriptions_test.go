@@ -53,7 +53,7 @@ func listen(t testing.TB) *sink {
 	return s
 }
 
-// stream are the bodies without an event_id, in the order of arrival.
+// stream returns the bodies without an event_id, in the order of arrival.
 func (s *sink) stream(t testing.TB) (list []map[string]any) {
 	t.Helper()
 	s.mu.Lock()
@@ -72,13 +72,13 @@ func (s *sink) stream(t testing.TB) (list []map[string]any) {
 	return list
 }
 
-// notified has the merchant's first terminal notify the sink.
+// notified makes the merchant's first terminal notify the sink.
 func (m *merchant) notified(s *sink) {
 	m.t.Helper()
 	admin(m.t).patch(v1+"/terminal/"+m.terminals[0], params{"merchant_params": params{"notify_url": s.URL + "/hook", "secret": "shh"}}).want(200)
 }
 
-// subscribe makes a subscription of 9.90 a day on a fresh payment.
+// subscribe creates a subscription of 9.90 a day on a new payment.
 func (m *merchant) subscribe(more ...any) (id, initial string) {
 	m.t.Helper()
 	initial = m.create(payment(good)).has("status", "charged").at("id")
@@ -91,7 +91,7 @@ func (m *merchant) subscription(id string) *answer {
 	return m.get(subscriptions + "/" + id).want(200)
 }
 
-// end cancels what would go on in the tests that follow.
+// end cancels a subscription that would otherwise renew during later tests.
 func (m *merchant) end(id string) { m.post(subscriptions+"/"+id+"/cancel", nil) }
 
 func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
@@ -123,7 +123,7 @@ func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
 		}
 	}
 	want := []string{"subscription.renewed", "subscription.paused", "subscription.resumed", "subscription.cancelled"}
-	if slices.Sort(events); !slices.Equal(events, slices.Sorted(slices.Values(want))) { // notifications are not ordered
+	if slices.Sort(events); !slices.Equal(events, slices.Sorted(slices.Values(want))) { // notifications have no fixed order
 		t.Errorf("notified of %q, want %q", events, want)
 	}
 	if shown, _ := stream[0]["subscription"].(map[string]any); shown["last_transaction_id"] != last {
@@ -152,7 +152,7 @@ func TestTheStreamHasNoSignatureAndTransactionsHaveOne(t *testing.T) {
 			t.Errorf("%s came with %v", request.body, request.headers)
 		}
 	}
-	if bare != 1 || signed != 2 { // the renewal; the initial payment and the renewal's transaction
+	if bare != 1 || signed != 2 { // bare: the renewal; signed: the initial payment and the renewal's transaction
 		t.Errorf("%d without a signature and %d with one", bare, signed)
 	}
 }

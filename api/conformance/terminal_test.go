@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// What a terminal's settings do to transactions, and how one is chosen.
+// The effects of a terminal's settings on transactions, and the choice of a terminal.
 
-// through is the terminal that a payment went through, as T1, T2…
+// through returns the terminal of a payment, as T1, T2…
 func (m *merchant) through(p params) string {
 	m.t.Helper()
 	entries := m.moved(m.create(p).has("status", "charged").at("id"))
@@ -154,7 +154,7 @@ func TestSecretsOfATerminalAreNeverShown(t *testing.T) {
 
 func TestAFeeIsTheFlooredPartAndTheFixedOne(t *testing.T) {
 	m := shop(t, `{"fee_bps":"33","fee_fixed":"3"}`)
-	id := m.create(payment(good, "amount", "999")).has("merchant_amount", "993").at("id") // 3.2967 floored, and 3
+	id := m.create(payment(good, "amount", "999")).has("merchant_amount", "993").at("id") // 3.2967 rounded down, plus 3
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 999 USD, Cr L:partner:P:available 993 USD, Cr I:fees 6 USD")
 }
 
@@ -266,7 +266,7 @@ func TestAPayerWhoDoesNothingIsRejectedAfter30Minutes(t *testing.T) {
 	m.wantBalance("USD", "1000 0")
 }
 
-// DECISIONS: past the payer's time pages, continue and material have a clear answer.
+// DECISIONS: after the payer's time pages, continue and material have definite answers.
 func TestAfterThePayersTimeEveryAnswerSaysSo(t *testing.T) {
 	m := shop(t, `{}`)
 	m.create(payment(good))

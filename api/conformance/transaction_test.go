@@ -234,7 +234,7 @@ func TestLangInMerchantMetaIsThePartnersAndPicksTheDescriptions(t *testing.T) {
 	m.create(payment(good)).has("merchant_meta.lang", "ru")
 }
 
-// pay has the payer of a transaction open its address and approve.
+// pay opens a transaction's address as the payer and approves.
 func pay(t testing.TB, a *answer) *page {
 	t.Helper()
 	p := payer{t}

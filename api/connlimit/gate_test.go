@@ -28,14 +28,14 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// echo is a server behind a gate: each connection is answered byte by byte. A byte 'k'
-// is a valid credential; for 'h' the answer is held back until release is closed.
+// echo is a server behind a gate that answers each byte. The byte 'k' is a valid credential;
+// the answer to 'h' is delayed until release is closed.
 type echo struct {
 	t       *testing.T
 	gate    *Gate
 	at      string
 	release chan struct{}
-	busy    chan struct{} // one for each request that is held back
+	busy    chan struct{} // receives once for each delayed request
 }
 
 func serve(t *testing.T, o Options) *echo {
@@ -87,8 +87,8 @@ func (s *echo) answer(c *Conn) {
 	}
 }
 
-// settle waits until every connection waits for its caller: the server is there a
-// moment after its answer.
+// settle waits until every connection waits for its caller, which is a moment after the
+// server's answer.
 func (s *echo) settle() {
 	s.t.Helper()
 	waiting := func() bool {
@@ -103,7 +103,7 @@ func (s *echo) settle() {
 	}
 }
 
-// dial connects from 127.0.0.n. It is closed with the test.
+// dial connects from 127.0.0.n. The connection is closed when the test ends.
 func (s *echo) dial(n int) net.Conn {
 	s.t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n))}}
@@ -114,7 +114,7 @@ func (s *echo) dial(n int) net.Conn {
 	return c
 }
 
-// say sends a byte and wants it back. Not ok: the connection is closed.
+// say sends a byte and waits for its echo; false if the connection is closed.
 func say(t *testing.T, c net.Conn, b byte) bool {
 	t.Helper()
 	_, err := c.Write([]byte{b})
@@ -136,7 +136,7 @@ func ended(t *testing.T, c net.Conn) {
 	}
 }
 
-// Idle connections never keep a new one out: the oldest of them goes.
+// Idle connections never keep a new one out: the oldest one is closed.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	s := serve(t, Options{Total: 4})
 	var idle []net.Conn
@@ -174,7 +174,7 @@ func TestKnownCallersAndThinAddressesStay(t *testing.T) {
 		say(t, c, 'a')
 		crowd = append(crowd, c)
 	}
-	for i := range 3 { // until the crowd has one left, like everybody
+	for i := range 3 { // until the address with many connections has one left, like the others
 		s.settle()
 		if !say(t, s.dial(10+i), 'b') {
 			t.Fatal("not answered")
@@ -184,7 +184,7 @@ func TestKnownCallersAndThinAddressesStay(t *testing.T) {
 	if !say(t, known, 'a') || !say(t, alone, 'a') || !say(t, crowd[3], 'a') {
 		t.Error("one that should have stayed was closed")
 	}
-	for i := range 5 { // now the oldest that nobody knows
+	for i := range 5 { // then the oldest connection without a valid credential
 		s.settle()
 		if !say(t, s.dial(20+i), 'b') {
 			t.Fatal("not answered")
@@ -218,7 +218,7 @@ func TestOneAddressIsBounded(t *testing.T) {
 	}
 }
 
-// A request that is handled is finished whatever comes.
+// A request that is being handled is always finished.
 func TestBusyConnectionsAreNotClosed(t *testing.T) {
 	s := serve(t, Options{Total: 2})
 	var busy []net.Conn
@@ -229,7 +229,7 @@ func TestBusyConnectionsAreNotClosed(t *testing.T) {
 		<-s.busy
 		busy = append(busy, c)
 	}
-	ended(t, s.dial(4)) // no room: closed at once
+	ended(t, s.dial(4)) // no room: closed immediately
 	if s.gate.Refused() != 1 || s.gate.Evicted() != 0 {
 		t.Errorf("%d refused, %d closed", s.gate.Refused(), s.gate.Evicted())
 	}
@@ -290,7 +290,7 @@ func TestBoundsMayShrink(t *testing.T) {
 	}
 }
 
-// sometimes is a listener whose accept fails as the system's does.
+// sometimes is a listener whose Accept fails in the ways of the system.
 type sometimes struct {
 	net.Listener
 	fails []error
@@ -355,7 +355,8 @@ func TestCloseEndsAWaitForHandles(t *testing.T) {
 	}
 }
 
-// Any order of connecting, speaking and leaving keeps the bounds and the lists.
+// With any order of connecting, sending and closing, the bounds hold and the lists are
+// consistent.
 func TestListsStayWhole(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -410,7 +411,7 @@ func TestAddressesAreNetworksOfIPv6(t *testing.T) {
 	}
 }
 
-// remote is a connection of which only the other end is known.
+// remote is a connection with only a remote address.
 type remote struct {
 	net.Conn
 	to net.Addr

@@ -8,11 +8,11 @@ import (
 	"mizan/ledger"
 )
 
-// A page far behind is found with few looks at the list, however its contracts lie in
-// time, and what has to be passed over on the way is bounded.
+// A page far back is found with few look-ups in the list, whatever the times of its contracts,
+// and the number of skipped rows is bounded.
 func TestAPageFarBehindIsFoundWithFewLooks(t *testing.T) {
 	t.Parallel()
-	const looks = 70 // halves of all time, and the steps back
+	const looks = 70 // bisection of all time, and the steps back
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 400).Draw(t, "contracts")
 		near := rapid.Uint64Range(0, 50).Draw(t, "near")

@@ -31,7 +31,7 @@ var (
 	orgID = uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7")
 )
 
-// shower is a set of handlers that only show, and the partner whose transactions it shows.
+// shower returns handlers that only show transactions, and the partner that owns them.
 func shower(t testing.TB) (*Handlers, *directory.Partner) {
 	t.Helper()
 	keyring, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
@@ -55,16 +55,16 @@ func charged() *payment.Record {
 	}
 }
 
-// waits makes a charge one whose payer has ten minutes to act.
+// waits changes a charge to one whose payer has ten minutes to act.
 func waits(r *payment.Record, a payment.Action) {
 	a.Until = ledger.MicrosOf(started.Add(10 * time.Minute))
 	r.Status, r.Finished, r.RRN, r.Action = payment.ActionRequired, 0, "", &a
 }
 
-// waiting are the edits that every charge with a waiting payer has.
+// waiting are the edits common to all charges with a waiting payer.
 var waiting = []string{`"status":"charged"`, `"status":"action_required"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, `,"rrn":"123456789012"`, ``}
 
-// simple is where the payer of a charge that waits goes: ADDRESS stands for it.
+// simple is the address for the payer of a waiting charge; ADDRESS stands for it.
 const simple = `"simple_auth_redirect_url":"ADDRESS",`
 
 func TestTransactionIsShown(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTransactionIsShown(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*payment.Record)
-		// what the whole differs in, as old → new pairs
+		// the differences from whole, as old → new pairs
 		edits []string
 	}{
 		{"charged", func(*payment.Record) {}, nil},
@@ -192,7 +192,7 @@ func parsedRate(t *testing.T, text string) money.Rate {
 	return r
 }
 
-// hosted is a transaction that waits for its payer.
+// hosted returns a transaction that waits for its payer.
 func hosted() *payment.Record {
 	r := charged()
 	r.Status, r.Hosted, r.Terminal, r.Route, r.RRN, r.Finished, r.Method, r.CardPrint = payment.Created, true, ledger.ID{}, "", "", 0, "", ""
@@ -215,7 +215,7 @@ func TestHostedCreateIsAnsweredInItsShortForm(t *testing.T) {
 	}
 }
 
-// Both addresses open the same page, for 15 minutes from when they are shown.
+// Both addresses open the same page, for 15 minutes after they are shown.
 func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
 	s, p := shower(t)
 	shown := make(map[string]any)
@@ -236,8 +236,8 @@ func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
 	}
 }
 
-// Only who asks for the transaction with the partner's own key gets an address that
-// opens the payer's page; nobody does once the payer's time is over.
+// Only a caller that reads the transaction with the partner's own key gets an address that
+// opens the payer's page, and nobody gets one after the payer's time.
 func TestAddressesAreForThePartnersOwnReadingOfAPayerWhoHasTime(t *testing.T) {
 	s, p := shower(t)
 	acting := charged()

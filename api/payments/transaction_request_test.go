@@ -21,8 +21,7 @@ import (
 
 func printOf(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
 
-// create is a create's params, read and checked, and the body wiped as the
-// server does.
+// create parses and checks a create's params, and wipes the body as the server does.
 func create(t testing.TB, params string) *creation {
 	t.Helper()
 	body := []byte(`{"params":` + params + `}`)
@@ -188,7 +187,7 @@ func TestCreateDefaults(t *testing.T) {
 	}
 }
 
-// No credentials are no mistake of form: the transaction is created rejected.
+// Missing credentials are not malformed: the transaction is created and rejected.
 func TestNoCredentialsPass(t *testing.T) {
 	for _, storage := range []string{"", `,"money_storage":null`, `,"money_storage":{}`, `,"money_storage":{ }`} {
 		c := create(t, `{"type":"payment","amount":"1"`+storage+`}`)
@@ -300,7 +299,7 @@ func TestMismatchNamesTheFirstField(t *testing.T) {
 	}
 }
 
-// The payer of a hosted transaction brings the credentials, not its create.
+// The payer of a hosted transaction supplies the credentials, not its create.
 func TestMismatchOfHostedCreates(t *testing.T) {
 	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardPrint: "p"}}
 	sent := payment.Request{Type: payment.Payment}
@@ -385,7 +384,7 @@ func FuzzAmountField(f *testing.F) {
 	})
 }
 
-// answered is how an error is answered.
+// answered returns the answer to an error.
 func answered(err error) (status int, body string) {
 	ctx := new(fasthttp.RequestCtx)
 	web.WriteError(ctx, err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clock stands still until it is passed on.
+// clock stands still until pass is called.
 type clock struct {
 	now    time.Time
 	timers []timer
@@ -25,7 +25,7 @@ func (c *clock) After(d time.Duration, run func()) {
 	c.timers = append(c.timers, timer{c.now.Add(d), run})
 }
 
-// pass moves the clock on, from one timer to the next.
+// pass advances the clock from one timer to the next.
 func (c *clock) pass(d time.Duration) {
 	to := c.now.Add(d)
 	for {
@@ -46,7 +46,7 @@ func (c *clock) pass(d time.Duration) {
 	}
 }
 
-// gated is a gate under a clock.
+// gated is a gate with a test clock.
 type gated struct {
 	*Gate
 	*clock
@@ -59,7 +59,7 @@ func gate(t *testing.T, o Options) *gated {
 	return &gated{New(o), c, t}
 }
 
-// became is what a command that asked for a place was answered so far.
+// became returns the result so far of a command that asked for a place.
 func (p *Place) became() string {
 	if p.answer == nil {
 		return "accepted"
@@ -83,7 +83,7 @@ func (g *gated) is(p *Place, want string) {
 	}
 }
 
-// enters has a command ask, and checks the immediate answer.
+// enters asks for a place and checks the immediate result.
 func (g *gated) enters(want string) *Place {
 	g.t.Helper()
 	p := g.ask()
@@ -122,7 +122,8 @@ func TestACommandThatWaitsTooLongIsShed(t *testing.T) {
 	g.enters("accepted")
 }
 
-// A burst may wait for MaxAge. Where the queue never becomes empty, waiting helps nobody.
+// A burst may wait for MaxAge. If the queue never becomes empty, long waits do not help, and
+// the bound is StandingAge.
 func TestAQueueThatStandsIsShort(t *testing.T) {
 	g := gate(t, Options{Places: 1})
 	inside := g.enters("accepted")
@@ -149,7 +150,7 @@ func TestPlacesGoToThoseWhoHaveWaitedLongest(t *testing.T) {
 	first, second := g.enters("waiting"), g.enters("waiting")
 	one.Leave()
 	g.is(first, "accepted")
-	late := g.enters("waiting") // behind the second, though somebody may leave now
+	late := g.enters("waiting") // behind the second, even if a command leaves now
 	g.is(second, "waiting")
 	two.Leave()
 	g.is(second, "accepted")
@@ -158,18 +159,18 @@ func TestPlacesGoToThoseWhoHaveWaitedLongest(t *testing.T) {
 	g.is(late, "accepted")
 }
 
-// Nor does anybody overtake where a place becomes free in the middle of an Enter.
+// No command overtakes either if a place becomes free in the middle of an Enter.
 func TestWhoComesWhileOthersWaitWaitsBehindThem(t *testing.T) {
 	asked := 0
 	g := gate(t, Options{Places: 1, ProviderCalls: func() int { asked++; return asked / 3 }})
 	g.enters("accepted")
-	first := g.enters("waiting") // asked once
-	g.enters("waiting")          // once more for the first; then one would be away
+	first := g.enters("waiting") // ProviderCalls is called once
+	g.enters("waiting")          // and again for the first; then one command would be waiting for a provider
 	g.pass(glance)
 	g.is(first, "accepted")
 }
 
-// Whoever waits for a rail uses nothing of the machine.
+// A command that waits for a rail uses no CPU, so it takes no place.
 func TestACommandThatIsAwayLeavesItsPlace(t *testing.T) {
 	away := 0
 	g := gate(t, Options{Places: 2, ProviderCalls: func() int { return away }})
@@ -182,11 +183,11 @@ func TestACommandThatIsAwayLeavesItsPlace(t *testing.T) {
 	g.pass(glance)
 	g.is(next, "accepted")
 	away = 0
-	g.enters("waiting") // three are inside again
+	g.enters("waiting") // three commands are inside again
 }
 
-// Nor does who waits for something else of which nothing is known here, so that no
-// organization keeps others out with commands that wait for each other.
+// A command that waits for anything else gives up its place after Lapse, so that no
+// organization can keep others out with commands that wait for each other.
 func TestAPlaceLapses(t *testing.T) {
 	away := 0
 	g := gate(t, Options{Places: 1, ProviderCalls: func() int { return away }})
@@ -198,7 +199,7 @@ func TestAPlaceLapses(t *testing.T) {
 	g.pass(glance)
 	g.is(next, "accepted")
 	g.looks(Figures{Inside: 2})
-	away = 1 // the slow one's call, which counts once
+	away = 1 // the slow command's provider call, which counts once
 	last := g.enters("waiting")
 	g.pass(2 * glance)
 	g.is(last, "waiting")
@@ -210,8 +211,9 @@ func TestAPlaceLapses(t *testing.T) {
 	g.looks(Figures{})
 }
 
-// However many come: each that is accepted is so within MaxAge, in the long run within
-// StandingAge, never more are inside than there are places, and no place stays free.
+// Under any load each accepted command has waited at most MaxAge, and in the long run at most
+// StandingAge. There are never more commands inside than places, and no place stays free while
+// commands wait.
 func TestUnderAnyLoadAcceptedCommandsWaitNoLongerThanTheBound(t *testing.T) {
 	const places, each, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
 	g := gate(t, Options{Places: places, Refusals: 1_000_000})
@@ -219,15 +221,15 @@ func TestUnderAnyLoadAcceptedCommandsWaitNoLongerThanTheBound(t *testing.T) {
 	type command struct {
 		place *Place
 		came  time.Time
-		ends  time.Time // zero: it waits
+		ends  time.Time // zero: it still waits
 	}
 	var all []*command
 	accepted := 0
 	for n := 0; n < arrivals || len(all) > 0; n++ {
-		if n < arrivals { // 2,500 a second, where 800 can be carried out
+		if n < arrivals { // 2,500 a second, while 800 can be executed
 			all = append(all, &command{place: g.ask(), came: g.now})
 		}
-		for again := true; again; { // who leaves lets others in
+		for again := true; again; { // a command that leaves lets others in
 			again = false
 			all = slices.DeleteFunc(all, func(c *command) bool {
 				switch became := c.place.became(); {
@@ -254,14 +256,14 @@ func TestUnderAnyLoadAcceptedCommandsWaitNoLongerThanTheBound(t *testing.T) {
 		}
 		g.pass(tick)
 	}
-	// Two seconds of arrivals, and what waits at their end: 1,600 and 40.
+	// Two seconds of arrivals, and the commands that wait at the end: 1,600 and 40.
 	if accepted < 1_550 || accepted > 1_700 {
 		t.Errorf("%d were accepted, want 1,640", accepted)
 	}
 	g.looks(Figures{Shed: uint64(arrivals - accepted)})
 }
 
-// To refuse costs something too: no more than so many are, and the rest waits longer.
+// Refusals cost CPU too, so their rate is bounded, and further commands wait longer.
 func TestRefusalsArePaced(t *testing.T) {
 	g := gate(t, Options{Places: 1, Refusals: 1_000})
 	g.enters("accepted")
@@ -290,7 +292,7 @@ func TestRefusalsArePaced(t *testing.T) {
 	g.looks(Figures{Inside: 1, Shed: 500})
 }
 
-// On the machine's own clock, with all at once.
+// With the machine's clock and concurrent commands.
 func TestManyComeAndGo(t *testing.T) {
 	const places = 4
 	g := New(Options{Places: places, Lapse: time.Hour, Refusals: 1_000_000})

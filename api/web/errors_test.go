@@ -16,7 +16,7 @@ import (
 	"mizan/posting"
 )
 
-// want is written by hand from the specification, "Errors", and the decisions.
+// wantAnswers is written by hand from the specification, "Errors", and the decisions.
 var wantAnswers = map[ledger.Code]struct {
 	status int
 	body   string
@@ -74,7 +74,7 @@ func TestEveryCodeHasItsAnswer(t *testing.T) {
 	}
 }
 
-// Every constant of type Code, in ledger's source and in ours, is in the table.
+// Every constant of type Code, in ledger's source and in this package's, is in the table.
 func TestNoCodeIsForgotten(t *testing.T) {
 	found := 0
 	for _, path := range []string{"../../ledger/refusal.go", "errors.go"} {

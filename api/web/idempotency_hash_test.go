@@ -33,7 +33,7 @@ func TestRequestsAreToldApartByMethodPathAndBody(t *testing.T) {
 	}
 }
 
-// Whoever reads the store must not be able to try out the digits of a card.
+// A reader of the store must not be able to find a card's digits by trying.
 func TestRequestsHashIsKeyed(t *testing.T) {
 	r := requestOf("POST", "/a", `{"cvv":"123"}`)
 	one := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}

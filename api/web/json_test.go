@@ -107,7 +107,7 @@ func FuzzDocument(f *testing.F) {
 	})
 }
 
-// sameMembers compares what we step over with encoding/json, all the way down.
+// sameMembers compares the members found by this package with encoding/json's, at all depths.
 func sameMembers(t *testing.T, value []byte) {
 	switch {
 	case IsObject(value):

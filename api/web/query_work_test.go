@@ -10,7 +10,7 @@ import (
 	"mizan/api/web/worktest"
 )
 
-// FuzzWorkOfAQuery reads a query string as that of the lists, with their cursors.
+// FuzzWorkOfAQuery parses a query string as those of the lists, with their cursors.
 func FuzzWorkOfAQuery(f *testing.F) {
 	worktest.Add(f, [3]string{"limit=1&cursor=", "YQ", ""}, [3]string{"", "a&", ""}, [3]string{"cursor=", "%0a", ""}, [3]string{"", "limit=1&", ""})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {

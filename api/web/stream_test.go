@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The bound on writing counts from the last piece, so that an export may take longer
-// than an answer.
+// The write deadline counts from the last piece, so that an export may take longer than one
+// deadline.
 func TestALongExportIsNotCutOff(t *testing.T) {
 	t.Parallel()
 	reader, writer := io.Pipe()
@@ -35,7 +35,7 @@ func TestALongExportIsNotCutOff(t *testing.T) {
 	}
 }
 
-// bounded remembers the bounds that it was given.
+// bounded records its write deadlines.
 type bounded struct {
 	net.Conn
 	bounds []time.Time

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// book is what the clients of a campaign know: every order, and every answer in
-// the form that `mizan audit verify --answers` reads.
+// book is what the clients of a campaign know: every order, and every answer in the form that
+// `mizan audit verify --answers` reads.
 type book struct {
 	organization string
 	path         string // of the answers
@@ -22,9 +22,9 @@ type book struct {
 	answers    *bufio.Writer
 	answered   int             // requests with an answer
 	unanswered int             // requests without
-	bells      map[int]signal  // by the count of answers at which they ring
-	wrong      []error         // what must not be
-	statuses   map[outcome]int // how transactions have ended, for the log
+	bells      map[int]signal  // by the number of answers at which they are closed
+	wrong      []error         // errors found
+	statuses   map[outcome]int // final statuses of transactions, for the log
 }
 
 // signal is a channel that is closed once.
@@ -51,8 +51,8 @@ type answerLine struct {
 	Response     json.RawMessage `json:"response"`
 }
 
-// note writes an answer down, or that none came. What it says is compared with
-// what was known when the request was sent.
+// note records an answer, or that none came. It compares the answer with what was known when
+// the request was sent.
 func (b *book) note(o *order, before reading, line answerLine) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,11 +78,11 @@ func (b *book) note(o *order, before reading, line answerLine) {
 	}
 }
 
-// learn takes an answer into the order.
+// learn updates the order with an answer.
 func (b *book) learn(o *order, before reading, line *answerLine) error {
 	switch {
 	case line.Status == 503 && line.Method == "POST":
-		return nil // too busy: nothing was stored
+		return nil // the server was too busy: nothing was stored
 	case line.Status != 201 && line.Method == "POST", line.Status != 200 && line.Method == "GET":
 		return fmt.Errorf("txid %s: %s %s answered %d: %s", o.txid, line.Method, line.Path, line.Status, line.Response)
 	}
@@ -115,26 +115,26 @@ func (b *book) add(random *rand.Rand, calm bool) *order {
 	return o
 }
 
-// any chooses an order that was made before; nil if there is none.
+// any chooses an existing order; nil if there is none.
 func (b *book) any(random *rand.Rand) *order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.orders) == 0 {
 		return nil
 	}
-	// Mostly a late one: what was under way at the last kill is asked for again.
+	// Mostly a recent one, so that orders under way at the last kill are requested again.
 	back := min(1+int(random.ExpFloat64()*100), len(b.orders))
 	return b.orders[len(b.orders)-back]
 }
 
-// known is what was last answered about the order.
+// known returns the last answer about the order.
 func (b *book) known(o *order) reading {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return o.last
 }
 
-// where lists the orders that fit.
+// where lists the orders that match.
 func (b *book) where(fits func(*reading) bool) (list []*order) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,7 +146,7 @@ func (b *book) where(fits func(*reading) bool) (list []*order) {
 	return list
 }
 
-// after is closed once n more answers have come.
+// after returns a channel that is closed after n more answers.
 func (b *book) after(n int) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +159,7 @@ func (b *book) after(n int) <-chan struct{} {
 	return ring
 }
 
-// settle writes the answers out and returns what was wrong since the last time.
+// settle writes the answers to the file and returns the errors since the last call.
 func (b *book) settle() []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 
 const (
 	readyWithin = 5 * time.Second // RELIABILITY, rule 9 of the checker
-	readyBound  = 2 * time.Minute // then it is not slow but stuck
-	loadBound   = 5 * time.Minute // for the answers after which a kill comes
+	readyBound  = 2 * time.Minute // after this time the server hangs
+	loadBound   = 5 * time.Minute // for the number of answers after which a kill comes
 	finishBound = 5 * time.Minute // until every transaction is final
 
-	// A kill comes after that many answers of a start, or that long after it.
+	// A kill comes after this number of answers since the start, or after this time.
 	minAnswers, maxAnswers   = 20, 1_000
 	minRecovery, maxRecovery = 5 * time.Millisecond, 300 * time.Millisecond
 )
@@ -33,14 +33,14 @@ type campaign struct {
 	seed   uint64
 	kills  int
 	manual bool
-	timed  bool // the machine does nothing else: a start has to be quick
+	timed  bool // the machine does nothing else, so a start must be quick
 
 	dir      string // the server's data directory
 	canaries string // file
 	log      *os.File
 	book     *book
 	opening  map[string]totals // by env
-	fastest  time.Duration     // start
+	fastest  time.Duration     // duration of the fastest start
 	slowest  time.Duration
 }
 
@@ -75,7 +75,7 @@ func newCampaign(t *testing.T, seed uint64, kills int, manual bool) *campaign {
 	return c
 }
 
-// canaries are texts that nothing may keep.
+// canaries are texts that nothing may store.
 func canaries() []string {
 	list := []string{cardholder}
 	for card := range outcomes {
@@ -155,7 +155,7 @@ func (c *campaign) kill(s *server.Server) {
 	}
 }
 
-// open makes the store and takes down what the partner has before all orders.
+// open creates the store and reads what the partner has before all orders.
 func (c *campaign) open() {
 	c.t.Helper()
 	s := c.start()
@@ -164,11 +164,11 @@ func (c *campaign) open() {
 	c.stop(s)
 }
 
-// killLoaded kills the server while all clients are at it, some of them racing.
+// killLoaded kills the server while all clients send requests, some of them concurrent creates.
 func (c *campaign) killLoaded(kill int) {
 	c.t.Helper()
 	s := c.start()
-	calm := kill*3 > c.kills*2 // what is ordered late has to end before the campaign does
+	calm := kill*3 > c.kills*2 // late orders must end before the campaign does
 	crowd, err := newCrowd(c.book, s, calm)
 	if err != nil {
 		c.t.Fatal(err)
@@ -213,7 +213,7 @@ func (c *campaign) killLoaded(kill int) {
 	}
 }
 
-// tick moves a manual clock now and then while there is load.
+// tick occasionally moves a manual clock during the load.
 func (c *campaign) tick(ctx context.Context, crowd *crowd, kill int) {
 	random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<48))
 	for {
@@ -229,12 +229,12 @@ func (c *campaign) tick(ctx context.Context, crowd *crowd, kill int) {
 	}
 }
 
-// killRecovering kills the server shortly after it began to start.
+// killRecovering kills the server shortly after its start.
 func (c *campaign) killRecovering() {
 	c.t.Helper()
 	s := c.launch()
 	longest := maxRecovery
-	if c.random.IntN(2) == 0 { // surely before it is ready
+	if c.random.IntN(2) == 0 { // certainly before it is ready
 		longest = max(min(longest, c.fastest), 2*minRecovery)
 	}
 	wait := minRecovery + time.Duration(c.random.Int64N(int64(longest-minRecovery)))
@@ -246,7 +246,7 @@ func (c *campaign) killRecovering() {
 	c.kill(s)
 }
 
-// finish lets every transaction come to its end and compares everything.
+// finish waits until every transaction is final and compares everything.
 func (c *campaign) finish() {
 	c.t.Helper()
 	s := c.start()
@@ -282,7 +282,7 @@ func (c *campaign) finish() {
 	c.searchLog()
 }
 
-// until does fn to the orders that are still so until none is.
+// until calls fn with the orders that match still, again and again, until none matches.
 func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(left []*order)) {
 	c.t.Helper()
 	for left := c.book.where(still); len(left) > 0; left = c.book.where(still) {

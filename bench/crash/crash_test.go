@@ -10,7 +10,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// Kills of a campaign: in `make test`, and in each campaign of a soak.
+// Numbers of kills in a campaign: in `make test`, and in each campaign of a soak.
 const (
 	fewKills    = 26
 	fewByManual = 8 // on a manual clock
@@ -28,8 +28,8 @@ func TestKill(t *testing.T) {
 	t.Run("manual clock", func(t *testing.T) { newCampaign(t, first, fewByManual, true).run() })
 }
 
-// TestSoak makes campaigns for as long as MIZAN_SOAK says, each on a store and
-// with a seed of its own, by turns on the real clock and on a manual one.
+// TestSoak runs campaigns for the time in MIZAN_SOAK, each with its own store and seed,
+// alternately on the real clock and on a manual one.
 func TestSoak(t *testing.T) {
 	text := os.Getenv("MIZAN_SOAK")
 	if text == "" {
@@ -41,7 +41,7 @@ func TestSoak(t *testing.T) {
 	}
 	first := seed(t)
 	for began, n := time.Now(), first; n == first || time.Since(began) < long; n++ {
-		manual := n%2 == 1 // by the seed, so that a campaign can be repeated alone
+		manual := n%2 == 1 // depends on the seed, so that a campaign can be repeated alone
 		ok := t.Run(strconv.FormatUint(n, 10), func(t *testing.T) {
 			c := newCampaign(t, n, manyKills, manual)
 			c.timed = true
@@ -53,7 +53,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// seed is MIZAN_SEED, or a random one.
+// seed returns MIZAN_SEED, or a random seed.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("MIZAN_SEED")

@@ -18,7 +18,7 @@ const (
 	racers  = 64 // creates of one txid at once
 )
 
-// crowd are the clients of a running server.
+// crowd is the set of clients of a running server.
 type crowd struct {
 	book   *book
 	server *server.Server
@@ -31,7 +31,7 @@ func newCrowd(b *book, s *server.Server, calm bool) (*crowd, error) {
 	return &crowd{book: b, server: s, http: client, calm: calm}, err
 }
 
-// work is one client: it orders, orders again, and reads, until ctx ends.
+// work is one client: it creates orders, repeats creates, and reads, until ctx ends.
 func (c *crowd) work(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		roll := random.IntN(100)
@@ -47,7 +47,7 @@ func (c *crowd) work(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// race has many clients create one new order at the same instant.
+// race lets many clients create one new order at the same instant.
 func (c *crowd) race(ctx context.Context, random *rand.Rand) {
 	o := c.book.add(random, c.calm)
 	start := make(chan struct{})
@@ -62,12 +62,12 @@ func (c *crowd) race(ctx context.Context, random *rand.Rand) {
 	all.Wait()
 }
 
-// create asks for the order's transaction.
+// create requests the order's transaction.
 func (c *crowd) create(ctx context.Context, o *order) {
 	c.exchange(ctx, o, http.MethodPost, "/api/v1/transactions", o.body, o.noted)
 }
 
-// read asks for what became of it.
+// read reads the order's transaction.
 func (c *crowd) read(ctx context.Context, o *order) {
 	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.known(o).ID, nil, nil)
 }
@@ -79,7 +79,7 @@ func (c *crowd) exchange(ctx context.Context, o *order, method, path string, bod
 	c.book.note(o, before, answerLine{Method: method, Path: path, Body: noted, Status: status, Response: response})
 }
 
-// do makes one request. Status 0 says that no whole answer came.
+// do makes one request. Status 0 means that no complete answer came.
 func (c *crowd) do(ctx context.Context, method, path string, body []byte, header, credential string) (int, json.RawMessage) {
 	s := &c.server.Sandbox
 	request, err := http.NewRequestWithContext(ctx, method, s.BaseURL+path, bytes.NewReader(body))
@@ -103,7 +103,7 @@ func (c *crowd) do(ctx context.Context, method, path string, body []byte, header
 	return response.StatusCode, content
 }
 
-// advance moves a manual clock. A refusal is an error, no answer is none.
+// advance moves a manual clock. A refusal is an error; a missing answer is not.
 func (c *crowd) advance(ctx context.Context, seconds int) error {
 	body := fmt.Appendf(nil, `{"advance_seconds":%d}`, seconds)
 	status, response := c.do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+c.server.Sandbox.AdminToken)
@@ -113,7 +113,7 @@ func (c *crowd) advance(ctx context.Context, seconds int) error {
 	return nil
 }
 
-// each calls fn for every order, by as many clients as there are.
+// each calls fn for every order, with as many goroutines as there are clients.
 func (c *crowd) each(orders []*order, fn func(*order)) {
 	queue := make(chan *order)
 	var all sync.WaitGroup

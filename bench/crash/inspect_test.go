@@ -23,8 +23,8 @@ import (
 	"mizan/snapshots/check"
 )
 
-// inspect looks at the closed store: the checker as a user runs it, and the
-// digests of two openings.
+// inspect checks the closed store: with the checker as a user runs it, and by the digests of
+// two openings.
 func (c *campaign) inspect() {
 	c.t.Helper()
 	if wrong := c.book.settle(); len(wrong) > 0 {
@@ -69,10 +69,10 @@ func (c *campaign) digest() (sum [32]byte) {
 	return sum
 }
 
-// totals are those of the partner's available account.
+// totals are the totals of the partner's available account.
 type totals struct{ credits, debits, held *big.Int }
 
-// totals reads them as the auditor does.
+// totals reads the totals as the auditor does.
 func (c *campaign) totals(s *server.Server) map[string]totals {
 	c.t.Helper()
 	crowd, err := newCrowd(c.book, s, true)
@@ -109,7 +109,7 @@ func (c *campaign) number(text string) *big.Int {
 	return n
 }
 
-// compareTotals checks that the partner has what the orders brought and cost.
+// compareTotals checks that the partner's totals equal the sums of the orders.
 func (c *campaign) compareTotals(now map[string]totals) {
 	c.t.Helper()
 	for env, opening := range c.opening {
@@ -130,8 +130,8 @@ func (c *campaign) compareTotals(now map[string]totals) {
 	}
 }
 
-// compareStore checks that orders and stored transactions are one to one, and
-// that each transaction has the provider calls that it may have.
+// compareStore checks that orders and stored transactions correspond one to one, and that each
+// transaction has only the provider calls that it may have.
 func (c *campaign) compareStore() {
 	c.t.Helper()
 	calls := c.calls()
@@ -203,7 +203,7 @@ func (c *campaign) calls() map[ledger.ID]int {
 	return count
 }
 
-// searchLog looks for what the server must not have logged.
+// searchLog searches the server's log for texts that must not be in it.
 func (c *campaign) searchLog() {
 	c.t.Helper()
 	content, err := os.ReadFile(c.log.Name())

@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// sinkSecret signs what the sink gets.
+// sinkSecret signs the notifications to the sink.
 const sinkSecret = "whsec-crash"
 
-// patient is how often an event may have to come before the sink takes it.
+// patient is how many attempts of an event the sink may fail before it acknowledges.
 const patient = 3
 
-// delivered is what has arrived of one event.
+// delivered is what has arrived about one event.
 type delivered struct {
 	transaction, status string
 	data                string // the same at each attempt
@@ -26,8 +26,8 @@ type delivered struct {
 	acknowledged        bool
 }
 
-// sink is a merchant's server that runs on through all kills. By turns it acknowledges,
-// fails, and, while it may, never answers.
+// sink is a merchant's server that keeps running through all kills. It alternately
+// acknowledges, fails and, if allowed, never answers.
 type sink struct {
 	*httptest.Server
 	t testing.TB
@@ -36,7 +36,7 @@ type sink struct {
 	events map[string]*delivered // guarded by mu: by event_id
 	ids    map[[2]string]string  // guarded by mu: the event_id of a transaction's status
 	came   int                   // guarded by mu
-	hangs  chan struct{}         // guarded by mu: closed when those that hang are to be let go; nil: none hangs
+	hangs  chan struct{}         // guarded by mu: closed to release hanging requests; nil: none hangs
 }
 
 func newSink(t testing.TB) *sink {
@@ -50,7 +50,7 @@ func newSink(t testing.TB) *sink {
 	return s
 }
 
-// mayHang says whether a third of what comes is never answered.
+// mayHang sets whether a third of the requests is never answered.
 func (s *sink) mayHang(may bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *sink) mayHang(may bool) {
 func (s *sink) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the sender was killed
+		return // the sending server was killed
 	}
 	status, hang := s.note(r.Header, body)
 	if hang == nil {
@@ -80,7 +80,7 @@ func (s *sink) receive(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// note checks a notification against what came of its event before.
+// note compares a notification with the earlier ones of its event.
 func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan struct{}) {
 	var n struct {
 		EventID string          `json:"event_id"`
@@ -114,7 +114,7 @@ func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan st
 	}
 	e.attempts++
 	switch {
-	case e.attempts > patient: // none is to be given up by chance
+	case e.attempts > patient: // no event may be given up by chance
 	case s.came%3 == 0:
 		return http.StatusInternalServerError, nil
 	case s.came%3 == 1 && s.hangs != nil:
@@ -124,7 +124,7 @@ func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan st
 	return http.StatusOK, nil
 }
 
-// has tells how often a transaction's status came, and whether it was acknowledged.
+// has returns how often a transaction's status arrived, and whether it was acknowledged.
 func (s *sink) has(transaction, status string) (attempts int, acknowledged bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,16 +14,16 @@ import (
 	"mizan/internal/testkit"
 )
 
-// fewNoticeKills is how often `make test` kills; MIZAN_NOTICE_KILLS says otherwise.
+// fewNoticeKills is the number of kills in `make test`; MIZAN_NOTICE_KILLS sets another.
 const fewNoticeKills = 8
 
-// notified are the statuses that a merchant is told of (specification, "Events").
+// notified are the statuses of which a merchant is notified (specification, "Events").
 var notified = map[string]bool{
 	"action_required": true, "payment_suspended": true, "payout_suspended": true, "charged": true, "rejected": true,
 	"failed": true, "reversed": true, "refunding": true, "refunded": true,
 }
 
-// noticeCards end in statuses of many kinds, some of them later than the answer.
+// noticeCards lead to statuses of many kinds, some of them later than the answer.
 var noticeCards = []string{
 	"4242424242424242", "4000000000000002", "4000000000000119", "4000000000003220", "4000000000000077", "4000000000000259", "4242424242424242",
 }
@@ -40,7 +40,7 @@ type noticeRun struct {
 	answered []string // guarded by mu: ids of transactions
 }
 
-// load creates until the server is gone, or until is closed.
+// load creates transactions until the server has been killed, or until is closed.
 func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait func()) {
 	var clients sync.WaitGroup
 	for range 4 {
@@ -81,15 +81,15 @@ func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait f
 	return clients.Wait
 }
 
-// lifecycle runs the server under load and kills it: after some answers, or some
-// milliseconds after it was ready.
+// lifecycle runs the server under load and kills it: after some answers, or some milliseconds
+// after it was ready.
 func (r *noticeRun) lifecycle(n int) {
 	r.t.Helper()
 	r.sink.mayHang(n%3 == 0)
 	until, answers := make(chan struct{}), make(chan struct{})
 	wait := r.load(until, answers)
 	var stepping sync.WaitGroup
-	if n%3 != 0 { // a clock that is stepped waits for whoever hangs
+	if n%3 != 0 { // a move of the clock waits for hanging requests
 		admin := r.Admin()
 		stepping.Go(func() { _, _ = admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":45}`) })
 	}
@@ -111,7 +111,7 @@ func (r *noticeRun) lifecycle(n int) {
 	r.sink.mayHang(false)
 }
 
-// transitions are the statuses that a transaction went through.
+// transitions returns the statuses that a transaction has had.
 func (r *noticeRun) transitions(auditor *testkit.Client, id string) (through []string) {
 	r.t.Helper()
 	answer, err := auditor.Get("/api/v1/ledger/events?limit=500&source=" + id)
@@ -138,9 +138,9 @@ func (r *noticeRun) advance(seconds int) {
 	}
 }
 
-// Everything that was acknowledged is told at least once for each status that it
-// went through, however often the process was killed: with one event_id for each and
-// the same data at each attempt.
+// A merchant is notified at least once of each status of every acknowledged transaction,
+// however often the process is killed. Each status has one event_id, and all attempts have the
+// same data.
 func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a server for half a minute")
@@ -163,7 +163,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 		r.lifecycle(n)
 		r.Restart()
 	}
-	r.advance(20 * 3600) // every retry, every payer's time, every chargeback
+	r.advance(20 * 3600) // long enough for every retry, every payer's time and every chargeback
 	statuses := make(map[string]int)
 	auditor := r.Auditor()
 	for _, id := range r.answered {
@@ -182,7 +182,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if statuses["charged"] == 0 || statuses["action_required"] == 0 || repeated == 0 {
 		t.Errorf("too little happened: %v", statuses)
 	}
-	r.advance(32 * 24 * 3600) // and what is over is removed
+	r.advance(32 * 24 * 3600) // what has ended is removed
 	if code := r.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d\n%s", code, r.Stderr())
 	}

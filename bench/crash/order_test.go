@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// reading is what an answer says of a transaction: the fields that must never
-// change once it is final.
+// reading is the content of an answer about a transaction: the fields that must never change
+// once it is final.
 type reading struct {
 	ID             string  `json:"id"`
 	TxID           string  `json:"txid"`
@@ -36,11 +36,11 @@ type outcome struct{ status, reason string }
 
 var charged = outcome{"charged", ""}
 
-// interrupted is what becomes of a transaction whose provider call a kill
-// prevented: nothing was submitted, and without its CVV it can't be any more.
+// interrupted is the outcome of a transaction whose provider call was prevented by a kill:
+// nothing was submitted, and without the CVV nothing can be submitted later.
 var interrupted = outcome{"failed", "interrupted"}
 
-// outcomes are what each card leads to (DECISIONS, "Simulator").
+// outcomes are the outcomes of each card (DECISIONS, "Simulator").
 var outcomes = map[string]outcome{
 	"4242424242424242": charged,
 	"5555555555554444": charged,
@@ -48,7 +48,7 @@ var outcomes = map[string]outcome{
 	"4000000000009995": {"rejected", "insufficient_funds"},
 	"4000000000000119": {"failed", "processing_error"},
 	"4000000000000077": charged, // 5 s later
-	"4000000000000341": charged, // an inquiry finds out, 10 s later
+	"4000000000000341": charged, // an inquiry learns it 10 s later
 }
 
 // underWay are the statuses before a final one.
@@ -57,21 +57,21 @@ var underWay = []string{"created", "new", "authorizing", "charging"}
 const (
 	cardholder = "Zebulon Quixworth-Canary"
 	currency   = "USD"
-	maxAmount  = 1_000 // minor units; the opening balance bears a hundred thousand payouts
+	maxAmount  = 1_000 // minor units; the opening balance suffices for a hundred thousand payouts
 )
 
-// order is a transaction that clients ask for, once or again and again.
+// order is a transaction that clients request once or repeatedly.
 type order struct {
 	txid, kind, card, env string
 	amount                int
-	body                  []byte // as it is sent
-	noted                 []byte // as it is noted: no CVV, of the card its last four digits
+	body                  []byte // as sent
+	noted                 []byte // as recorded: without the CVV, and with only the last four digits of the card
 
 	last reading // guarded by book.mu: the latest answer; zero: none yet
 }
 
-// newOrder makes up an order. Delayed ones keep a campaign waiting, so they are
-// rare, and calm makes none.
+// newOrder makes a random order. Delayed orders are rare because they make a campaign wait;
+// with calm there are none.
 func newOrder(txid string, random *rand.Rand, calm bool) *order {
 	o := &order{txid: txid, kind: "payment", env: "prod", card: "4242424242424242", amount: 1 + random.IntN(maxAmount)}
 	switch roll := random.IntN(100); {
@@ -107,8 +107,7 @@ func (o *order) render(card, cvv string) []byte {
 		o.txid, o.kind, o.env, o.amount, currency, card, cardholder, cvv)
 }
 
-// judge compares an answer with the order and with what had been answered when
-// the request was sent.
+// judge compares an answer with the order and with the last answer before the request was sent.
 func (o *order) judge(before, got *reading) error {
 	want := reading{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
 	has := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
@@ -136,7 +135,7 @@ func same(a, b *reading) bool { return show(a) == show(b) }
 func show(r *reading) string {
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // strings only
+		panic(err) // the struct has only strings
 	}
 	return string(text)
 }

@@ -17,8 +17,7 @@ const (
 	clientTimeout = 30 * time.Second
 )
 
-// Sandbox is what DIR/sandbox.json tells a client: where the server is and who
-// may do what there.
+// Sandbox is the content of DIR/sandbox.json: the server's address and credentials.
 type Sandbox struct {
 	BaseURL        string `json:"base_url"`
 	CAFile         string `json:"ca_file"` // empty without TLS
@@ -27,7 +26,7 @@ type Sandbox struct {
 	PartnerID      int64  `json:"partner_id"`
 	APIKey         string `json:"api_key"`
 	AuditorToken   string `json:"auditor_token"`
-	SessionToken   string `json:"session_token"` // of an administrator of the organization
+	SessionToken   string `json:"session_token"` // of a user with role admin in the organization
 }
 
 // ReadSandbox reads the file in a data directory.
@@ -46,8 +45,8 @@ func ReadSandbox(dir string) (Sandbox, error) {
 	return s, nil
 }
 
-// TLS is the configuration that trusts the server's own authority; nil if the
-// server has none.
+// TLS returns a configuration that trusts the server's own authority; nil if the server has
+// none.
 func (s *Sandbox) TLS() (*tls.Config, error) {
 	if s.CAFile == "" {
 		return nil, nil
@@ -63,8 +62,8 @@ func (s *Sandbox) TLS() (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, nil
 }
 
-// Client is an HTTP client that trusts the server, goes through no proxy and
-// keeps its connections. Close its idle connections when done.
+// Client returns an HTTP client that trusts the server, uses no proxy and keeps its
+// connections. The caller closes its idle connections.
 func (s *Sandbox) Client() (*http.Client, error) {
 	config, err := s.TLS()
 	if err != nil {
@@ -76,7 +75,7 @@ func (s *Sandbox) Client() (*http.Client, error) {
 	}, nil
 }
 
-// healthy tells whether the server says that it is ready. No answer is no.
+// healthy tells whether the server reports that it is ready. No answer means false.
 func healthy(ctx context.Context, client *http.Client, base string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/v1/health", nil)
 	if err != nil {

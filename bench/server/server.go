@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// pollEvery is how often a start is looked at until it is ready: what the time
-// to ready is precise to.
+// pollEvery is how often a starting server is asked whether it is ready. It is the precision of
+// the time to ready.
 const pollEvery = 5 * time.Millisecond
 
-// Options say how to start a server.
+// Options configures the start of a server.
 type Options struct {
 	Binary string    // the mizan binary
 	Dir    string    // its data directory
 	TLS    string    // "off" or "auto"
-	Args   []string  // more arguments of serve
-	Log    io.Writer // gets what it writes to stderr; nil: only the end is kept
+	Args   []string  // further arguments of serve
+	Log    io.Writer // receives the server's stderr; nil: only its end is kept
 }
 
 // Server is a running process.
 type Server struct {
-	Sandbox Sandbox       // filled by Ready
+	Sandbox Sandbox       // set by Ready
 	Took    time.Duration // from the start of the process until it was ready
 
 	options Options
@@ -37,11 +37,11 @@ type Server struct {
 	stale   os.FileInfo // sandbox.json of the start before; nil: none
 	end     *tail
 	exited  chan struct{} // closed when the process has ended
-	exit    error         // why, once exited is closed
+	exit    error         // the reason, after exited is closed
 }
 
-// Start starts `serve --sandbox` on a port that the kernel chooses and returns
-// at once.
+// Start starts `serve --sandbox` on a port that the kernel chooses, and returns without
+// waiting.
 func Start(o Options) (*Server, error) {
 	s := &Server{options: o, end: new(tail), exited: make(chan struct{})}
 	if stat, err := os.Stat(filepath.Join(o.Dir, sandboxFile)); err == nil {
@@ -64,8 +64,8 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// follow starts the process and waits for its end, on one thread: the kernel
-// takes the end of the thread that started a child for the end of its parent.
+// follow starts the process and waits for its end on one thread, because the kernel treats the
+// end of the thread that started a child as the end of its parent.
 func (s *Server) follow(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	err := cmd.Start()
@@ -76,8 +76,8 @@ func (s *Server) follow(cmd *exec.Cmd, started chan<- error) {
 	close(s.exited)
 }
 
-// Ready waits until the server takes requests. The error of one that ends
-// instead holds the end of what it wrote.
+// Ready waits until the server accepts requests. If the server ends instead, the error contains
+// the end of its output.
 func (s *Server) Ready(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -97,8 +97,8 @@ func (s *Server) Ready(ctx context.Context) error {
 	}
 }
 
-// look asks once. What is not there yet is no error; a sandbox.json that can't
-// be read is one, since it is replaced whole.
+// look checks once whether the server is ready. A missing sandbox.json is no error. One that
+// can't be read is an error, because the server replaces the file as a whole.
 func (s *Server) look(ctx context.Context) (bool, error) {
 	path := filepath.Join(s.options.Dir, sandboxFile)
 	stat, err := os.Stat(path)
@@ -121,24 +121,24 @@ func (s *Server) look(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// PID is the process's id.
+// PID returns the process's id.
 func (s *Server) PID() int { return s.process.Pid }
 
-// Exited is closed when the process has ended.
+// Exited returns a channel that is closed when the process has ended.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
-// Said is the end of what the server has written to stderr.
+// Said returns the end of the server's stderr.
 func (s *Server) Said() string { return s.end.String() }
 
-// Kill ends the process at once (SIGKILL) and waits for its end.
+// Kill ends the process with SIGKILL and waits for its end.
 func (s *Server) Kill() error {
 	err := s.signal(syscall.SIGKILL)
 	<-s.exited
 	return err
 }
 
-// Stop asks the process to end (SIGTERM) and waits. One that is still there
-// after the wait is killed, and that is an error, as is an exit code but 0.
+// Stop sends SIGTERM and waits. If the process still runs after the wait, it is killed. That is
+// an error, and so is an exit code other than 0.
 func (s *Server) Stop(wait time.Duration) error {
 	if err := s.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *Server) Stop(wait time.Duration) error {
 	return nil
 }
 
-// signal sends to the pid while it is surely still this process's.
+// signal signals the pid only while it certainly belongs to this process.
 func (s *Server) signal(sig syscall.Signal) error {
 	select {
 	case <-s.exited:

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// stubEnv makes the test binary a server instead: "good" is ready and ends on
-// SIGTERM, "deaf" ignores it, "broken" ends at once.
+// stubEnv makes the test binary act as a server: "good" becomes ready and ends on SIGTERM,
+// "deaf" ignores it, "broken" ends immediately.
 const stubEnv = "MIZAN_SERVER_STUB"
 
 func TestMain(m *testing.M) {
@@ -150,7 +150,7 @@ func TestUsageOfOneself(t *testing.T) {
 	for i := 0; i < len(ballast); i += 4096 {
 		ballast[i] = 1
 	}
-	for sum := 0; ; sum++ { // until a tick of CPU time has been used up
+	for sum := 0; ; sum++ { // until one tick of CPU time has been used
 		after, err := UsageOf(os.Getpid())
 		if err != nil {
 			t.Fatal(err)

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// userHZ is the unit of the times in /proc/<pid>/stat: always 100 on Linux,
-// whatever the kernel's own tick is.
+// userHZ is the unit of the times in /proc/<pid>/stat: always 100 on Linux, whatever the
+// kernel's internal tick is.
 const userHZ = 100
 
-// Usage is what a process has taken so far.
+// Usage is what a process has used so far.
 type Usage struct {
 	CPU      time.Duration // user and system time of all threads
 	Anon     int64         // anonymous memory now, in bytes (RssAnon)
-	Resident int64         // that and what is mapped of files, in bytes (VmRSS)
+	Resident int64         // anonymous memory and mapped file pages, in bytes (VmRSS)
 }
 
 // UsageOf reads a process's usage from /proc.
@@ -43,8 +43,8 @@ func UsageOf(pid int) (Usage, error) {
 	return Usage{CPU: cpu, Anon: anon, Resident: resident}, err
 }
 
-// cpuTime adds utime and stime, fields 14 and 15 of proc(5). They are counted
-// from the name's closing parenthesis, since the name may hold spaces.
+// cpuTime adds utime and stime, fields 14 and 15 of proc(5). It counts fields from the closing
+// parenthesis of the name, because the name may contain spaces.
 func cpuTime(stat []byte) (time.Duration, error) {
 	end := bytes.LastIndexByte(stat, ')')
 	fields := strings.Fields(string(stat[end+1:]))
@@ -63,8 +63,8 @@ func cpuTime(stat []byte) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / userHZ, nil
 }
 
-// sizeOf is a line of /proc/pid/status in bytes; a process that has just ended
-// has no memory.
+// sizeOf returns a line of /proc/pid/status in bytes; 0 if there is no such line, because a
+// process that has just ended has no memory.
 func sizeOf(status []byte, name string) (int64, error) {
 	_, rest, found := strings.Cut(string(status), "\n"+name+":")
 	if !found {

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// proofs are of a server with payments in its journal: the key that it signs with, and the proofs
-// of its first events.
+// proofs returns the proofs of the first events of a server with payments, and the server's
+// key.
 func proofs(t *testing.T) (files [][]byte, key string) {
 	t.Helper()
 	server := testkit.Start(t, testkit.Options{})
@@ -68,7 +68,7 @@ func TestAServersProofsAreVerifiedWithNoCodeOfItsOwn(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(said), fmt.Sprintf("proven: event %d of organization ", i+1)) {
 			t.Errorf("event %d: %v\n%s", i+1, err, said)
 		}
-		// The leaf, the path and the head are swapped for those of another event.
+		// The leaf, the path and the head are each replaced by those of another event.
 		other := files[(i+1)%len(files)]
 		for _, member := range []string{`"leaf"`, `"proof"`} {
 			if said, err := verify(bytes.Replace(file, part(file, member), part(other, member), 1), key, nil); err == nil {
@@ -90,15 +90,15 @@ func TestAServersProofsAreVerifiedWithNoCodeOfItsOwn(t *testing.T) {
 	}
 }
 
-// part is a member of the file, from its name to the next member's.
+// part returns a member of the file, from its name to the next member's.
 func part(file []byte, member string) []byte {
 	_, rest, _ := bytes.Cut(file, []byte(member))
 	value, _, _ := bytes.Cut(rest, []byte("\n  \""))
 	return append([]byte(member), value...)
 }
 
-// A key proves nothing by itself: what it has signed has to be a head, and the leaf an
-// event of its tree.
+// A valid signature is not enough: the signed text must be a head, and the leaf an event of its
+// tree.
 func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
 	private, public, err := note.GenerateKey(rand.Reader, "mizan")
 	if err != nil {
@@ -108,7 +108,7 @@ func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// said is what a file says of an event that is the only one of a tree.
+	// said returns what verify says about a file whose event is the only one in the tree.
 	said := func(leaf []byte, root tlog.Hash, whose string, record []byte) (string, error) {
 		head, err := note.Sign(&note.Note{Text: string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + whose}, signer)
 		if err != nil {
@@ -165,8 +165,8 @@ func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
 	}
 }
 
-// TestTheAuditorsStepsAreTrue runs all shell blocks of docs/audit.md as one script, in
-// a folder that looks as theirs does.
+// TestTheAuditorsStepsAreTrue runs all shell blocks of docs/audit.md as one script, in a
+// directory with the files that they expect.
 func TestTheAuditorsStepsAreTrue(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
@@ -219,7 +219,7 @@ func TestTheVerifierIsShortAndHasNoCodeOfTheProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const proof, record = 80, 10 // what --record earned
+	const proof, record = 80, 10 // numbers of bytes
 	if lines := bytes.Count(content, []byte("\n")); lines > proof+record {
 		t.Errorf("it has %d lines", lines)
 	}

@@ -8,15 +8,15 @@ import (
 
 // Clock tells the business time.
 type Clock interface {
-	// Now is the current instant in UTC, cut to the microsecond.
+	// Now returns the current instant in UTC, truncated to the microsecond.
 	Now() time.Time
 }
 
-// Real is the machine's clock. Where the machine's goes back it stands still until
-// the machine's has come as far again.
+// Real is the machine's clock. If the machine's clock goes back, Real stands still until the
+// machine's clock has caught up.
 type Real struct{}
 
-// shown is the latest instant that a Real clock of this process has shown.
+// shown is the latest instant that a Real clock of this process has returned.
 var shown latest
 
 // Now implements Clock.
@@ -25,7 +25,7 @@ func (Real) Now() time.Time { return shown.after(time.Now()) }
 // latest is an instant that never goes back, in microseconds.
 type latest struct{ micros atomic.Int64 }
 
-// after moves on to the instant, if it is later, and returns where it stands.
+// after advances to the instant if it is later, and returns the current value.
 func (l *latest) after(at time.Time) time.Time {
 	micros := at.UnixMicro()
 	for {
@@ -45,7 +45,7 @@ var ErrBackwards = errors.New("the clock never moves back")
 // Manual is a clock that stands still until it is set.
 type Manual struct{ micros atomic.Int64 }
 
-// NewManual starts a manual clock at the instant given.
+// NewManual returns a manual clock that shows the instant.
 func NewManual(at time.Time) *Manual {
 	m := new(Manual)
 	m.micros.Store(at.UnixMicro())

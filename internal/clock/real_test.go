@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The machine's clock is set back by an hour, and later runs past where it was.
+// The machine's clock is set back by an hour, and later passes its earlier time.
 func TestTheMachinesClockNeverGoesBack(t *testing.T) {
 	var l latest
 	noon := time.Date(2026, 9, 3, 12, 0, 0, 123456789, time.FixedZone("elsewhere", 3600))
@@ -20,7 +20,7 @@ func TestTheMachinesClockNeverGoesBack(t *testing.T) {
 	}
 }
 
-// Whoever asks at the same time sees it move forward only.
+// Concurrent callers see the clock move forward only.
 func TestTheMachinesClockMovesForwardForAll(t *testing.T) {
 	var askers sync.WaitGroup
 	for range 4 {

@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// unfinished ends the name of a file that is still being written.
+// unfinished is the suffix of a file that is still being written.
 const unfinished = ".tmp"
 
-// Create puts content under a name that is free, with the mode. The error is
-// fs.ErrExist if the name is taken, whatever by.
+// Create writes a new file with the content and the mode. The error is fs.ErrExist if the name
+// is taken by a file of any kind.
 func Create(path string, mode fs.FileMode, content []byte) error {
 	return write(path, mode, content, false)
 }
 
-// Replace puts content in place of whatever file has the name, or of none, with
-// the mode and the owner of the file before.
+// Replace writes a file with the content in place of an existing one, if any, with the mode and
+// with the owner of the existing file.
 func Replace(path string, mode fs.FileMode, content []byte) error {
 	return write(path, mode, content, true)
 }
@@ -31,7 +31,7 @@ func write(path string, mode fs.FileMode, content []byte, replace bool) (err err
 		return err
 	}
 	defer func() {
-		// After a rename the name is gone already.
+		// After a rename the temporary name does not exist any more.
 		if rm := os.Remove(f.Name()); !errors.Is(rm, fs.ErrNotExist) {
 			err = errors.Join(err, rm)
 		}
@@ -49,13 +49,13 @@ func write(path string, mode fs.FileMode, content []byte, replace bool) (err err
 	return SyncDir(filepath.Dir(path))
 }
 
-// begin makes the file that takes path's place when it is complete. It has mode
-// 0600 from its first moment.
+// begin creates the temporary file that replaces path when it is complete. Its mode is 0600
+// from the beginning.
 func begin(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+unfinished)
 }
 
-// fill makes a file with the content durable, and closes it.
+// fill writes the content durably, and closes the file.
 func fill(f *os.File, path string, mode fs.FileMode, content []byte) error {
 	err := keepOwner(f, path)
 	if err == nil {
@@ -70,8 +70,8 @@ func fill(f *os.File, path string, mode fs.FileMode, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// keepOwner gives the file to whom the one under path belongs, if there is one.
-// The group alone does not matter: it never has more rights than everybody.
+// keepOwner gives the file the owner of the one at path, if that exists. The group need not
+// match, because it never has more rights than other users.
 func keepOwner(f *os.File, path string) error {
 	before, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,10 +91,10 @@ func keepOwner(f *os.File, path string) error {
 	return f.Chown(int(was.Uid), int(was.Gid))
 }
 
-// RemoveLeftovers deletes what writes of these files of the directory left when
-// a kill cut them off. None of them may be being written.
+// RemoveLeftovers deletes the temporary files that killed writes of the named files have left
+// in the directory. None of the files may be in the middle of a write.
 func RemoveLeftovers(dir string, names ...string) {
-	entries, _ := os.ReadDir(dir) // no directory, no leftovers
+	entries, _ := os.ReadDir(dir) // without a directory there are no leftovers
 	for _, entry := range entries {
 		of := func(name string) bool { return leftover(entry.Name(), name) }
 		if slices.ContainsFunc(names, of) {
@@ -103,7 +103,7 @@ func RemoveLeftovers(dir string, names ...string) {
 	}
 }
 
-// leftover tells whether name is one that begin gives to what becomes base: with
+// leftover tells whether name is a temporary name that begin gives for base. Such a name has
 // digits in the middle, so it is not a copy that somebody made by hand.
 func leftover(name, base string) bool {
 	middle, hidden := strings.CutPrefix(name, "."+base+".")
@@ -111,7 +111,7 @@ func leftover(name, base string) bool {
 	return hidden && temporary && middle != "" && strings.Trim(middle, "0123456789") == ""
 }
 
-// SyncDir makes the names in the directory survive a power cut.
+// SyncDir makes changes of names in the directory durable.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// holds wants the file to have the content and the mode, and no other name
-// beside it.
+// holds checks that the file has the content and the mode, and that no other file is beside it.
 func holds(t *testing.T, path, content string, mode fs.FileMode) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -86,7 +85,7 @@ func TestOneOfManyCreatesWins(t *testing.T) {
 	holds(t, path, <-won, 0o600)
 }
 
-// TestAWriteThatFailsChangesNothing replaces a directory, which no file can.
+// TestAWriteThatFailsChangesNothing tries to replace a directory, which fails.
 func TestAWriteThatFailsChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -149,7 +148,7 @@ func TestLeftoversAreRemovedAndNothingElse(t *testing.T) {
 
 func TestWhatAKillLeavesIsALeftover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file*")
-	f, err := begin(path) // and no more: the process is gone
+	f, err := begin(path) // the process was killed at this point
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// opened is the day on which accounts open in beancount: before any entry.
+// opened is the day on which accounts open in beancount, before any entry.
 const opened = "1970-01-01"
 
-// beancount writes a ledger for beancount 2 and 3. Its dates are the effective days;
-// the booked time is metadata. Links join an entry to what it reverses or closes.
+// beancount writes a ledger for beancount 2 and 3. Dates are the effective days; the booked
+// time is metadata. Links join an entry to the one that it reverses or closes.
 type beancount struct {
 	*reading
 	out         io.Writer
@@ -34,8 +34,8 @@ func writeBeancount(out io.Writer, r *reading) error {
 	return err
 }
 
-// preamble opens every account in its commodities, so that an amount in another one
-// is an error of beancount's.
+// preamble opens every account with its commodities, so that beancount reports an amount in
+// another commodity as an error.
 func (b *beancount) preamble() error {
 	if err := heading(b.out, b.Book); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (b *beancount) postings(dst []byte, postings []ledger.Posting, pending, bac
 	return dst, nil
 }
 
-// quoted is a string of beancount's.
+// quoted appends a beancount string.
 func quoted(dst []byte, s string) []byte {
 	s = oneLine(s)
 	if !strings.ContainsAny(s, `"\`) {

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Format is a form of export. The zero value is invalid.
+// Format is an export format. The zero value is invalid.
 type Format uint8
 
 // The formats.
@@ -23,7 +23,7 @@ const (
 	XLSX
 )
 
-// form is what is known of a format.
+// form describes a format.
 type form struct {
 	name, extension, media string
 	write                  func(io.Writer, *reading) error
@@ -37,7 +37,7 @@ var forms = [...]form{
 	XLSX:      {"xlsx", "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", writeXLSX},
 }
 
-// Names are the formats' names in the order of the constants.
+// Names returns the formats' names in the order of the constants.
 func Names() (names []string) {
 	for _, f := range forms[HLedger:] {
 		names = append(names, f.name)
@@ -55,43 +55,41 @@ func ParseFormat(name string) (Format, bool) {
 	return 0, false
 }
 
-// String is the format's name.
+// String returns the format's name.
 func (f Format) String() string { return forms[f].name }
 
-// Extension is the usual end of a file's name, without the dot.
+// Extension returns the usual file extension, without the dot.
 func (f Format) Extension() string { return forms[f].extension }
 
-// MediaType is the Content-Type.
+// MediaType returns the Content-Type.
 func (f Format) MediaType() string { return forms[f].media }
 
-// Book is what is exported: one organization's entries in one environment.
+// Book is the content of an export: one organization's entries in one environment.
 type Book struct {
 	Organization ledger.ID
 	Env          money.Env
-	From, To     string // the range as a heading shows it; From may be empty: from the first event on
-	Last         uint64 // seq of the last event by the end of the range; 0: there is none
-	Prefix       string // only entries that touch an account whose path begins so
+	From, To     string // the range, as a heading shows it; an empty From means from the first event
+	Last         uint64 // seq of the last event in the range; 0: none
+	Prefix       string // only entries with an account whose path has this prefix
 
-	// Accounts are all accounts of the environment that have ever had a line,
-	// ordered by path. They may be more than Entries has.
+	// Accounts yields all accounts of the environment that have ever had a line, ordered by
+	// path. Some may have no entry in Entries.
 	Accounts iter.Seq2[ledger.Account, error]
 
-	// Entries are the events of the range, in the order of their seq. Events without
-	// an entry and those of another environment are passed over. An event is not
-	// changed after it was yielded.
+	// Entries yields the events of the range, ordered by seq. The export skips events without an
+	// entry and those of another environment. An event must not change after it was yielded.
 	Entries iter.Seq2[*ledger.Event, error]
 
-	// Held are the postings of the pending entry with the seq, which may be before
-	// the range.
+	// Held returns the postings of the pending entry with the seq, which may be before the
+	// range.
 	Held func(seq uint64) ([]ledger.Posting, error)
 }
 
-// Count is how much was exported.
+// Count is the size of an export.
 type Count struct{ Entries, Postings uint64 }
 
-// Write writes the book in the format. An error is the Book's, the Writer's, or says
-// that an asset has no name of its own in the format; what was written by then is not
-// whole.
+// Write writes the book in the format. An error is the Book's, the Writer's, or that of an
+// asset without a unique name in the format. After an error the output is incomplete.
 func Write(w io.Writer, f Format, b *Book) (Count, error) {
 	if f < HLedger || int(f) >= len(forms) {
 		return Count{}, fmt.Errorf("export: format %d", f)
@@ -104,10 +102,10 @@ func Write(w io.Writer, f Format, b *Book) (Count, error) {
 	return r.count, out.Flush()
 }
 
-// bufferSize is how much is written at once.
+// bufferSize is how many bytes are written at a time.
 const bufferSize = 64 << 10
 
-// reading is a book being read.
+// reading is the state of reading a book.
 type reading struct {
 	*Book
 	holds *holds
@@ -120,7 +118,7 @@ func (r *reading) each(fn func(*ledger.Event) error) error {
 		if err != nil {
 			return err
 		}
-		if e.Entry == nil || e.Entry.Postings[0].Asset.Env != r.Env { // nothing crosses environments
+		if e.Entry == nil || e.Entry.Postings[0].Asset.Env != r.Env { // no entry crosses environments
 			continue
 		}
 		wanted, err := r.wants(e.Entry)
@@ -142,8 +140,8 @@ func (r *reading) each(fn func(*ledger.Event) error) error {
 	return nil
 }
 
-// wants tells whether an entry touches the prefix, by what it posts or by what it
-// releases: where a hold is in the export, what ends it is too.
+// wants tells whether an entry has an account with the prefix, in its postings or in those that
+// it releases: if a hold is in the export, its capture or void is too.
 func (r *reading) wants(entry *ledger.Entry) (bool, error) {
 	if r.Prefix == "" || below(r.Prefix, entry.Postings) {
 		return true, nil
@@ -164,7 +162,7 @@ func below(prefix string, postings []ledger.Posting) bool {
 	return false
 }
 
-// held is what the pending entry holds.
+// held returns the postings of a pending entry.
 func (r *reading) held(seq uint64) ([]ledger.Posting, error) {
 	if postings, ok := r.holds.take(seq); ok {
 		return postings, nil
@@ -172,7 +170,7 @@ func (r *reading) held(seq uint64) ([]ledger.Posting, error) {
 	return r.Held(seq)
 }
 
-// released is what the entry gives back of what was pending.
+// released returns the pending postings that the entry releases.
 func (r *reading) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	switch entry.Phase {
 	case ledger.Void:
@@ -183,8 +181,8 @@ func (r *reading) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	return nil, nil
 }
 
-// eachPath calls fn with every account's path and the assets that it is in. For a
-// prefix that no account has, there are none: the export is empty.
+// eachPath calls fn with every account's path and assets. For a prefix without accounts it
+// calls fn never, and the export is empty.
 func (r *reading) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
 	some := r.Prefix == ""
 	for a, err := range r.Accounts {
@@ -219,14 +217,14 @@ func (r *reading) eachPath(fn func(path ledger.Path, assets []money.Asset) error
 	return fn(path, assets)
 }
 
-// maxHolds is how many holds are remembered: most are captured or void soon, and
-// those that are not are looked up.
+// maxHolds is how many holds are kept in memory: most are captured or voided soon, and others
+// are looked up.
 const maxHolds = 4096
 
-// holds remember the postings of the last pending entries.
+// holds keeps the postings of the last pending entries.
 type holds struct {
 	postings map[uint64][]ledger.Posting
-	order    [maxHolds]uint64 // by age, in a ring
+	order    [maxHolds]uint64 // ordered by age, in a ring
 	next     int
 }
 

@@ -38,13 +38,13 @@ func TestWhatIsCountedIsWhatIsWritten(t *testing.T) {
 		f, _ := export.ParseFormat(name)
 		count, err := export.Write(io.Discard, f, market().book(nil))
 		must(t, err)
-		if count != (export.Count{Entries: 10, Postings: 24}) { // the test environment's is left out, and what moves no money
+		if count != (export.Count{Entries: 10, Postings: 24}) { // entries of env test and events without an entry are left out
 			t.Errorf("%s: %+v", name, count)
 		}
 	}
 }
 
-// A prefix is about entries: whole ones, and what ends a hold that is among them.
+// A prefix selects whole entries, and the captures or voids of selected holds.
 func TestAPrefixTakesTheEntriesThatTouchIt(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -74,7 +74,7 @@ func TestAnUnknownPrefixIsAnEmptyExport(t *testing.T) {
 	}
 }
 
-// Holds are remembered up to a bound, and looked up beyond it.
+// Holds are kept in memory up to a bound; others are looked up.
 func TestAHoldThatIsLongAgoIsLookedUp(t *testing.T) {
 	t.Parallel()
 	for _, between := range []int{export.MaxHolds - 1, export.MaxHolds} {
@@ -124,7 +124,7 @@ func TestAFaultEndsTheExportWithoutItsEnd(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// full takes nothing.
+// full is a writer that always fails.
 type full struct{}
 
 // Write implements io.Writer.

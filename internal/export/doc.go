@@ -1,37 +1,34 @@
-// Package export writes a ledger's entries in the forms that other programs read:
-// plain text accounting (hledger, beancount), tables (CSV, Parquet) and spreadsheets
-// (XLSX).
+// Package export writes a ledger's entries in formats that other programs read: plain text
+// accounting (hledger, beancount), tables (CSV, Parquet) and spreadsheets (XLSX).
 //
-// An export has whole entries, because half an entry balances in no program: those of
-// one environment in the Book's range that, if there is a prefix, touch an account
-// below it.
+// An export contains whole entries, because a part of an entry does not balance: those of one
+// environment in the Book's range that, if there is a prefix, have an account with it.
 //
-// A hold changes no posted balance. hledger and beancount get holds on accounts of
-// their own, "pending:" and the account's path (Equity:Pending in beancount), which a
-// capture or a void clears. So in both, the balances equal the posted ones of the trial
-// balance, and those of pending accounts its pending ones, debits positive. Tables show
-// the phase, and seq and closes.
+// A hold changes no posted balance. hledger and beancount get holds on separate accounts,
+// "pending:" and the account's path (Equity:Pending in beancount), which a capture or a void
+// clears. So in both, the balances equal the posted ones of the trial balance, and those of
+// pending accounts its pending ones, debits positive. Tables have columns for the phase, for
+// seq and for closes.
 //
 // Invariants:
-//  1. Memory does not grow with the entries: it holds a bounded number of holds and of
-//     rows of one row group, and the set of assets.
-//  2. Amounts are exact decimal text, never a float. A spreadsheet's number has 15
-//     digits, so a longer amount is text there.
-//  3. Different assets have different commodities, different accounts different
-//     names in every format. A name depends on its asset only, so it is the same in
-//     every export.
-//  4. A text cell never begins with a character that makes a spreadsheet compute it.
-//     Amounts stay unchanged.
-//  5. An export without its end mark is incomplete: after an error of a Book or a
-//     Writer the caller must not end the stream as if it were complete.
-//  6. Everything in the ledger can be exported: an asset with unknown decimals is in
-//     minor units and marked, and does not prevent the export of others.
+//  1. Memory does not grow with the entries: it holds a bounded number of holds and of rows of
+//     one row group, and the set of assets.
+//  2. Amounts are exact decimal text, never a float. A spreadsheet's number has 15 digits, so a
+//     longer amount is text there.
+//  3. In every format different assets have different commodities, and different accounts have
+//     different names. A name depends on its asset only, so it is the same in every export.
+//  4. A text cell never begins with a character that makes a spreadsheet compute it. Amounts
+//     stay unchanged.
+//  5. An export without its end mark is incomplete: after an error of a Book or a Writer the
+//     caller must not end the stream as if it were complete.
+//  6. Everything in the ledger can be exported: an asset with unknown decimals is in minor
+//     units and marked, and does not prevent the export of others.
 //
 // Callers: api, which streams over HTTP.
 //
-// Rejected: excelize for XLSX. Its StreamWriter keeps every sheet as XML in temporary
-// files, about a gigabyte a million rows, before the first byte can be sent, and makes
-// the workbook in memory; a sheet of text and numbers is simple XML that can be streamed.
-// Tests read our files with excelize and with Gnumeric, which is stricter. A second pass
-// for pending amounts: the journal already says which hold a capture closes.
+// Rejected: excelize for XLSX. Its StreamWriter keeps every sheet as XML in temporary files,
+// about a gigabyte for a million rows, before the first byte can be sent, and builds the
+// workbook in memory; a sheet of text and numbers is simple XML that can be streamed. Tests
+// read our files with excelize and with Gnumeric, which is stricter. A second pass for pending
+// amounts: the journal already says which hold a capture closes.
 package export

@@ -6,12 +6,12 @@ import (
 	"mizan/ledger/money"
 )
 
-// WriteSheets is the XLSX form with sheets of so many rows.
+// WriteSheets writes XLSX with a bound on the rows of a sheet.
 func WriteSheets(w io.Writer, b *Book, limit int) error {
 	return writeSheets(w, &reading{Book: b, holds: newHolds()}, limit)
 }
 
-// What tests look at beside what is exported.
+// Identifiers for tests.
 var (
 	BeancountAccount = beancountAccount
 	BeancountName    = beancountName
@@ -20,7 +20,7 @@ var (
 	SheetRows        = sheetRows
 )
 
-// Named finds a commodity for each asset by a rule for names.
+// Named looks up a commodity for each asset with a naming function.
 func Named(name func(money.Asset) (string, error), assets ...money.Asset) error {
 	known := newCommodities(name)
 	for _, a := range assets {

@@ -36,7 +36,7 @@ var (
 
 var source = ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")}
 
-// journal are events, of which the first has seq 1.
+// journal is a list of events; the first has seq 1.
 type journal []ledger.Event
 
 // books appends an entry: a name, then postings as "Dr account amount".
@@ -55,7 +55,7 @@ func (j *journal) books(name string, phase ledger.Phase, asset money.Asset, post
 	return entry
 }
 
-// book is the journal as a Book; held counts the holds that were looked up.
+// book returns the journal as a Book; held counts the holds that are looked up.
 func (j journal) book(held *int) *export.Book {
 	seen := map[ledger.Account]bool{}
 	for _, e := range j {
@@ -113,7 +113,7 @@ func written(t testing.TB, f export.Format, b *export.Book) []byte {
 	return out.Bytes()
 }
 
-// file writes an export where another program finds it.
+// file writes an export to a file for another program.
 func file(t testing.TB, f export.Format, b *export.Book) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "export."+f.Extension())
@@ -121,7 +121,7 @@ func file(t testing.TB, f export.Format, b *export.Book) string {
 	return path
 }
 
-// judge finds another program; without it the test is skipped.
+// judge checks that another program is installed; otherwise it skips the test.
 func judge(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
@@ -138,7 +138,7 @@ func run(t testing.TB, program string, args ...string) string {
 	return string(out)
 }
 
-// balances are what hledger or beancount say: "account commodity" → amount.
+// table parses the balances that hledger or beancount prints: "account commodity" → amount.
 func table(t testing.TB, out string) map[string]string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
@@ -150,7 +150,7 @@ func table(t testing.TB, out string) map[string]string {
 	return got
 }
 
-// market is a journal with everything that an entry can be.
+// market returns a journal with every kind of entry.
 func market() (j journal) {
 	j.books("settle", ledger.Posted, usd, "Dr A:provider:x 1000", "Cr L:partner:1:available 980", "Cr I:fees 20")
 	j.books("hold", ledger.Pending, tron, "Dr L:partner:1:available 5000000", "Cr A:provider:x 4900000", "Cr I:fees 100000")

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// instant is how a booked time is written.
+// instant is the format of booked times.
 const instant = "2006-01-02T15:04:05.000000Z"
 
-// hledgerTypes tell hledger what the classes are, for its balance sheet and income
-// statement. A memorandum account is none of these, and its pairs cancel out.
+// hledgerTypes declares the classes to hledger, for its balance sheet and income statement.
+// Memorandum accounts have no type, and their pairs cancel out.
 const hledgerTypes = `account A  ; type:A
 account L  ; type:L
 account Q  ; type:E
@@ -24,7 +24,7 @@ account M  ; type:E
 account pending  ; type:E
 `
 
-// pendingPrefix begins the accounts of holds in hledger.
+// pendingPrefix is the prefix of accounts of holds in hledger.
 const pendingPrefix = "pending:"
 
 // hledger writes a journal for hledger 1.21 and later.
@@ -47,7 +47,7 @@ func writeHLedger(out io.Writer, r *reading) error {
 	return err
 }
 
-// heading says what an export is of, in lines of comment.
+// heading writes a description of the export as comment lines.
 func heading(out io.Writer, b *Book) error {
 	_, err := fmt.Fprintf(out, "; Ledger of organization %v, environment %v\n; Booked from %s to %s; the last event by then is %d\n",
 		b.Organization, b.Env, orWord(b.From, "the beginning"), oneLine(b.To), b.Last)
@@ -64,9 +64,9 @@ func orWord(text, word string) string {
 	return text
 }
 
-// preamble declares accounts and commodities, so that hledger's strict checks pass.
-// A number with three decimals would be taken for thousands if nothing said that the
-// point is the decimal mark.
+// preamble declares accounts and commodities, so that hledger's strict checks pass. It also
+// declares the point as the decimal mark, because hledger would otherwise read a number with
+// three decimals as thousands.
 func (h *hledger) preamble() error {
 	if err := heading(h.out, h.Book); err != nil {
 		return err
@@ -104,8 +104,8 @@ func (h *hledger) preamble() error {
 	return nil
 }
 
-// entry writes a transaction: cleared if it posts, pending if it only holds or lets
-// go. Holds are virtual postings that balance by themselves.
+// entry writes a transaction: cleared if it posts, pending if it only holds or releases. Holds
+// are virtual postings that balance by themselves.
 func (h *hledger) entry(e *ledger.Event) error {
 	b := append(h.buf[:0], '\n')
 	b = append(b, e.Entry.Effective.String()...)
@@ -150,7 +150,7 @@ func (h *hledger) entry(e *ledger.Event) error {
 // posts tells whether an entry of the phase moves posted totals.
 func posts(p ledger.Phase) bool { return p == ledger.Posted || p == ledger.Capture }
 
-// mark is the status that hledger and beancount give an entry.
+// mark returns the status that hledger and beancount give an entry.
 func mark(p ledger.Phase) byte {
 	if posts(p) {
 		return '*'
@@ -158,7 +158,7 @@ func mark(p ledger.Phase) byte {
 	return '!'
 }
 
-// reference writes the seq of another entry; 0: none.
+// reference appends the seq of another entry; nothing if it is 0.
 func reference(dst []byte, label string, seq uint64) []byte {
 	if seq == 0 {
 		return dst
@@ -188,7 +188,7 @@ func (h *hledger) postings(dst []byte, postings []ledger.Posting, pending, back 
 	return dst, nil
 }
 
-// sideOf is a posting's side, the other if it is taken back.
+// sideOf returns a posting's side, or the other side if the posting is released.
 func sideOf(p *ledger.Posting, back bool) ledger.Side {
 	if back {
 		return p.Side.Opposite()
@@ -196,5 +196,5 @@ func sideOf(p *ledger.Posting, back bool) ledger.Side {
 	return p.Side
 }
 
-// day is the calendar date of an effective day.
+// day formats an effective day as a calendar date.
 func day(d ledger.Date) string { return d.Time().Format(time.DateOnly) }

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// decimal is an amount in major units, with all of the scale's digits: 5 of scale 2
-// is "0.05".
+// decimal appends an amount in major units with all digits of the scale: 5 with scale 2 is
+// "0.05".
 func decimal(dst []byte, a money.Amount, scale int) []byte {
 	var digits [money.MaxDigits]byte
 	minor := a.AppendDecimal(digits[:0])
@@ -34,8 +34,7 @@ func decimal(dst []byte, a money.Amount, scale int) []byte {
 	return append(dst, minor[whole:]...)
 }
 
-// signed is decimal with the sign that plain text accounting gives a side: debits
-// are positive.
+// signed is decimal with the sign that plain text accounting gives a side: debits are positive.
 func signed(dst []byte, a money.Amount, scale int, side ledger.Side) []byte {
 	if side == ledger.Credit {
 		dst = append(dst, '-')
@@ -43,9 +42,9 @@ func signed(dst []byte, a money.Amount, scale int, side ledger.Side) []byte {
 	return decimal(dst, a, scale)
 }
 
-// commodity is an asset's name and scale in a form. Money of which nobody knows the
-// decimals, for want of its network, is legal and has to be shown: it is counted in
-// minor units, which are whole.
+// commodity is an asset's name and scale in a format. If the number of decimals is unknown,
+// because the network of the money is missing, the amounts are in minor units, which are whole
+// numbers. Such money is legal and must be exported.
 type commodity struct {
 	asset    money.Asset
 	name     string
@@ -53,10 +52,10 @@ type commodity struct {
 	resolved bool
 }
 
-// inMinorUnits is what a form says of a commodity that is not resolved.
+// inMinorUnits is the remark on a commodity with unknown decimals.
 const inMinorUnits = "amounts are in minor units: how many decimals it has is not known"
 
-// commodities are the assets seen, by their names in a form.
+// commodities are the assets seen so far, by their names in a format.
 type commodities struct {
 	name  func(money.Asset) (string, error)
 	seen  map[money.Asset]commodity
@@ -67,7 +66,8 @@ func newCommodities(name func(money.Asset) (string, error)) *commodities {
 	return &commodities{name: name, seen: make(map[money.Asset]commodity), taken: make(map[string]money.Asset)}
 }
 
-// of is the asset's commodity; an error if it has no name, or another one's.
+// of returns the asset's commodity. The error is for an asset without a name, or with the name
+// of another asset.
 func (c *commodities) of(a money.Asset) (commodity, error) {
 	if known, ok := c.seen[a]; ok {
 		return known, nil
@@ -85,14 +85,14 @@ func (c *commodities) of(a money.Asset) (commodity, error) {
 	return found, nil
 }
 
-// byName are the commodities seen, ordered by name.
+// byName returns the commodities seen, ordered by name.
 func (c *commodities) byName() []commodity {
 	return slices.SortedFunc(maps.Values(c.seen), func(a, b commodity) int { return strings.Compare(a.name, b.name) })
 }
 
-// hledgerName is an asset's commodity in hledger, between quotes: the currency, the
-// network if it has one, and the environment if it is not prod. Parts are counted by
-// slashes, so that no two assets share a name: "USD", "USDT/tron", "USD//test".
+// hledgerName returns an asset's commodity in hledger, in quotes: the currency, the network if
+// it has one, and the environment if it is not prod. The number of slashes tells the parts
+// apart, so that no two assets share a name: "USD", "USDT/tron", "USD//test".
 func hledgerName(a money.Asset) (string, error) {
 	name := string(a.Currency)
 	if strings.ContainsAny(name+string(a.Network), "/\";\r\n") {
@@ -107,8 +107,8 @@ func hledgerName(a money.Asset) (string, error) {
 	return `"` + name + `"`, nil
 }
 
-// What beancount takes for a commodity, and of which currencies and networks one is
-// made of. Networks have no capital letters, so nothing is lost where they get them.
+// The commodities that beancount accepts, and the currencies and networks from which a name is
+// built. Networks have no capital letters, so that writing them in capitals loses nothing.
 const beancountLength = 24
 
 var (
@@ -117,11 +117,11 @@ var (
 	beancountNetwork   = regexp.MustCompile(`^[a-z0-9_-]*$`)
 )
 
-// beancountName is an asset's commodity in beancount, which has capital letters only:
-// "USD", "USDT.TRON", "USD'TEST". A network may be longer than a name there, and end
-// with what no name ends with. Such an asset is its currency, an underscore, which no
-// other name has there, and the beginning of a hash of all three parts: 75 bits of it
-// at least, and 95 for a currency of four letters.
+// beancountName returns an asset's commodity in beancount, which allows capital letters only:
+// "USD", "USDT.TRON", "USD'TEST". A network may be longer than a beancount name, or end with a
+// character that a name can't end with. The name is then the currency, an underscore, which no
+// other name has at that place, and the beginning of a hash of all three parts: at least 75
+// bits of it, and 95 for a currency of four letters.
 func beancountName(a money.Asset) (string, error) {
 	if !beancountCurrency.MatchString(string(a.Currency)) {
 		return "", fmt.Errorf("export: beancount takes no commodity for asset %v", a)
@@ -141,14 +141,14 @@ func beancountName(a money.Asset) (string, error) {
 	return name[:beancountLength], nil
 }
 
-// hashed tells whether a name in beancount is one that does not show its asset.
+// hashed tells whether a beancount name contains a hash and so does not show its asset.
 func hashed(name string) bool {
 	currency, _, _ := strings.Cut(name, ".")
 	return strings.Contains(currency, "_")
 }
 
-// beancountRoots are the accounts below which beancount finds a class. It has five
-// roots; quasi-equity and memorandum accounts share one without meeting there.
+// beancountRoots are the root accounts for each class in beancount. Beancount has five roots;
+// quasi-equity and memorandum accounts share one, but their names differ.
 var beancountRoots = map[ledger.Class]string{
 	ledger.ClassAsset:       "Assets",
 	ledger.ClassLiability:   "Liabilities",
@@ -158,21 +158,21 @@ var beancountRoots = map[ledger.Class]string{
 	ledger.ClassMemorandum:  "Equity:Memorandum",
 }
 
-// beancountPending is where holds stand, with the class's letter below it.
+// beancountPending is the root of accounts of holds; the class's letter follows.
 const beancountPending = "Equity:Pending"
 
-// escape begins a byte that beancount takes nowhere, in two hexadecimal digits. It is
-// a capital letter, which every segment may begin with, and no path has it.
+// escape precedes two hexadecimal digits of a byte that beancount accepts nowhere. It is a
+// capital letter, with which every segment may begin, and no path contains it.
 const escape = "Ξ"
 
-// capitals are segments that beancount takes as they are: a region's code. In no
-// other segment's name is the second character a capital letter.
+// capitals matches segments that beancount accepts unchanged: a region's code. In other
+// segments the second character is never a capital letter.
 var capitals = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9-]*$`)
 
-// beancountAccount is a path's name in beancount. A segment begins with a capital
-// letter or a digit there and has no underscore: "accumulated_depreciation" is
-// "AccumulatedDepreciation", whatever has no such form is escaped, and so every name
-// is of one path only.
+// beancountAccount returns a path's name in beancount. A segment must begin with a capital
+// letter or a digit and must not contain an underscore: "accumulated_depreciation" becomes
+// "AccumulatedDepreciation", and other characters are escaped, so that each name stands for one
+// path only.
 func beancountAccount(path ledger.Path, pending bool) string {
 	return string(appendBeancountAccount(nil, path, pending))
 }
@@ -212,8 +212,8 @@ func appendSegment(dst []byte, s string) []byte {
 	return dst
 }
 
-// oneLine is text that a line of plain text accounting can hold: what would end it,
-// or begin a comment, is a space.
+// oneLine returns text that fits on a line of plain text accounting: characters that would end
+// the line or begin a comment become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == ';' || r == '|' {
@@ -223,7 +223,7 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// kinds are the words for what a record is.
+// kinds are the words for the kinds of records.
 var kinds = map[ledger.Kind]string{
 	ledger.Transaction:  "transaction",
 	ledger.Settlement:   "settlement",
@@ -235,7 +235,7 @@ var kinds = map[ledger.Kind]string{
 	ledger.Organization: "organization",
 }
 
-// kindOf is the word for what a record is, or its letter.
+// kindOf returns the word for a kind of record, or its letter.
 func kindOf(k ledger.Kind) string {
 	if word, ok := kinds[k]; ok {
 		return word

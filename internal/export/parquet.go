@@ -6,14 +6,14 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Bounds of what is kept of a Parquet file before it is written.
+// Bounds of what is kept in memory of a Parquet file before it is written.
 const (
-	groupRows = 64 << 10 // of a row group
+	groupRows = 64 << 10 // rows of a row group
 	batchRows = 512
 )
 
-// stored is a row in Parquet. Amounts are text: 78 digits fit no decimal type that
-// readers share.
+// stored is a row in Parquet. Amounts are text, because no decimal type that readers share has
+// 78 digits.
 type stored struct {
 	Seq         int64   `parquet:"seq,delta"`
 	Line        int32   `parquet:"line"`

@@ -9,28 +9,27 @@ import (
 	"mizan/ledger/money"
 )
 
-// columns are those of every table, a row a posting.
+// columns are the columns of every table. A row is a posting.
 var columns = [...]string{
 	"seq", "line", "booked_at", "effective_date", "phase", "event", "source_kind", "source", "version", "reverses", "closes",
 	"account", "side", "currency", "network", "env", "scale", "amount_minor", "amount",
 }
 
-// row is a posting with what its entry says. Text is safe in a spreadsheet.
+// row is a posting with the fields of its entry. Its texts are safe in a spreadsheet.
 type row struct {
 	seq, version, reverses, closes        uint64
-	line                                  int // of the entry, from 1
+	line                                  int // number within the entry, from 1
 	booked                                ledger.Micros
 	effective                             ledger.Date
 	phase, event, kind                    string
 	source                                ledger.ID
 	account, side, currency, network, env string
 	scale                                 int
-	resolved                              bool // false: the scale is absent and the amount in minor units
+	resolved                              bool // false: the scale is absent, and the amount is in minor units
 	amount                                money.Amount
 }
 
-// eachRow calls fn with every posting of the export. The row is the caller's until
-// the next one.
+// eachRow calls fn with every posting of the export. The row is valid until fn returns.
 func (r *reading) eachRow(fn func(*row) error) error {
 	known := newCommodities(func(a money.Asset) (string, error) { return a.String(), nil })
 	var one row
@@ -56,8 +55,8 @@ func (r *reading) eachRow(fn func(*row) error) error {
 	})
 }
 
-// inert is text that no spreadsheet computes: one that begins like a formula gets an
-// apostrophe before it.
+// inert returns text that no spreadsheet computes: an apostrophe is put before text that begins
+// like a formula.
 func inert(s string) string {
 	if s == "" {
 		return s
@@ -69,8 +68,8 @@ func inert(s string) string {
 	return s
 }
 
-// writeCSV writes RFC 4180 with a heading, but for the ends of lines, which are LF:
-// the library would drop a CR from a cell with the others. What is absent is empty.
+// writeCSV writes RFC 4180 with a heading, except that lines end with LF: with CRLF the library
+// would drop a CR inside a cell. Absent values are empty.
 func writeCSV(out io.Writer, r *reading) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(columns[:]); err != nil {
@@ -94,7 +93,7 @@ func writeCSV(out io.Writer, r *reading) error {
 	return w.Error()
 }
 
-// scaleCell is an asset's decimals, empty if nobody knows them.
+// scaleCell returns an asset's number of decimals; empty if it is unknown.
 func scaleCell(one *row) string {
 	if !one.resolved {
 		return ""
@@ -104,7 +103,7 @@ func scaleCell(one *row) string {
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// absent is a reference to another entry, empty if there is none.
+// absent formats a reference to another entry; empty if there is none.
 func absent(seq uint64) string {
 	if seq == 0 {
 		return ""

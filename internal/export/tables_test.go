@@ -43,7 +43,7 @@ func TestCSVHasARowAPosting(t *testing.T) {
 	}
 }
 
-// parcel is a row as its reader sees it.
+// parcel is a row as a Parquet reader sees it.
 type parcel struct {
 	Seq         int64     `parquet:"seq"`
 	Line        int32     `parquet:"line"`
@@ -185,7 +185,7 @@ func TestXLSXAmountsAreExact(t *testing.T) {
 	}
 }
 
-// A text that begins like a formula is none in a spreadsheet.
+// Text that begins like a formula is not a formula in a spreadsheet.
 func TestTextThatBeginsLikeAFormulaIsQuoted(t *testing.T) {
 	t.Parallel()
 	var j journal
@@ -213,7 +213,7 @@ func TestTextThatBeginsLikeAFormulaIsQuoted(t *testing.T) {
 	}
 }
 
-// The largest amount that there is, in every place where it could be cut.
+// The largest possible amount is complete everywhere.
 func TestTheLargestAmountIsWhole(t *testing.T) {
 	t.Parallel()
 	var j journal

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// worth are the posted balances of market, debits positive, and what is held.
+// worth are the posted balances of market, debits positive, and the held amounts.
 var worth = map[string]string{
 	"A:provider:x USD": "9.90", "L:partner:1:available USD": "-9.70", "I:fees USD": "-0.20",
 	"A:provider:x USDT/tron": "-3.000000", "L:partner:1:available USDT/tron": "3.000000",
@@ -34,7 +34,7 @@ func TestHLedgerFindsTheBalances(t *testing.T) {
 	}
 }
 
-// Virtual postings are what is held; without them only what was posted is left.
+// Virtual postings are the holds; without them only posted amounts are left.
 func TestHLedgerLeavesHoldsOutOfRealPostings(t *testing.T) {
 	t.Parallel()
 	judge(t, "hledger")
@@ -60,8 +60,8 @@ func TestHLedgerSeesHoldsAsPending(t *testing.T) {
 	}
 }
 
-// Its own assertions, to the last digit, say what beancount finds; a wrong one shows
-// that it looks.
+// Beancount's own assertions check its balances to the last digit; a wrong assertion shows that
+// beancount checks them.
 func TestBeancountFindsTheBalances(t *testing.T) {
 	t.Parallel()
 	judge(t, "bean-check")
@@ -83,7 +83,7 @@ func TestBeancountFindsTheBalances(t *testing.T) {
 	}
 }
 
-// claim adds lines to an export.
+// claim appends lines to an export.
 func claim(t *testing.T, path, lines string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -93,8 +93,8 @@ func claim(t *testing.T, path, lines string) {
 	must(t, f.Close())
 }
 
-// beancount takes no amount in a commodity that its account is not open in, so
-// what opens them keeps networks apart.
+// Beancount refuses an amount in a commodity in which its account is not open, so the open
+// directives keep networks apart.
 func TestBeancountAccountsAreOpenInTheirCommoditiesOnly(t *testing.T) {
 	t.Parallel()
 	text := string(written(t, export.Beancount, market().book(nil)))
@@ -147,7 +147,7 @@ func TestWhatHasNoNameIsNotExported(t *testing.T) {
 	}
 }
 
-// A name in beancount is of one path only.
+// A beancount name stands for one path only.
 func TestBeancountAccountsNeverMeet(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[ledger.Path]string{
@@ -199,8 +199,7 @@ func TestAnEntryNamesWhatItReversesAndCloses(t *testing.T) {
 	}
 }
 
-// The date is the day on which an entry takes effect; the day on which it was booked
-// stands beside it.
+// The date is the effective day; the booked day is metadata.
 func TestDatesAreTheEffectiveAndTheBookedDay(t *testing.T) {
 	t.Parallel()
 	if text := string(written(t, export.HLedger, market().book(nil))); !strings.Contains(text, "\n2024-10-03=2026-09-03 * (1) settle\n") {
@@ -212,8 +211,8 @@ func TestDatesAreTheEffectiveAndTheBookedDay(t *testing.T) {
 	}
 }
 
-// Names of events are the programs' own words; if one ever held more, it would stay
-// within its line.
+// Names of events come from the program. If a name ever contained other characters, it would
+// still stay on its line.
 func TestNoNameEndsItsLine(t *testing.T) {
 	t.Parallel()
 	var j journal

@@ -16,19 +16,19 @@ import (
 	"mizan/ledger/money"
 )
 
-// long is as much as a network may have.
+// long is a network of the maximum length.
 const long money.Network = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-// odd are networks that a payment may name and of which nobody knows the decimals.
-// The first is that of a payment that names none.
+// odd are networks that a payment may name and whose decimals are unknown. The first is that of
+// a payment without a network.
 var odd = []money.Network{"", "foo", "-", "_", "1inch", "foo-", long}
 
 // takenByBeancount is beancount's own rule for a commodity, from its documentation:
 // at most 24 characters.
 var takenByBeancount = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
 
-// unresolved is a journal with money on odd networks beside dollars: on the n-th of
-// them, 1234567 and n minor units.
+// unresolved returns a journal with money on odd networks and with dollars: on the n-th
+// network, 1234567 and n minor units.
 func unresolved() (j journal) {
 	j.books("settle", ledger.Posted, usd, "Dr A:bank 1000", "Cr I:fees 1000")
 	for n, network := range odd {
@@ -39,7 +39,7 @@ func unresolved() (j journal) {
 	return j
 }
 
-// What cannot be scaled is in minor units, and its commodity says so.
+// Money with unknown decimals is in minor units, and its commodity says so.
 func TestHLedgerReadsMoneyOfNoKnownScale(t *testing.T) {
 	t.Parallel()
 	judge(t, "hledger")
@@ -55,7 +55,8 @@ func TestHLedgerReadsMoneyOfNoKnownScale(t *testing.T) {
 	}
 }
 
-// The names are those of every such export for ever: taken with sha256sum and base32.
+// The names of such assets must never change; the expected ones were computed with sha256sum
+// and base32.
 func TestBeancountReadsMoneyOfNoKnownScale(t *testing.T) {
 	t.Parallel()
 	judge(t, "bean-check")
@@ -72,7 +73,7 @@ func TestBeancountReadsMoneyOfNoKnownScale(t *testing.T) {
 	}
 }
 
-// What a name does not show stands below its commodity.
+// A comment at the commodity says what its name does not show.
 func TestACommoditySaysThatItIsInMinorUnits(t *testing.T) {
 	t.Parallel()
 	const words = "amounts are in minor units: how many decimals it has is not known"
@@ -92,8 +93,8 @@ func TestACommoditySaysThatItIsInMinorUnits(t *testing.T) {
 	}
 }
 
-// Tables leave the scale of such an asset empty. A network that begins like a formula
-// is none.
+// Tables leave the scale of such an asset empty. A network that begins like a formula is
+// quoted.
 func TestTablesHaveNoScaleWhereNobodyKnowsIt(t *testing.T) {
 	t.Parallel()
 	b := unresolved().book(nil)
@@ -125,7 +126,7 @@ func TestTablesHaveNoScaleWhereNobodyKnowsIt(t *testing.T) {
 	}
 }
 
-// Two assets whose names met would be added up: neither is exported.
+// Amounts of two assets with the same name would be added up, so neither is exported.
 func TestAssetsThatShareANameAreNotExported(t *testing.T) {
 	t.Parallel()
 	same := func(money.Asset) (string, error) { return "USDT", nil }

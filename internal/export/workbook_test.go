@@ -25,7 +25,7 @@ func parts(t *testing.T, content []byte) []*zip.File {
 	return r.File
 }
 
-// There are programs that read no row and no cell without a reference.
+// Some programs read no row and no cell without a reference.
 func TestXLSXRowsAndCellsHaveTheirReferences(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -63,7 +63,7 @@ func TestXLSXRowsAndCellsHaveTheirReferences(t *testing.T) {
 	}
 }
 
-// The date of a part is one that there is, and always the same.
+// The date of a part is valid, and always the same.
 func TestXLSXPartsHaveALegalDate(t *testing.T) {
 	t.Parallel()
 	content := written(t, export.XLSX, market().book(nil))
@@ -77,7 +77,7 @@ func TestXLSXPartsHaveALegalDate(t *testing.T) {
 	}
 }
 
-// Gnumeric finds what CSV has.
+// Gnumeric reads the same values as CSV has.
 func TestGnumericReadsXLSX(t *testing.T) {
 	t.Parallel()
 	judge(t, "ssconvert")
@@ -95,7 +95,7 @@ func TestGnumericReadsXLSX(t *testing.T) {
 	must(t, err)
 	for _, row := range want {
 		if row[18] == "10.00" {
-			row[18] = "10" // a number has no decimals of its own
+			row[18] = "10" // the spreadsheet drops trailing decimals
 		}
 	}
 	if !slices.EqualFunc(got, want, slices.Equal) {

@@ -13,30 +13,31 @@ import (
 	"mizan/ledger/money"
 )
 
-// sheetRows is how many rows a sheet of XLSX can have, its heading included.
+// sheetRows is how many rows an XLSX sheet can have, including its heading.
 const sheetRows = 1 << 20
 
-// exactDigits is how many digits a spreadsheet's number has.
+// exactDigits is how many digits of a number a spreadsheet keeps exactly.
 const exactDigits = 15
 
-// workbook writes an XLSX file (ECMA-376) from its first byte to its last, without
-// going back: the sheets first, and what says how many there are at the end.
+// workbook writes an XLSX file (ECMA-376) from beginning to end without going back: the sheets
+// first, and the parts with the number of sheets last.
 type workbook struct {
 	zip    *zip.Writer
-	limit  int // rows of a sheet, the heading included
+	limit  int // rows of a sheet, including the heading
 	sheet  io.Writer
 	sheets int
-	rows   int // of the sheet
-	column int // of the row: how many cells it has
+	rows   int // rows of the current sheet so far
+	column int // cells of the current row so far
 	buf    []byte
 }
 
 func writeXLSX(out io.Writer, r *reading) error { return writeSheets(out, r, sheetRows) }
 
-// writeSheets is writeXLSX with sheets of any length.
+// writeSheets is writeXLSX with a bound on the rows of a sheet.
 func writeSheets(out io.Writer, r *reading, limit int) error {
 	w := &workbook{zip: zip.NewWriter(out), limit: limit}
-	// XML with so much in common packs well at any level; the first costs a third.
+	// Such repetitive XML compresses well at any level; the lowest level costs a third of the
+	// time.
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(out, flate.BestSpeed)
 	})
@@ -71,8 +72,8 @@ func (w *workbook) begin() error {
 	return err
 }
 
-// epoch is the date of all parts: the first that a zip has, since an export is the
-// same whenever it is made.
+// epoch is the date of all parts: the earliest that zip has. A fixed date makes the same export
+// give the same bytes whenever it is made.
 var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // part begins a file of the workbook.
@@ -80,8 +81,8 @@ func (w *workbook) part(path string) (io.Writer, error) {
 	return w.zip.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Deflate, Modified: epoch})
 }
 
-// beginRow begins the sheet's last row. ECMA-376 lets a row and a cell be without a
-// reference, but Gnumeric passes over those.
+// beginRow begins the sheet's next row. ECMA-376 allows rows and cells without a reference, but
+// Gnumeric skips them.
 func (w *workbook) beginRow(dst []byte) []byte {
 	w.column = 0
 	dst = append(dst, `<row r="`...)
@@ -92,7 +93,7 @@ func (w *workbook) beginRow(dst []byte) []byte {
 // Columns have names of one letter.
 const _ = uint('Z' - 'A' + 1 - len(columns))
 
-// beginCell begins the row's next cell, up to where its other attributes follow.
+// beginCell begins the row's next cell, up to the place of further attributes.
 func (w *workbook) beginCell(dst []byte) []byte {
 	dst = append(dst, `<c r="`...)
 	dst = append(dst, 'A'+byte(w.column))
@@ -101,12 +102,12 @@ func (w *workbook) beginCell(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-// emptyCell holds nothing.
+// emptyCell appends an empty cell.
 func (w *workbook) emptyCell(dst []byte) []byte { return append(w.beginCell(dst), "/>"...) }
 
 func sheetPath(n int) string { return "xl/worksheets/sheet" + strconv.Itoa(n) + ".xml" }
 
-// row writes a posting, in a sheet of its own if this one is full.
+// row writes a posting, in a new sheet if the current one is full.
 func (w *workbook) row(one *row) error {
 	if w.rows == w.limit {
 		if _, err := io.WriteString(w.sheet, sheetTail); err != nil {
@@ -153,7 +154,7 @@ func (w *workbook) numberCell(dst []byte, n uint64) []byte {
 	return append(strconv.AppendUint(dst, n, 10), "</v></c>"...)
 }
 
-// amountCell is a number, or text where a spreadsheet would round it.
+// amountCell appends a number, or text if a spreadsheet would round the number.
 func (w *workbook) amountCell(dst []byte, a money.Amount, scale int) []byte {
 	var digits [2 * money.MaxDigits]byte
 	text := decimal(digits[:0], a, scale)
@@ -164,7 +165,7 @@ func (w *workbook) amountCell(dst []byte, a money.Amount, scale int) []byte {
 	return append(append(append(w.beginCell(dst), "><v>"...), text...), "</v></c>"...)
 }
 
-// textCell is text as it is: what XML can't hold at all is left out of it.
+// textCell appends text, without the characters that XML can't contain.
 func (w *workbook) textCell(dst []byte, s string) []byte {
 	if s == "" {
 		return w.emptyCell(dst)
@@ -174,7 +175,7 @@ func (w *workbook) textCell(dst []byte, s string) []byte {
 		return r < ' ' || r > '~' || r == '<' || r == '>' || r == '&' || r == '"' || r == '\''
 	}) {
 		var b strings.Builder
-		_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
+		_ = xml.EscapeText(&b, []byte(s)) // a Builder returns no errors
 		s = b.String()
 	}
 	return append(append(dst, s...), `</t></is></c>`...)

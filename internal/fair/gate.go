@@ -13,16 +13,16 @@ import (
 var (
 	// ErrCrowded refuses a caller whose own member or group has too many waiting.
 	ErrCrowded = errors.New("fair: too many of the same caller")
-	// ErrFull refuses a caller because too many others wait, none of whom has more
-	// waiting than the caller's group would have.
+	// ErrFull refuses a caller because the queue is full and no group has more waiting callers
+	// than the caller's group would have.
 	ErrFull = errors.New("fair: too many wait")
 )
 
-// Bounds are those of a gate, each above zero.
+// Bounds are the bounds of a gate, each above zero.
 type Bounds struct {
 	Inside  int // callers that have a place
-	Waiting int // callers that wait; those that share their place may be more, by Inside
-	Each    int // callers of one member, with a place or waiting
+	Waiting int // callers that wait, not counting up to Inside callers that are in Share
+	Each    int // callers of one member that have a place or wait
 }
 
 // Gate shares places among callers. It is safe for concurrent use.
@@ -30,19 +30,19 @@ type Gate[K comparable] struct {
 	bounds Bounds
 
 	mu      sync.Mutex
-	inside  int             // guarded by mu
+	inside  int             // guarded by mu: callers with a place
 	waiting int             // guarded by mu
 	served  uint64          // guarded by mu: orders turns and arrivals
-	groups  map[K]*group[K] // guarded by mu: those with callers
+	groups  map[K]*group[K] // guarded by mu: groups that have callers
 }
 
-// share is what a group or a member has of the gate.
+// share is the state of a group or a member in the gate.
 type share struct {
 	inside, waiting int
-	served          uint64 // its last turn or, before the first, its arrival
+	served          uint64 // order of its last turn or, before the first, of its arrival
 }
 
-// fewer orders shares by who is next.
+// fewer orders shares by whose turn is next.
 func (s *share) fewer(o *share) int {
 	return cmp.Or(cmp.Compare(s.inside, o.inside), cmp.Compare(s.served, o.served))
 }
@@ -57,36 +57,36 @@ type member[K comparable] struct {
 	share
 	key   K
 	group *group[K]
-	queue []*waiter // the one that has waited longest first
+	queue []*waiter // longest waiting first
 }
 
 // waiter is a caller that waits. Its result is nil once it has a place, or the reason why
 // it gets none.
 type waiter struct {
-	result chan error // buffered: one
-	again  bool       // it had a place before, so it is never refused
+	result chan error // buffer of one
+	again  bool       // it is in Share, so it is never refused
 }
 
-// New makes a gate.
+// New returns a gate.
 func New[K comparable](b Bounds) *Gate[K] {
 	return &Gate[K]{bounds: b, groups: make(map[K]*group[K])}
 }
 
-// Waiting is how many callers wait.
+// Waiting returns how many callers wait.
 func (g *Gate[K]) Waiting() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.waiting
 }
 
-// Place is the right to work. It is one caller's, and not safe for concurrent use.
+// Place is the right to work. It belongs to one caller, and is not safe for concurrent use.
 type Place[K comparable] struct {
 	gate   *Gate[K]
 	member *member[K]
 	since  time.Time
 }
 
-// Enter waits for a place, which the caller has to Leave. The error is ErrCrowded,
+// Enter waits for a place, which the caller must give back with Leave. The error is ErrCrowded,
 // ErrFull, or ctx's.
 func (g *Gate[K]) Enter(ctx context.Context, groupKey, memberKey K) (*Place[K], error) {
 	g.mu.Lock()
@@ -102,7 +102,7 @@ func (g *Gate[K]) Enter(ctx context.Context, groupKey, memberKey K) (*Place[K], 
 	return g.wait(ctx, m, w)
 }
 
-// wait waits until a caller is told.
+// wait waits for a caller's result.
 func (g *Gate[K]) wait(ctx context.Context, m *member[K], w *waiter) (*Place[K], error) {
 	select {
 	case err := <-w.result:
@@ -119,7 +119,7 @@ func (g *Gate[K]) wait(ctx context.Context, m *member[K], w *waiter) (*Place[K],
 		g.forget(m)
 	}
 	g.mu.Unlock()
-	if at < 0 { // told meanwhile
+	if at < 0 { // the result was sent meanwhile
 		if err := <-w.result; err == nil {
 			g.place(m).Leave()
 		}
@@ -141,10 +141,9 @@ func (p *Place[K]) Leave() {
 	g.forget(p.member)
 }
 
-// Share lets others work who have waited while the caller has had its place for so
-// long: those whose turn it is before the caller's. It returns once it is the caller's
-// turn again, with the time that this took. The error is ctx's; the place is lost then,
-// and there is nothing to leave.
+// Share gives the place to waiting callers whose turn is next, if the caller has had it for the
+// slice. It returns when the caller's turn comes again, with the time that it waited. The error
+// is ctx's; then the place is lost, and the caller must not call Leave.
 func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.Duration, err error) {
 	now := time.Now()
 	if now.Sub(p.since) < slice {
@@ -159,7 +158,7 @@ func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.
 	}
 	w := g.enqueue(p.member, true)
 	g.release(p.member)
-	g.served++ // its turn has ended now: who came while it lasted is before it
+	g.served++ // its turn ends now, so that callers that came meanwhile go first
 	p.member.served, p.member.group.served = g.served, g.served
 	g.grant()
 	g.mu.Unlock()
@@ -170,7 +169,7 @@ func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.
 	return p.since.Sub(now), nil
 }
 
-// admit tells whether a caller may wait, and makes room for it.
+// admit checks whether a caller may wait, and makes room for it.
 func (g *Gate[K]) admit(m *member[K]) error {
 	if m.inside+m.waiting >= g.bounds.Each {
 		return ErrCrowded
@@ -206,7 +205,7 @@ func (g *Gate[K]) admit(m *member[K]) error {
 	return ErrFull
 }
 
-// grant gives free places to those whose turn it is.
+// grant gives free places to the callers whose turn is next.
 func (g *Gate[K]) grant() {
 	for g.inside < g.bounds.Inside {
 		var of *group[K]
@@ -257,12 +256,12 @@ func (g *Gate[K]) dequeue(m *member[K], at int) {
 	m.group.waiting--
 }
 
-// member finds a member, or begins it.
+// member returns a member, and adds it if it is new.
 func (g *Gate[K]) member(groupKey, memberKey K) *member[K] {
 	of := g.groups[groupKey]
 	if of == nil {
 		of = &group[K]{key: groupKey, members: make(map[K]*member[K])}
-		g.served++ // behind all who are there
+		g.served++ // after all present groups and members
 		of.served = g.served
 		g.groups[groupKey] = of
 	}
@@ -276,7 +275,7 @@ func (g *Gate[K]) member(groupKey, memberKey K) *member[K] {
 	return m
 }
 
-// forget drops a member, and its group, that has no callers.
+// forget removes a member, and its group, if it has no callers.
 func (g *Gate[K]) forget(m *member[K]) {
 	if m.inside+m.waiting == 0 {
 		delete(m.group.members, m.key)

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// party is callers of one gate whose order can be seen.
+// party records the order in which callers of one gate get places.
 type party struct {
 	t    *testing.T
 	gate *Gate[string]
 	mu   sync.Mutex
-	in   []string // guarded by mu: who was given a place, in order
-	out  []string // guarded by mu: who was refused
+	in   []string // guarded by mu: callers that got a place, in order
+	out  []string // guarded by mu: callers that were refused
 	wait sync.WaitGroup
 }
 
@@ -32,7 +32,7 @@ func (p *party) counts() (inside, waiting int) {
 	return p.gate.inside, p.gate.waiting
 }
 
-// hold takes a place that nobody waits for.
+// hold takes a place for which nobody waits.
 func (p *party) hold(name string) *Place[string] {
 	p.t.Helper()
 	group, _, _ := strings.Cut(name, ".")
@@ -43,7 +43,8 @@ func (p *party) hold(name string) *Place[string] {
 	return place
 }
 
-// queue has callers, "group.member", wait one behind the other; each leaves at once.
+// queue makes callers "group.member" wait one after the other; each leaves immediately when it
+// has a place.
 func (p *party) queue(names ...string) {
 	p.t.Helper()
 	for _, name := range names {
@@ -62,7 +63,7 @@ func (p *party) queue(names ...string) {
 			p.in = append(p.in, name)
 			place.Leave()
 		})
-		for { // until it waits, or was refused, or has pushed another one out
+		for { // until it waits, was refused, or has displaced another caller
 			if _, now := p.counts(); now > before || refused() > out {
 				break
 			}
@@ -116,8 +117,8 @@ func TestWhoeverHasTheMostWaitingMakesRoom(t *testing.T) {
 	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "a.1", "a.1", "a.2")
-	p.queue("b.1") // instead of the newest of a.1
-	p.queue("b.2") // instead of another one of them
+	p.queue("b.1") // displaces the newest of a.1
+	p.queue("b.2") // displaces another one of a.1
 	if _, err := p.gate.Enter(t.Context(), "b", "b.3"); !errors.Is(err, ErrCrowded) {
 		t.Errorf("of a group that has as many as others: %v", err)
 	}
@@ -216,8 +217,8 @@ func TestAPlaceThatIsNotHadAgainIsLost(t *testing.T) {
 	p.want("")
 }
 
-// Whoever comes and goes however: never more are inside than may be, and at the end
-// nothing is left.
+// With random arrivals and departures, the number of places is never exceeded, and at the end
+// no state is left.
 func TestManyComeAndGo(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)

@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// ErrHeld means that another open file holds the lock, mostly that of another process.
+// ErrHeld means that another open file holds the lock, usually in another process.
 var ErrHeld = errors.New("the lock is held")
 
-// Try takes the lock of the file, or returns ErrHeld at once. Any other error is
-// the system's, without the file's name.
+// Try takes the lock of the file, or returns ErrHeld immediately. Any other error is the
+// system's, without the file's name.
 func Try(f *os.File) error {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -19,8 +19,8 @@ func Try(f *os.File) error {
 	return err
 }
 
-// Wait takes the lock of the file, however long another holds it. The error is the
-// system's, without the file's name.
+// Wait takes the lock of the file, and waits as long as another open file holds it. The error
+// is the system's, without the file's name.
 func Wait(f *os.File) error { return flock(f, syscall.LOCK_EX) }
 
 func flock(f *os.File, how int) error {

@@ -8,15 +8,15 @@ import (
 	"mizan/internal/steps"
 )
 
-// Members steps through a JSON object of a document; elements of an array come
-// with an empty name.
+// Members iterates over the members of a JSON object or the elements of an array, which have an
+// empty name.
 type Members struct{ rest []byte }
 
-// MembersOf begins at an object's first member, or an array's first element.
+// MembersOf starts at an object's first member, or an array's first element.
 func MembersOf(value []byte) Members { return Members{rest: value[1:]} }
 
-// Next is the next member's name, without quotes and escapes, and its value as
-// it stands in the document. Both alias the document where they can.
+// Next returns the next member's name, without quotes and escapes, and its value as it is in
+// the document. Both alias the document where they can.
 func (m *Members) Next() (name, value []byte, more bool) {
 	m.skip()
 	if len(m.rest) == 0 || m.rest[0] == '}' {
@@ -29,7 +29,7 @@ func (m *Members) Next() (name, value []byte, more bool) {
 	return name, m.take(), true
 }
 
-// Element is the next element of an array.
+// Element returns the next element of an array.
 func (m *Members) Element() (value []byte, more bool) {
 	m.skip()
 	if len(m.rest) == 0 || m.rest[0] == ']' {
@@ -38,7 +38,7 @@ func (m *Members) Element() (value []byte, more bool) {
 	return m.take(), true
 }
 
-// skip steps over white space and separators. Where they may stand was checked.
+// skip skips white space and separators. Their places were checked before.
 func (m *Members) skip() {
 	for i, c := range m.rest {
 		switch c {
@@ -53,7 +53,7 @@ func (m *Members) skip() {
 	m.rest = nil
 }
 
-// take cuts the value off that rest begins with.
+// take removes the value at the beginning of rest and returns it.
 func (m *Members) take() []byte {
 	n := valueLength(m.rest)
 	value := m.rest[:n:n]
@@ -61,7 +61,7 @@ func (m *Members) take() []byte {
 	return value
 }
 
-// valueLength is the length of the JSON value that b begins with.
+// valueLength returns the length of the JSON value at the beginning of b.
 func valueLength(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -83,7 +83,7 @@ func valueLength(b []byte) int {
 	return len(b)
 }
 
-// nestLength is the length of the object or array that b begins with.
+// nestLength returns the length of the object or array at the beginning of b.
 func nestLength(b []byte) int {
 	open, texts := 0, 0
 	for i := 0; i < len(b); i++ {
@@ -104,9 +104,9 @@ func nestLength(b []byte) int {
 	return len(b)
 }
 
-// TextLength is the length of the JSON string that b begins with, quotes included.
-// It looks at no byte twice but those before the first escape: a string may be
-// nothing but escapes, and as long as a body.
+// TextLength returns the length of the JSON string at the beginning of b, including its quotes.
+// It looks only at the bytes before the first escape twice, because a string may consist of
+// escapes only and be as long as a body.
 func TextLength(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -126,14 +126,14 @@ func TextLength(b []byte) int {
 			steps.Took(i + 1 - from)
 			return i + 1
 		case '\\':
-			i++ // what is escaped does not end the string
+			i++ // an escaped character does not end the string
 		}
 	}
 	steps.Took(len(b) - from)
 	return len(b)
 }
 
-// indexByte is bytes.IndexByte, counted.
+// indexByte is bytes.IndexByte with counted steps.
 func indexByte(b []byte, c byte) int {
 	at := bytes.IndexByte(b, c)
 	if at < 0 {
@@ -144,8 +144,8 @@ func indexByte(b []byte, c byte) int {
 	return at
 }
 
-// Text is what a JSON string says, if the value is one. Without escapes it
-// aliases the value.
+// Text returns the content of a JSON string; ok is false if the value is not a string. Without
+// escapes the content aliases the value.
 func Text(value []byte) ([]byte, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false
@@ -158,7 +158,7 @@ func Text(value []byte) ([]byte, bool) {
 	return text, err == nil
 }
 
-// Has tells whether an object has a member of that exact name, null included.
+// Has tells whether an object has a member with exactly that name, even if its value is null.
 func Has(object []byte, name string) bool {
 	m := MembersOf(object)
 	for {

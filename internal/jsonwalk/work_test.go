@@ -12,13 +12,12 @@ import (
 
 func init() { steps.Count() }
 
-// mostSteps is how often the walk below may look at a byte: twice to find the end of
-// each value that it is in (of two levels, and once more for Has), and twice to
-// unquote it.
+// mostSteps is how often walk may look at a byte: twice to find the end of each value that
+// contains it (on two levels, and once more for Has), and twice to unquote it.
 const mostSteps = 8
 
-// walk steps through a document as handlers do: over each member of the outermost
-// value, and over those of the values in it.
+// walk reads a document as handlers do: each member of the outermost value, and each member of
+// those values.
 func walk(value []byte) {
 	visit := func(value []byte, inner func([]byte)) {
 		switch {
@@ -53,7 +52,7 @@ func orEmpty(value []byte) []byte {
 	return []byte("{}")
 }
 
-// linear fails if walking a document takes more steps than so many a byte.
+// linear fails if walking a document takes more than mostSteps steps for each byte.
 func linear(t *testing.T, document []byte) {
 	t.Helper()
 	before := steps.Total()
@@ -63,8 +62,7 @@ func linear(t *testing.T, document []byte) {
 	}
 }
 
-// repeated is a document with a piece in its middle that comes so often that the
-// whole is about as long as asked for.
+// repeated returns a document of about the requested size, with a piece repeated in the middle.
 func repeated(head, piece, tail []byte, size int) []byte {
 	times := max(0, size-len(head)-len(tail)) / max(1, len(piece))
 	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)
@@ -93,8 +91,7 @@ func TestWorkIsLinearInWhatIsRead(t *testing.T) {
 	}
 }
 
-// FuzzWorkIsLinear repeats a piece of a document, so that a square shows whatever it
-// is multiplied by.
+// FuzzWorkIsLinear repeats a piece of a document, so that quadratic work becomes visible.
 func FuzzWorkIsLinear(f *testing.F) {
 	f.Add([]byte(`{"a":"`), []byte(`\n`), []byte(`"}`))
 	f.Add([]byte(`[`), []byte(`{"a":["\\",{}]},`), []byte(`[]]`))

@@ -1,21 +1,21 @@
-// Package mapfault ends the process with one line and a chosen exit code where a file
-// that is mapped into memory can't be read or written.
+// Package mapfault ends the process with one line and a chosen exit code if a memory-mapped
+// file can't be read or written.
 //
-// The embedded store writes its files through memory maps. When the disk is full, or
-// fails, the kernel answers such an access with SIGBUS, at whatever instruction it was.
-// The Go runtime turns that into a crash with a stack trace of every goroutine and exit
-// code 2, unless the goroutine has asked for a panic, which only it can do for itself; the
-// store's goroutines are the library's own. So the signal gets a handler of this package.
+// The embedded store writes its files through memory maps. If the disk is full or fails, the
+// kernel answers such an access with SIGBUS, at any instruction. The Go runtime turns the
+// signal into a crash with a stack trace of every goroutine and exit code 2. Only a goroutine
+// itself can ask for a panic instead, and the store's goroutines belong to the library. So this
+// package installs a signal handler.
 //
 // Invariants:
 //  1. The handler runs no Go code and takes no lock: it makes three system calls, write,
-//     nanosleep and exit_group. For the store, the process ends as it would by SIGKILL.
-//  2. The process ends with one line: a fault's, or its own after LastWord.
-//  3. Nothing else of the runtime's signal handling changes.
+//     nanosleep and exit_group. For the store, the process ends as after SIGKILL.
+//  2. The process ends with one line: the handler's, or its own after LastWord.
+//  3. The rest of the runtime's signal handling does not change.
 //
 // Callers: cmd/mizan, tests of posting/store.
 //
 // Rejected: reserving disk space before each write (posting/store, space.go) as the only
-// measure; another process can use it up in between. A parent process that watches; it
-// would have to forward every signal, and could be killed itself.
+// measure; another process can use it up in between. A parent process that watches; it would
+// have to forward every signal, and could be killed itself.
 package mapfault

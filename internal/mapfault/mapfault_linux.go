@@ -11,17 +11,17 @@ import (
 	"unsafe"
 )
 
-// What the handler uses. It can't wait for a lock, so they are set before it is in force,
-// and never again. The handler reads them by name.
+// The handler's data. The handler can't wait for a lock, so the data is set before the handler
+// is installed and never changes afterwards. The handler refers to the variables by name.
 var (
 	text  []byte
 	code  uintptr
-	taken uint32           // who writes the line: 0 nobody yet, else the process itself (own) or a thread
-	late  uint32           // 1 when a thread writes it because the process did not
-	grace = [2]int64{1, 0} // a struct timespec: how long a thread waits for the end, seconds and nanoseconds
+	taken uint32           // who writes the line: 0 nobody yet, own the process itself, otherwise a thread
+	late  uint32           // 1 if a thread writes the line because the process did not
+	grace = [2]int64{1, 0} // a struct timespec: how long a thread waits for the process's end, in seconds and nanoseconds
 )
 
-// own is taken's value when the process has the last word.
+// own is the value of taken when the process itself writes the last line.
 const own = 2
 
 var set, ending atomic.Bool
@@ -29,7 +29,7 @@ var set, ending atomic.Bool
 // onFault is the handler, in assembly. It is never called from Go.
 func onFault()
 
-// handler is onFault's address, as the kernel calls it.
+// handler returns the address of onFault, as the kernel calls it.
 func handler() uintptr
 
 // sigaction is the kernel's struct sigaction, the same on both architectures.
@@ -46,15 +46,15 @@ const (
 	flagRestorer = 0x04000000
 )
 
-// Exit has a fault in a mapped file end the process with the code, after the line was
-// written to standard error. It counts once in a process; the first call holds.
+// Exit makes a fault in a mapped file end the process with the code, after writing the line to
+// standard error. Only the first call in a process has an effect.
 func Exit(exitCode int, line string) error {
 	if !set.CompareAndSwap(false, true) {
 		return nil
 	}
 	text, code = []byte(line+"\n"), uintptr(exitCode)
 	h := handler()
-	action := sigaction{handler: h, flags: flagSiginfo | flagOnStack | flagRestorer, restorer: h, mask: ^uint64(0)} // it never returns, and is not interrupted
+	action := sigaction{handler: h, flags: flagSiginfo | flagOnStack | flagRestorer, restorer: h, mask: ^uint64(0)} // the handler never returns, and is not interrupted
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGBUS),
 		uintptr(unsafe.Pointer(&action)), 0, unsafe.Sizeof(action.mask), 0, 0)
 	if errno != 0 {
@@ -63,9 +63,9 @@ func Exit(exitCode int, line string) error {
 	return nil
 }
 
-// LastWord is called before the process says itself why it ends, so that there is one
-// line and not two: a fault from now on gives it a second to end, and speaks only after
-// that. Where a fault has begun to speak LastWord doesn't return.
+// LastWord is called before the process itself prints why it ends, so that only one line is
+// printed. A later fault waits a second for the process to end before it prints its line. If a
+// fault has already begun to print, LastWord does not return.
 func LastWord() {
 	if !ending.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, own) {
 		select {}

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// childVariable has the test binary touch a mapped file that is shorter than its map;
-// endingVariable is what the child does besides.
+// childVariable makes the test binary access a mapped file that is shorter than its map;
+// endingVariable selects what else the child does.
 const (
 	childVariable  = "MIZAN_MAPFAULT_CHILD"
 	endingVariable = "MIZAN_MAPFAULT_ENDING"
@@ -27,16 +27,16 @@ func TestMain(m *testing.M) {
 		if err := fault(path, os.Getenv(endingVariable)); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error())
 		}
-		os.Exit(7) // it went on
+		os.Exit(7) // the process continued
 	}
 	os.Exit(m.Run())
 }
 
-// fault writes behind the end of a mapped file, on goroutines among others. The ending
-// "speaks" has the process say itself why it ends, when the faults have come; "hangs" has
-// it say nothing after it took the last word.
+// fault writes beyond the end of a mapped file, on several goroutines. With the ending "speaks"
+// the process itself prints why it ends after the faults have come; with "hangs" it prints
+// nothing after LastWord.
 func fault(path, ending string) error {
-	runtime.GOMAXPROCS(8) // a thread that waits in the handler keeps its place
+	runtime.GOMAXPROCS(8) // a thread that waits in the handler blocks its P
 	if err := Exit(1, "the disk is full"); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func fault(path, ending string) error {
 	}
 	if ending != "" {
 		LastWord()
-		LastWord() // again: nothing more
+		LastWord() // a second call has no effect
 	}
 	var all sync.WaitGroup
 	for range 4 {

@@ -2,9 +2,9 @@
 
 package mapfault
 
-// Exit does nothing here: a fault in a mapped file ends the process with the runtime's
-// own code, 2, and its stack traces.
+// Exit does nothing on this system: a fault in a mapped file ends the process with the
+// runtime's own code, 2, and its stack traces.
 func Exit(int, string) error { return nil }
 
-// LastWord does nothing here.
+// LastWord does nothing on this system.
 func LastWord() {}

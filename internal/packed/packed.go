@@ -2,30 +2,29 @@ package packed
 
 import "encoding/binary"
 
-// WellFormed tells whether the bytes are exactly one msgpack map in which every
-// announced length is there. The library believes what an array announces and
-// allocates it: one flipped bit would ask for gigabytes. It walks without
-// recursion and allocates nothing.
+// WellFormed tells whether the bytes are exactly one msgpack map that contains every announced
+// length. It is needed because the library allocates what an array announces: one flipped bit
+// could make it allocate gigabytes.
 func WellFormed(b []byte) bool {
 	if len(b) == 0 || (b[0]&0xf0 != 0x80 && b[0] != 0xde && b[0] != 0xdf) {
 		return false
 	}
-	values := uint64(1) // still to come
+	values := uint64(1) // values still to be read
 	for ; values > 0; values-- {
 		skip, inside, ok := header(b)
 		if !ok || skip > uint64(len(b)) {
 			return false
 		}
 		b = b[skip:]
-		if values += inside; values-1 > uint64(len(b)) { // a value has a byte at least
+		if values += inside; values-1 > uint64(len(b)) { // each value has at least one byte
 			return false
 		}
 	}
 	return len(b) == 0
 }
 
-// header is how many bytes the first value takes, without the values inside it,
-// and how many those are.
+// header returns how many bytes the first value takes, without the values inside it, and the
+// number of those.
 func header(b []byte) (skip, inside uint64, ok bool) {
 	if len(b) == 0 {
 		return 0, 0, false
@@ -46,7 +45,7 @@ func header(b []byte) (skip, inside uint64, ok bool) {
 	}
 }
 
-// longHeader is header for what announces its length, and for numbers.
+// longHeader is header for values that announce their length, and for numbers.
 func longHeader(c byte, b []byte) (skip, inside uint64, ok bool) {
 	switch c {
 	case 0xca, 0xce, 0xd2: // four bytes
@@ -68,8 +67,8 @@ func longHeader(c byte, b []byte) (skip, inside uint64, ok bool) {
 	return 1 + uint64(shape.width) + shape.fixed + n*shape.bytes, n * shape.values, true
 }
 
-// shapes are the forms that announce a length: its width, the bytes that follow
-// anyway, and what each counted thing is.
+// shapes are the forms that announce a length: the length's width, the bytes that always
+// follow, and the size and number of values for each counted item.
 var shapes = map[byte]struct {
 	width                int
 	fixed, bytes, values uint64

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 )
 
-// Redacted is what every printer shows instead of a secret.
+// Redacted is what is printed instead of a secret.
 const Redacted = "[redacted]"
 
-// Card is what a payer's card says. It lives in memory only, from the request
-// until the provider has it, and prints as Redacted with every verb.
+// Card is a payer's card data. It is only in memory, from the request until the provider has
+// it, and prints as Redacted with every verb.
 type Card struct {
 	Number   []byte // digits
 	Holder   []byte
@@ -18,7 +18,7 @@ type Card struct {
 	CVV      []byte // empty for a payout
 }
 
-// Wipe overwrites the card's bytes. The card is empty afterwards.
+// Wipe overwrites the card's bytes and empties the card.
 func (c *Card) Wipe() {
 	if c == nil {
 		return

@@ -15,16 +15,16 @@ const (
 	privateMode = 0o600
 	otherModes  = 0o077
 
-	// maxPrivate bounds a private file. A keyring with as many sealing keys as
-	// it may have takes less than half of it.
+	// maxPrivate bounds a private file. A keyring with the maximum number of sealing keys takes
+	// less than half of it.
 	maxPrivate = 1 << 20
 
-	// maxTurns bounds how often a file may be replaced by others while this
-	// process waits for its turn to.
+	// maxTurns bounds how often other processes may replace a file while this process waits to
+	// replace it.
 	maxTurns = 1000
 )
 
-// readPrivate reads a file that nobody but its owner may open.
+// readPrivate reads a file that only its owner can open.
 func readPrivate(path string) ([]byte, error) {
 	f, err := openPrivate(path)
 	if err != nil {
@@ -34,8 +34,8 @@ func readPrivate(path string) ([]byte, error) {
 	return readBounded(f)
 }
 
-// openPrivate opens a file that nobody but its owner may open. The mode is asked
-// of the open file, so it can't be another file by then.
+// openPrivate opens a file that only its owner can open. It checks the mode of the open file,
+// so that the file can't be exchanged in between.
 func openPrivate(path string) (_ *os.File, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -70,11 +70,11 @@ func readBounded(f *os.File) ([]byte, error) {
 	return content, nil
 }
 
-// rewritePrivate replaces a private file's content by what change makes of it.
-// Rewrites of one file, by whatever process, come one after the other, and each
-// sees what the one before wrote. If change fails the file is as it was.
+// rewritePrivate replaces a private file's content with the result of change. Rewrites of one
+// file by any processes run one after the other, and each sees the result of the one before. If
+// change fails the file stays as it was.
 func rewritePrivate(path string, change func(content []byte) ([]byte, error)) error {
-	// A link stays a link: what it leads to is rewritten.
+	// A link stays a link: its target is rewritten.
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -83,8 +83,8 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // lets the next one have its turn
-	// Nobody else writes the file. One who creates it will fail, because it exists.
+	defer func() { _ = f.Close() }() // releases the lock for the next process
+	// No other process writes the file. A process that creates it fails, because it exists.
 	durable.RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
 	content, err := readBounded(f)
 	if err != nil {
@@ -96,9 +96,9 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 	return durable.Replace(path, privateMode, content)
 }
 
-// holdPrivate opens the file that has the name and locks it until it is closed.
-// It is the file itself that is locked, so that no other file has to lie beside
-// it; who waited may hold one that was replaced meanwhile, and waits again.
+// holdPrivate opens the file with the name and locks it until it is closed. The lock is on the
+// file itself, so that no lock file is needed beside it. A process that waited may get the lock
+// of a file that was replaced meanwhile; it then tries again.
 func holdPrivate(path string) (*os.File, error) {
 	for range maxTurns {
 		f, err := openPrivate(path)

@@ -6,10 +6,10 @@ import (
 	"hash"
 )
 
-// blocks feeds a hash with whole blocks only. A hash function works on a whole block
-// where it lies, but copies the rest of a text into its own state, and what was in that
-// rest stays there in the clear until the memory is used for something else. So the
-// rest is collected here, padded (ISO/IEC 7816-4: 0x80, then zeros), and overwritten.
+// blocks feeds a hash with whole blocks only. A hash function reads a whole block in place, but
+// copies the rest of a text into its own state, where the rest stays in plaintext until the
+// memory is reused. So the rest is collected here, padded (ISO/IEC 7816-4: 0x80, then zeros),
+// and overwritten.
 type blocks struct {
 	hash hash.Hash
 	rest [sha256.BlockSize]byte
@@ -31,8 +31,8 @@ func (b *blocks) write(text []byte) {
 	b.n = copy(b.rest[:], text[whole:])
 }
 
-// sum is the hash of what was written, padded to whole blocks. Nothing of the text is
-// in b afterwards, nor in the hash.
+// sum returns the hash of everything written, padded to whole blocks. Afterwards neither b nor
+// the hash contains any of the text.
 func (b *blocks) sum() (sum [sha256.Size]byte) {
 	b.rest[b.n] = 0x80
 	clear(b.rest[b.n+1:])
@@ -42,8 +42,8 @@ func (b *blocks) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Sum256 tells texts from all others: it is a SHA-256 of theirs that leaves no trace of
-// them in memory. It is no SHA-256 of the texts as they are: they are padded.
+// Sum256 returns a hash that identifies a list of texts and leaves no trace of them in memory.
+// It is not the SHA-256 of the plain texts, because it pads them.
 func Sum256(texts ...[]byte) [sha256.Size]byte {
 	b := blocks{hash: sha256.New()}
 	for _, text := range texts {
@@ -52,7 +52,7 @@ func Sum256(texts ...[]byte) [sha256.Size]byte {
 	return b.sum()
 }
 
-// mac is the HMAC-SHA-256 of a text, padded, that leaves no trace of it in memory.
+// mac returns the HMAC-SHA-256 of a text, padded. It leaves no trace of the text in memory.
 func mac(key, text []byte) [sha256.Size]byte {
 	b := blocks{hash: hmac.New(sha256.New, key)}
 	b.write(text)

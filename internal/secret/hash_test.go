@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// padded is the text as Sum256 and mac take it.
+// padded returns the text as Sum256 and mac pad it.
 func padded(text []byte) []byte {
 	text = append(bytes.Clone(text), 0x80)
 	for len(text)%sha256.BlockSize != 0 {
@@ -39,10 +39,10 @@ func TestHashesAreOfThePaddedText(t *testing.T) {
 	}
 }
 
-// recorded is a hash that notes what is written to it.
+// recorded is a hash that records what is written to it.
 type recorded struct {
 	lengths []int
-	kept    [][]byte // as they were lent: a hash may look at them only meanwhile
+	kept    [][]byte // slices as they were passed: a hash may read them only during Write
 }
 
 func (r *recorded) Write(p []byte) (int, error) {
@@ -54,8 +54,8 @@ func (*recorded) Reset()                {}
 func (*recorded) Size() int             { return sha256.Size }
 func (*recorded) BlockSize() int        { return sha256.BlockSize }
 
-// A hash is given whole blocks only, of which it keeps no copy, and the block that was
-// put together for it is overwritten.
+// The hash gets whole blocks only, which it does not copy, and the last block, which is
+// assembled for it, is overwritten.
 func TestNothingOfATextIsLeftInAHash(t *testing.T) {
 	for _, pieces := range [][]int{{16}, {64}, {70, 3}, {1, 62, 1}, {63, 66}, {200}} {
 		r := new(recorded)

@@ -19,16 +19,16 @@ import (
 const (
 	keyringVersion = 1
 
-	// signerName is the server's name in every signed head. Verifiers know the
-	// key by it, so it never changes.
+	// signerName is the server's name in every signed head. Verifiers identify the key by it, so
+	// it never changes.
 	signerName = "mizan"
 
 	fingerprintKeyBytes = 32
-	fingerprintBytes    = 16 // of the HMAC: 32 characters in hex
+	fingerprintBytes    = 16 // of the HMAC: 32 hex digits
 )
 
-// The fields of version 1. Adding a field keeps the version; changing what one
-// means, or needing a new one in order to read old data, raises it.
+// The fields of version 1. Adding a field keeps the version. Changing the meaning of a field,
+// or requiring a new one in order to read old data, raises it.
 const (
 	fieldVersion        = "version"
 	fieldSigningKey     = "head_skey"
@@ -37,24 +37,23 @@ const (
 	fieldSealingKeys    = "sealing_keys" // optional
 )
 
-// Keyring holds the platform's own keys. It never changes, so it is safe for
-// concurrent use; what a rotation makes is another one.
+// Keyring holds the platform's own keys. It never changes, so it is safe for concurrent use; a
+// rotation makes a new Keyring.
 type Keyring struct {
 	signer      note.Signer
 	verifier    note.Verifier
-	verifierKey string // what verifier was made of
+	verifierKey string // the text from which verifier was made
 	fingerprint []byte
 	sealing     *keyset.Handle // nil: the file has no sealing key
 	sealer      tink.AEAD      // of sealing
 
-	// fields is the file as it was read, so that a rewrite keeps what a later
-	// version put there.
+	// fields is the file as it was read, so that a rewrite keeps the fields of later versions.
 	fields map[string]json.RawMessage
 }
 
-// LoadKeyring reads the keyring file, whether or not it holds a sealing key. The
-// error is fs.ErrNotExist if there is none; it names the file and never quotes
-// what is in it. A file that anyone but its owner may read or write is refused.
+// LoadKeyring reads the keyring file, with or without a sealing key. The error is
+// fs.ErrNotExist if the file does not exist; it names the file and never quotes its content. A
+// file that anyone but its owner may read or write is refused.
 func LoadKeyring(path string) (*Keyring, error) {
 	content, err := readPrivate(path)
 	if err != nil {
@@ -67,8 +66,8 @@ func LoadKeyring(path string) (*Keyring, error) {
 	return k, nil
 }
 
-// LoadSealingKeyring is LoadKeyring for who has to seal, and may not write the
-// file: one without a sealing key is ErrNoSealingKey, which says what to do.
+// LoadSealingKeyring is LoadKeyring for a caller that must seal and may not write the file.
+// Without a sealing key the error is ErrNoSealingKey, which says what to do.
 func LoadSealingKeyring(path string) (*Keyring, error) {
 	k, err := LoadKeyring(path)
 	if err == nil && !k.CanSeal() {
@@ -77,34 +76,33 @@ func LoadSealingKeyring(path string) (*Keyring, error) {
 	return k, err
 }
 
-// CompleteKeyring is LoadKeyring for who has to seal, and owns the file: a
-// missing sealing key is made, and durable before it is used. A complete file is
-// only read. Errors are as LoadKeyring's and those of the file system.
+// CompleteKeyring is LoadKeyring for a caller that must seal and owns the file: a missing
+// sealing key is created, and is durable before it is used. A complete file is only read.
+// Errors are those of LoadKeyring and of the file system.
 func CompleteKeyring(path string) (*Keyring, error) {
 	k, err := LoadKeyring(path)
 	if err != nil || k.CanSeal() {
 		return k, err
 	}
 	return rewriteKeyring(path, func(k *Keyring) (*Keyring, error) {
-		if k.CanSeal() { // another process was faster
+		if k.CanSeal() { // another process has added one
 			return k, nil
 		}
 		return k.rotated()
 	})
 }
 
-// RotateKeyring adds a sealing key to the file, by which everything is sealed
-// from then on; the earlier ones still open what they sealed. The other keys
-// stay as they are. Who has the keyring loaded goes on with what it loaded.
-// Errors are as LoadKeyring's and those of the file system; past 1000 keys the
-// file is left as it is.
+// RotateKeyring adds a sealing key to the file, which seals everything from then on; the
+// earlier keys still open what they have sealed. The other keys stay as they are. A process
+// that has loaded the keyring continues with the loaded one. Errors are those of LoadKeyring
+// and of the file system. At 1000 keys it fails and leaves the file as it is.
 func RotateKeyring(path string) (*Keyring, error) {
 	return rewriteKeyring(path, (*Keyring).rotated)
 }
 
-// rewriteKeyring changes the keyring as it is on disk at that moment, never a
-// copy that was loaded before: that could undo a rotation, and what was sealed
-// in between would be lost.
+// rewriteKeyring changes the keyring's current content on disk, and not a copy that was loaded
+// before. Writing back an old copy could undo a rotation, and what was sealed in between would
+// be lost.
 func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (made *Keyring, err error) {
 	err = rewritePrivate(path, func(content []byte) ([]byte, error) {
 		k, err := parseKeyring(content)
@@ -122,9 +120,9 @@ func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (made 
 	return made, nil
 }
 
-// CreateKeyring makes new keys and writes them to a new file of mode 0600. The
-// error is fs.ErrExist if the file is there already, whatever is in it. The
-// sealing key comes from crypto/rand, which can't fail, the others from random.
+// CreateKeyring creates new keys and writes them to a new file of mode 0600. The error is
+// fs.ErrExist if the file exists, whatever its content. The sealing key comes from crypto/rand,
+// which can't fail, the others from random.
 func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	k, err := newKeyring(random)
 	if err != nil {
@@ -136,24 +134,24 @@ func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	return k, nil
 }
 
-// Signer signs the ledger's heads.
+// Signer returns the signer of the ledger's heads.
 func (k *Keyring) Signer() note.Signer { return k.signer }
 
-// Verifier checks what Signer signed.
+// Verifier returns the verifier of Signer's signatures.
 func (k *Keyring) Verifier() note.Verifier { return k.verifier }
 
-// VerifierKey is Verifier's key as note.NewVerifier takes it: public, and what
-// auditors keep.
+// VerifierKey returns Verifier's key as note.NewVerifier takes it. It is public, and auditors
+// keep it.
 func (k *Keyring) VerifierKey() string { return k.verifierKey }
 
-// Identity tells this keyring from any other. It is the same for as long as the keyring
-// lives, whatever is rotated, and says nothing of the keys.
+// Identity returns a value that identifies this keyring. Rotations do not change it, and it
+// reveals nothing about the keys.
 func (k *Keyring) Identity() [32]byte { return [32]byte(k.Derive("identity " + k.verifierKey)) }
 
-// Fingerprint tells equal card numbers from others without keeping them: the
-// first half of their HMAC-SHA-256, 32 characters in hex. The number is padded to whole
-// blocks first (blocks says why). The key never rotates, or limits and block lists
-// would lose the cards they know.
+// Fingerprint returns a value by which equal card numbers can be recognized without being
+// stored: the first half of their HMAC-SHA-256, 32 hex digits. The number is padded to whole
+// blocks first (blocks explains why). The key never rotates, because limits and block lists
+// would lose their cards.
 func (k *Keyring) Fingerprint(number []byte) string {
 	sum := mac(k.fingerprint, number)
 	return hex.EncodeToString(sum[:fingerprintBytes])
@@ -245,8 +243,8 @@ func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
 	return k, k.checkPair()
 }
 
-// checkPair makes sure that the two halves of the signing key belong together:
-// heads signed with one and published with the other would convince nobody.
+// checkPair checks that the two halves of the signing key belong together. Otherwise nobody
+// could verify the signed heads with the published key.
 func (k *Keyring) checkPair() error {
 	probe := []byte("mizan keyring probe\n")
 	signature, err := k.signer.Sign(probe)
@@ -256,7 +254,7 @@ func (k *Keyring) checkPair() error {
 	return nil
 }
 
-// encode is the file's content. The fields are JSON already, so nothing can fail.
+// encode returns the file's content. It can't fail, because the fields are JSON already.
 func (k *Keyring) encode() []byte {
 	content, err := json.MarshalIndent(k.fields, "", "  ")
 	assert.NoError(err)

@@ -17,8 +17,8 @@ import (
 const (
 	derivedKeyBytes = 32
 
-	// The namespaces of derived keys: no label of Derive can be that of another
-	// key in here.
+	// The labels of derived keys. A label of Derive can't equal the label of another key in this
+	// package.
 	derivedLabel   = "mizan derived key: "
 	pageTokenLabel = "mizan page tokens"
 
@@ -27,17 +27,16 @@ const (
 	pageTokenLength = pageTokenBytes / 3 * 4 // of base64, without a remainder
 )
 
-// What may be wrong with a page token. A malformed one is told from a forged one
-// by nobody.
+// The errors for a page token. A caller can't tell a malformed token from a forged one.
 var (
 	ErrExpired = errors.New("the page token has expired")
 	ErrInvalid = errors.New("the page token is not valid")
 )
 
-// Derive is a key of 32 bytes for the use that the label names; the same label
-// gives the same key for as long as the keyring lives, whatever is rotated. It
-// is derived (HKDF-SHA-256, RFC 5869) from the fingerprint key, of which it
-// tells nothing. The label must not be empty.
+// Derive returns a key of 32 bytes for the use that the label names. The same label gives the
+// same key for the lifetime of the keyring, independent of rotations. The key is derived
+// (HKDF-SHA-256, RFC 5869) from the fingerprint key, and reveals nothing about it. The label
+// must not be empty.
 func (k *Keyring) Derive(label string) []byte {
 	assert.That(label != "", "a key is derived without a label")
 	return k.derive(derivedLabel + label)
@@ -45,21 +44,21 @@ func (k *Keyring) Derive(label string) []byte {
 
 func (k *Keyring) derive(info string) []byte {
 	key, err := hkdf.Key(sha256.New, k.fingerprint, nil, info, derivedKeyBytes)
-	assert.NoError(err) // it refuses lengths above 8160 bytes only
+	assert.NoError(err) // HKDF refuses only lengths above 8160 bytes
 	return key
 }
 
-// PageTokens makes and checks the tokens by which a payer reaches a page without
-// signing in. Nothing is stored of them, and they outlive a restart and a
-// rotation. It is safe for concurrent use.
+// PageTokens makes and checks the tokens with which a payer opens a page without signing in.
+// Tokens are not stored, and remain valid after a restart and a rotation. It is safe for
+// concurrent use.
 type PageTokens struct{ key []byte }
 
-// PageTokens are the keyring's.
+// PageTokens returns the keyring's PageTokens.
 func (k *Keyring) PageTokens() *PageTokens { return &PageTokens{key: k.derive(pageTokenLabel)} }
 
-// Issue makes the token, 32 characters of base64url, that opens the page of this
-// purpose for this record of the organization before expires, to the
-// microsecond. The same arguments make the same token.
+// Issue returns the token, 32 characters of base64url, that opens the page with this purpose
+// for this record of the organization before expires, to the microsecond. The same arguments
+// give the same token.
 func (p *PageTokens) Issue(purpose string, org, id [16]byte, expires time.Time) string {
 	var raw [pageTokenBytes]byte
 	binary.BigEndian.PutUint64(raw[pageMACBytes:], uint64(expires.UnixMicro()))
@@ -67,12 +66,12 @@ func (p *PageTokens) Issue(purpose string, org, id [16]byte, expires time.Time) 
 	return base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-// Check tells whether Issue made the token for the same purpose, organization
-// and record, and now is before its end. The error is ErrExpired for a token
-// that was issued and has ended, ErrInvalid for whatever else.
+// Check checks that Issue made the token for the same purpose, organization and record, and
+// that it has not expired. The error is ErrExpired for an expired token, and ErrInvalid for any
+// other fault.
 func (p *PageTokens) Check(purpose string, org, id [16]byte, token string, now time.Time) error {
 	var raw [pageTokenBytes]byte
-	// The decoder skips line breaks; then what it makes of the length is too short.
+	// The decoder skips line breaks, so the length of its result alone is no check.
 	if len(token) != pageTokenLength {
 		return ErrInvalid
 	}
@@ -88,8 +87,8 @@ func (p *PageTokens) Check(purpose string, org, id [16]byte, token string, now t
 	return nil
 }
 
-// mac is the token's HMAC-SHA-256, cut to 128 bits. The purpose comes first:
-// what follows it has one length, so no two lists of arguments are one text.
+// mac returns the token's HMAC-SHA-256, cut to 128 bits. The purpose comes first and everything
+// after it has a fixed length, so that different arguments never give the same text.
 func (p *PageTokens) mac(purpose string, org, id [16]byte, expires []byte) []byte {
 	mac := hmac.New(sha256.New, p.key)
 	mac.Write([]byte(purpose))

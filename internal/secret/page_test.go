@@ -28,8 +28,8 @@ func old(t *testing.T) *Keyring {
 	return k
 }
 
-// TestDerivedKeysStayWhatTheyAre compares with what RFC 5869's formulas give when
-// they are computed apart from this program.
+// TestDerivedKeysStayWhatTheyAre compares with keys that another program computed with RFC
+// 5869's formulas.
 func TestDerivedKeysStayWhatTheyAre(t *testing.T) {
 	k := old(t)
 	if got, want := hex.EncodeToString(k.Derive("simulator challenge")), "ce746fea4eaddfdceed52db535cffc4971ff2399383eabbf9632c064247034d5"; got != want {
@@ -86,8 +86,8 @@ func TestAPageTokenFitsAnAddress(t *testing.T) {
 	}
 }
 
-// TestAPageTokenForSomethingElseIsInvalid tries them after their end too: only
-// who has a token that was issued learns that it is too late.
+// TestAPageTokenForSomethingElseIsInvalid checks them after their expiry too: only the holder
+// of an issued token learns that it has expired.
 func TestAPageTokenForSomethingElseIsInvalid(t *testing.T) {
 	pages := create(t).PageTokens()
 	token := pages.Issue("action", organization, record, noon)

@@ -7,21 +7,21 @@ import (
 	"fmt"
 )
 
-// sealedCardVersion begins the plaintext of a sealed card.
+// sealedCardVersion is the first byte of a sealed card's plaintext.
 const sealedCardVersion = 1
 
-// SealCard seals what a later step needs of the card, for its own row: number,
-// holder and expiry. The CVV is never inside, because it must not reach a disk in
-// any form. The card stays as it is. Context and errors are as Seal's.
+// SealCard seals the parts of the card that a later step needs: number, holder and expiry. The
+// result has its own row. It never contains the CVV, which must not be written to a disk in any
+// form. The card does not change. Context and errors are those of Seal.
 func (k *Keyring) SealCard(card *Card, context []byte) ([]byte, error) {
 	plaintext := encodeCard(card)
 	defer clear(plaintext)
 	return k.Seal(plaintext, context)
 }
 
-// OpenCard is the card that SealCard sealed with the same context, without a
-// CVV. Errors are as Open's, and one that quotes nothing if the plaintext is not
-// a card that this program knows. The card is the caller's to wipe.
+// OpenCard returns the card that SealCard sealed with the same context, without a CVV. Errors
+// are those of Open, and one for a plaintext that is not a card of a known version, which
+// quotes nothing. The caller must wipe the card.
 func (k *Keyring) OpenCard(sealed, context []byte) (*Card, error) {
 	plaintext, err := k.Open(sealed, context)
 	if err != nil {
@@ -31,13 +31,13 @@ func (k *Keyring) OpenCard(sealed, context []byte) (*Card, error) {
 	return decodeCard(plaintext)
 }
 
-// storedParts are the parts of a card that are sealed, in their order.
+// storedParts returns the parts of a card that are sealed, in order.
 func (c *Card) storedParts() []*[]byte {
 	return []*[]byte{&c.Number, &c.Holder, &c.ExpMonth, &c.ExpYear}
 }
 
-// encodeCard writes the version and each part after its length. The buffer has
-// room for all of it: one that grew would leave copies that nobody wipes.
+// encodeCard writes the version and each part after its length. The buffer is large enough from
+// the beginning, because a growing buffer would leave copies that are not wiped.
 func encodeCard(card *Card) []byte {
 	size := 1
 	for _, part := range card.storedParts() {

@@ -19,7 +19,7 @@ func janes() *Card {
 	return &Card{Number: []byte(canary), Holder: []byte("JANE DOE"), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte("987")}
 }
 
-// byTink opens with nothing but the library and what the file holds.
+// byTink opens ciphertexts with the library and the file's content only.
 func byTink(t *testing.T, k *Keyring) tink.AEAD {
 	t.Helper()
 	var file struct {
@@ -90,11 +90,11 @@ func TestEveryCardComesBack(t *testing.T) {
 	})
 }
 
-// spy is an AEAD that keeps the plaintexts which pass it.
+// spy is an AEAD that records the plaintexts passed to it.
 type spy struct {
 	tink.AEAD
 	seen [][]byte // the caller's own buffers
-	was  []string // what was in them
+	was  []string // copies of their content
 }
 
 func (s *spy) see(plaintext []byte) {

@@ -14,29 +14,28 @@ import (
 	"mizan/internal/assert"
 )
 
-// maxSealingKeys bounds the rotations of a keyring: one a week for 19 years. The
-// file stays below maxPrivate with them.
+// maxSealingKeys bounds the rotations of a keyring: one a week for 19 years. With that many
+// keys the file stays below maxPrivate.
 const maxSealingKeys = 1000
 
-// What sealing and opening may end with. None of them says anything about what
-// was, or should have been, inside.
+// The errors of sealing and opening. None reveals anything about the plaintext.
 var (
 	ErrNoSealingKey = errors.New("there is no sealing key")
 	ErrUnopened     = errors.New("the sealed text does not open: it is damaged, of another place, or its key is not in the keyring")
 )
 
-// SealingKey is what may be told of a sealing key.
+// SealingKey is the public information about a sealing key.
 type SealingKey struct {
 	ID      uint32
-	Primary bool // everything is sealed by this one; exactly one is primary
-	Enabled bool // it opens what it sealed
+	Primary bool // this key seals; exactly one key is primary
+	Enabled bool // the key opens what it has sealed
 }
 
-// CanSeal tells whether there is a sealing key. Without one Seal and Open, and
-// what stands on them, return ErrNoSealingKey.
+// CanSeal tells whether there is a sealing key. Without one Seal and Open, and functions that
+// use them, return ErrNoSealingKey.
 func (k *Keyring) CanSeal() bool { return k.sealer != nil }
 
-// SealingKeys lists the sealing keys, the oldest first; empty: none.
+// SealingKeys lists the sealing keys, oldest first; empty if there are none.
 func (k *Keyring) SealingKeys() []SealingKey {
 	list := make([]SealingKey, k.sealing.Len())
 	for i := range list {
@@ -47,11 +46,10 @@ func (k *Keyring) SealingKeys() []SealingKey {
 	return list
 }
 
-// Seal encrypts plaintext by the primary key, so that it can be neither read nor
-// changed. It opens with the same context only, which says where the text
-// belongs (organization and record) and is not stored: a row that is moved to
-// another place is as good as damaged. The context must not be empty. The
-// plaintext is not kept; wiping it is the caller's.
+// Seal encrypts plaintext with the primary key, so that it can be neither read nor changed.
+// Open needs the same context, which names the place of the ciphertext (organization and
+// record) and is not stored: a row that is moved to another place can't be opened. The context
+// must not be empty. Seal keeps no reference to the plaintext; the caller wipes it.
 func (k *Keyring) Seal(plaintext, context []byte) ([]byte, error) {
 	assert.That(len(context) > 0, "a text is sealed without a context")
 	if k.sealer == nil {
@@ -64,9 +62,9 @@ func (k *Keyring) Seal(plaintext, context []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open is the plaintext of what Seal made with the same context, by this key or
-// an earlier one. The error is ErrUnopened, or ErrNoSealingKey. The plaintext is
-// the caller's to wipe.
+// Open returns the plaintext that Seal sealed with the same context, with this key or an
+// earlier one. The error is ErrUnopened, or ErrNoSealingKey. The caller must wipe the
+// plaintext.
 func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	if k.sealer == nil {
 		return nil, ErrNoSealingKey
@@ -78,8 +76,8 @@ func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	return plaintext, nil
 }
 
-// parseSealing reads the sealing keys. The library's own errors are left out:
-// nobody has promised that they quote nothing.
+// parseSealing parses the sealing keys. It drops the library's own errors, because they may
+// quote the keys.
 func (k *Keyring) parseSealing(keys []byte) (err error) {
 	if k.sealing, err = insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(keys))); err == nil {
 		k.sealer, err = aead.New(k.sealing)
@@ -90,10 +88,9 @@ func (k *Keyring) parseSealing(keys []byte) (err error) {
 	return nil
 }
 
-// rotated is the keyring with another sealing key, which is the primary one. It
-// is XChaCha20-Poly1305, whose random nonces are long enough never to meet; with
-// those of AES-GCM a key would have to be replaced before 2^32 texts, and nobody
-// is made to rotate.
+// rotated returns a keyring with one more sealing key, which is the primary one. The algorithm
+// is XChaCha20-Poly1305, whose random nonces are long enough not to repeat. With the nonces of
+// AES-GCM a key would have to be replaced before 2^32 texts, and nobody is forced to rotate.
 func (k *Keyring) rotated() (*Keyring, error) {
 	if k.sealing.Len() >= maxSealingKeys {
 		return nil, fmt.Errorf("%s has %d keys already", fieldSealingKeys, k.sealing.Len())
@@ -112,8 +109,8 @@ func (k *Keyring) rotated() (*Keyring, error) {
 	return fromFields(fields)
 }
 
-// encodeSealing is tink's own JSON form. The keys are in the clear, as the
-// others of the file are.
+// encodeSealing returns tink's own JSON form. The keys are in plaintext, like the other keys in
+// the file.
 func encodeSealing(keys *keyset.Handle) json.RawMessage {
 	var out bytes.Buffer
 	assert.NoError(insecurecleartextkeyset.Write(keys, keyset.NewJSONWriter(&out)))

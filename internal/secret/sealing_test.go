@@ -27,7 +27,7 @@ func sealed(t *testing.T, k *Keyring, plaintext string) []byte {
 	return s
 }
 
-// opens wants the keyring to open what was sealed in the place.
+// opens checks that the keyring opens a ciphertext of the place.
 func opens(t *testing.T, k *Keyring, sealed []byte, want string) {
 	t.Helper()
 	if got, err := k.Open(sealed, place); err != nil || string(got) != want {
@@ -35,7 +35,7 @@ func opens(t *testing.T, k *Keyring, sealed []byte, want string) {
 	}
 }
 
-// keyOf is the id of the key that sealed: tink's prefix is 1 and the key's id.
+// keyOf returns the id of the key that sealed: tink's prefix is 1 and the key's id.
 func keyOf(sealed []byte) uint32 { return binary.BigEndian.Uint32(sealed[1:]) }
 
 func primary(t *testing.T, k *Keyring) uint32 {
@@ -116,7 +116,7 @@ func TestAKeyringWithoutASealingKeyLoadsAndSaysSo(t *testing.T) {
 	if k.CanSeal() || len(k.SealingKeys()) != 0 {
 		t.Error("it seems to have a sealing key")
 	}
-	// As HMAC-SHA-256 of the padded text and the key above gives it outside of this program.
+	// The HMAC-SHA-256 of the padded text with the key above, computed by another program.
 	if got, want := k.Fingerprint([]byte(canary)), "a8fd405617302ed8f771a20d89c567f0"; got != want {
 		t.Errorf("fingerprint %s, want %s", got, want)
 	}
@@ -261,8 +261,8 @@ func TestADisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	}
 }
 
-// TestStartsAndRotationsThatMeetLoseNoKey lets each of them seal right away, as
-// a server does: all of that has to open by the file that is left.
+// TestStartsAndRotationsThatMeetLoseNoKey lets each start and rotation seal immediately, as a
+// server does. The final file must open every ciphertext.
 func TestStartsAndRotationsThatMeetLoseNoKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	write(t, path, oldKeyring)

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// Text is a secret in words: a password, an API key, a provider's credential.
-// It prints as Redacted; string(t) is the only way to what it says.
+// Text is a secret text: a password, an API key, a provider's credential. It prints as
+// Redacted; only string(t) returns its content.
 type Text string
 
 // Format implements fmt.Formatter, so that no verb shows the text.

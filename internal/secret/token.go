@@ -11,10 +11,9 @@ import (
 // tokenBytes is the entropy of a token: 256 bits.
 const tokenBytes = 32
 
-// NewToken makes a token: the prefix (for example "mzk_"), by which people and
-// scanners recognise it, and 43 characters of unpadded base64url. The source of
-// randomness must not fail (crypto/rand.Reader never does): a token with less
-// entropy than it seems to have must not exist.
+// NewToken returns a new token: the prefix (for example "mzk_"), by which people and scanners
+// recognize it, and 43 characters of unpadded base64url. The source of randomness must not fail
+// (crypto/rand.Reader never does), because a token with too little entropy must not exist.
 func NewToken(prefix string, random io.Reader) string {
 	var raw [tokenBytes]byte
 	_, err := io.ReadFull(random, raw[:])
@@ -22,5 +21,5 @@ func NewToken(prefix string, random io.Reader) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-// HashToken is what is stored of a token, its SHA-256 with the prefix included.
+// HashToken returns the stored form of a token, the SHA-256 of all of it, including the prefix.
 func HashToken(token []byte) [32]byte { return sha256.Sum256(token) }

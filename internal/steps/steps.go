@@ -2,21 +2,21 @@ package steps
 
 import "sync/atomic"
 
-// total is where the steps are added up; nil outside tests.
+// total is the sum of all steps; nil outside tests.
 var total *atomic.Int64
 
-// Count begins counting, for the life of the process. It is for the initialisation
-// of a test binary only: it is not safe once a reader runs.
+// Count begins counting, for the rest of the process. Only the initialization of a test binary
+// may call it: it is not safe after a parser has started.
 func Count() { total = new(atomic.Int64) }
 
-// Took reports n bytes that were looked at.
+// Took reports that n bytes were examined.
 func Took(n int) {
 	if total != nil {
 		total.Add(int64(n))
 	}
 }
 
-// Total is the number of bytes looked at since Count; 0 without it.
+// Total returns the number of bytes examined since Count; 0 without Count.
 func Total() int64 {
 	if total == nil {
 		return 0

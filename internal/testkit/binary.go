@@ -11,22 +11,22 @@ import (
 	"testing"
 )
 
-// BinaryVariable names a binary that is built already; the Makefile sets it. It
-// does not count under the race detector, which wants a build of its own.
+// BinaryVariable is the environment variable with the path of a binary that is built already;
+// the Makefile sets it. It is ignored under the race detector, which needs its own build.
 const BinaryVariable = "MIZAN_TEST_BINARY"
 
 var plain, raced built
 
-// built is the binary under test, with the race detector or without.
+// built is the binary under test, with or without the race detector.
 type built struct {
 	once sync.Once
 	path string
-	dir  string // of a build of our own; empty: none
+	dir  string // directory of the build; empty: none was made
 	err  error
 }
 
-// Main runs a package's tests and removes what Binary built. A package that
-// uses this kit calls it from TestMain.
+// Main runs a package's tests and removes the binary that Binary has built. A package that uses
+// this kit calls it from TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
 	for _, b := range []*built{&plain, &raced} {
@@ -37,8 +37,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Binary is the path of the binary under test. It is built at the first call,
-// with the race detector if the tests have it.
+// Binary returns the path of the binary under test. The first call builds it, with the race
+// detector if the tests have it.
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	return binary(tb, raceDetector)
@@ -82,7 +82,7 @@ func (b *built) build(race bool) (string, error) {
 	return path, nil
 }
 
-// moduleRoot is the nearest folder above with a go.mod.
+// moduleRoot returns the nearest parent directory with a go.mod.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

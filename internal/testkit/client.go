@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// answerBound is how long a request may take, creates that wait included.
+// answerBound is how long a request may take, including creates that wait for their provider.
 const answerBound = 3 * time.Minute
 
-// Client talks to a server as one caller: its headers go with every request. It
-// is safe for concurrent use.
+// Client talks to a server as one caller: it sends its headers with every request. It is safe
+// for concurrent use.
 type Client struct {
 	base   string
 	http   *http.Client
@@ -31,7 +31,7 @@ type Answer struct {
 	Body   []byte
 }
 
-// JSON reads the body into a value.
+// JSON decodes the body into a value.
 func (a *Answer) JSON(into any) error {
 	if err := json.Unmarshal(a.Body, into); err != nil {
 		return fmt.Errorf("status %d, body %q: %w", a.Status, a.Body, err)
@@ -39,39 +39,40 @@ func (a *Answer) JSON(into any) error {
 	return nil
 }
 
-// Anyone is a caller without credentials.
+// Anyone returns a client without credentials.
 func (s *Server) Anyone() *Client {
 	s.tb.Helper()
-	// No proxy of the environment: requests go to the server under test.
+	// No proxy from the environment is used: requests go to the server under test.
 	transport := &http.Transport{TLSClientConfig: s.trust(), MaxIdleConnsPerHost: 256}
 	s.tb.Cleanup(transport.CloseIdleConnections)
 	return &Client{base: s.BaseURL, http: &http.Client{Transport: transport, Timeout: answerBound}, header: http.Header{}}
 }
 
-// Partner is the first partner, by its key.
+// Partner returns a client with the first partner's key.
 func (s *Server) Partner() *Client {
 	return s.Anyone().With("x-api-key", s.Sandbox.APIKey, "x-organization-id", s.Sandbox.OrganizationID)
 }
 
-// Second is the second organization's partner.
+// Second returns a client with the key of the second organization's partner.
 func (s *Server) Second() *Client {
 	return s.Anyone().With("x-api-key", s.Sandbox.Second.APIKey, "x-organization-id", s.Sandbox.Second.OrganizationID)
 }
 
-// Admin is the holder of the admin token, inside the first organization.
+// Admin returns a client with the admin token, for the first organization.
 func (s *Server) Admin() *Client { return s.bearer(s.Sandbox.AdminToken) }
 
-// Session is a user of the first organization with role admin.
+// Session returns a client for a user of the first organization with role admin.
 func (s *Server) Session() *Client { return s.bearer(s.Sandbox.SessionToken) }
 
-// Auditor is a user of the first organization with role auditor.
+// Auditor returns a client for a user of the first organization with role auditor.
 func (s *Server) Auditor() *Client { return s.bearer(s.Sandbox.AuditorToken) }
 
 func (s *Server) bearer(token string) *Client {
 	return s.Anyone().With("authorization", "Bearer "+token, "x-organization-id", s.Sandbox.OrganizationID)
 }
 
-// trust is what the client believes: the server's own authority where it has one.
+// trust returns the TLS configuration of clients, which trust the server's own authority if it
+// has one.
 func (s *Server) trust() *tls.Config {
 	path := s.options.Trust
 	if path == "" {
@@ -86,8 +87,8 @@ func (s *Server) trust() *tls.Config {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// With is the same caller with more headers, given as name, value pairs. An
-// empty value leaves the header out.
+// With returns the same client with more headers, given as name, value pairs. An empty value
+// removes the header.
 func (c *Client) With(pairs ...string) *Client {
 	other := *c
 	other.header = c.header.Clone()
@@ -114,9 +115,9 @@ func (c *Client) Put(path string, body any) (*Answer, error) {
 	return c.Do(http.MethodPut, path, body)
 }
 
-// Do makes a request. A body is sent as it is if it is a []byte or a string,
-// else as JSON; nil: none. An error means that no whole answer came: for a
-// write the outcome is unknown.
+// Do makes a request. A body that is a []byte or a string is sent as it is, any other as JSON;
+// nil: no body. An error means that no complete answer came, so that the outcome of a write is
+// unknown.
 func (c *Client) Do(method, path string, body any) (*Answer, error) {
 	content, err := encode(body)
 	if err != nil {
@@ -140,7 +141,7 @@ func (c *Client) Do(method, path string, body any) (*Answer, error) {
 	return answer, err
 }
 
-// encode keeps an absent body an untyped nil, as net/http wants it.
+// encode returns an untyped nil for an absent body, which net/http requires.
 func encode(body any) (io.Reader, error) {
 	switch b := body.(type) {
 	case nil:

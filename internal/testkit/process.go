@@ -17,22 +17,23 @@ import (
 	"time"
 )
 
-// Bounds of waiting; a machine with little to spare still meets them.
+// Bounds of waiting, long enough for a busy machine.
 const (
 	startBound = 3 * time.Minute
 	stopBound  = 3 * time.Minute
 )
 
-// readyMark begins the line on stdout that names the address when all is ready.
+// readyMark is the beginning of the line on stdout with the address, printed when the server is
+// ready.
 const readyMark = "mizan: ready at "
 
-// process is a child and what it printed.
+// process is a child process and its output.
 type process struct {
 	cmd    *exec.Cmd
 	stdout output
 	stderr output
-	ready  chan string   // the address, once
-	ended  chan struct{} // closed when it is gone
+	ready  chan string   // receives the address once
+	ended  chan struct{} // closed when the process has ended
 }
 
 // output collects a stream; it may be read while it is written.
@@ -48,22 +49,21 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.buf.Write(p)
 }
 
-// String is what was written so far.
+// String returns everything written so far.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.String()
 }
 
-// launch starts a binary. The child does not outlive the test, nor the test
-// process if that is killed.
-// With openFiles above zero it may not have more files open than that.
+// launch starts a binary. The child does not outlive the test, nor the test process if that is
+// killed. If openFiles is above zero, the child may have at most that many files open.
 func launch(tb testing.TB, path string, openFiles int, env, args []string) *process {
 	tb.Helper()
 	cmd := exec.Command(path, args...)
 	if openFiles > 0 {
 		limited := append([]string{"-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(openFiles), path}, args...)
-		cmd = exec.Command("/bin/sh", limited...) // which the binary takes the place of
+		cmd = exec.Command("/bin/sh", limited...) // exec replaces the shell by the binary
 	}
 	p := &process{cmd: cmd, ready: make(chan string, 1), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
@@ -75,8 +75,8 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 	}
 	started := make(chan error, 1)
 	go func() {
-		// The death signal comes when the thread that started the child ends, so
-		// this goroutine keeps its thread for as long as the child lives.
+		// The death signal comes when the thread that started the child ends, so this goroutine
+		// keeps its thread as long as the child runs.
 		runtime.LockOSThread()
 		err := p.cmd.Start()
 		started <- err
@@ -93,7 +93,7 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 	return p
 }
 
-// follow copies stdout and reports the address.
+// follow copies stdout and sends the address to ready.
 func (p *process) follow(stdout io.Reader) {
 	lines := bufio.NewReader(stdout)
 	for {
@@ -127,7 +127,7 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// wait is the exit code, once the process has ended; -1: ended by a signal.
+// wait waits for the process's end and returns its exit code; -1 if a signal ended it.
 func (p *process) wait(tb testing.TB, bound time.Duration) int {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
@@ -135,7 +135,7 @@ func (p *process) wait(tb testing.TB, bound time.Duration) int {
 	select {
 	case <-p.ended:
 	case <-ctx.Done():
-		p.signal(tb, syscall.SIGQUIT) // its goroutines, for the report
+		p.signal(tb, syscall.SIGQUIT) // prints the goroutines, for the report
 		p.kill(tb)
 		tb.Fatalf("the process did not end within %v\n%s", bound, p.stderr.String())
 	}
@@ -150,21 +150,20 @@ func (p *process) kill(tb testing.TB) {
 	<-p.ended
 }
 
-// Result is how a run of the binary ended.
+// Result is the result of a run of the binary.
 type Result struct {
-	Exit   int // -1: by a signal
+	Exit   int // -1: a signal ended it
 	Stdout string
 	Stderr string
 }
 
-// Run runs the binary to its end.
+// Run runs the binary and waits for its end.
 func Run(tb testing.TB, env []string, args ...string) Result {
 	tb.Helper()
 	return RunLimited(tb, 0, env, args...)
 }
 
-// RunLimited is Run for a process that may not have more files open than that; 0: as many
-// as this one.
+// RunLimited is Run with a limit of open files; 0: the limit of this process.
 func RunLimited(tb testing.TB, openFiles int, env []string, args ...string) Result {
 	tb.Helper()
 	p := launch(tb, Binary(tb), openFiles, env, args)

@@ -2,5 +2,5 @@
 
 package testkit
 
-// raceDetector tells whether the tests, and so the binary, run under the detector.
+// raceDetector tells whether the tests, and so the binary, run with the race detector.
 const raceDetector = false

@@ -10,24 +10,23 @@ import (
 	"time"
 )
 
-// Options say how a server is started.
+// Options configures the start of a server.
 type Options struct {
-	Dir   string   // data directory; empty: a new one that ends with the test
-	Flags []string // beside serve, --data and --listen
-	Env   []string // added to this process's
+	Dir   string   // data directory; empty: a new one that is removed after the test
+	Flags []string // besides serve, --data and --listen
+	Env   []string // added to this process's environment
 
-	Plain     bool // without the race detector, also in tests that have it: they look at its memory
-	OpenFiles int  // the most files that it may have open; 0: as many as this process
+	Plain     bool // build without the race detector even if the tests have it, for tests that read the server's memory
+	OpenFiles int  // limit of open files; 0: that of this process
 
-	// Bare leaves out --sandbox; then there is no sandbox.json.
+	// Bare omits --sandbox; then there is no sandbox.json.
 	Bare bool
 
-	// Trust is a file of certificates that clients believe in; empty: the
-	// server's own authority.
+	// Trust is a file of certificates that clients trust; empty: the server's own authority.
 	Trust string
 }
 
-// Sandbox is DIR/sandbox.json.
+// Sandbox is the content of DIR/sandbox.json.
 type Sandbox struct {
 	BaseURL        string `json:"base_url"`
 	CAFile         string `json:"ca_file"`
@@ -50,16 +49,16 @@ type Sandbox struct {
 // Server is a running server.
 type Server struct {
 	Dir     string
-	BaseURL string  // where it listens, whatever --base-url says
-	Sandbox Sandbox // as of the last start; empty for a bare server
+	BaseURL string  // its listen address, whatever --base-url is
+	Sandbox Sandbox // of the last start; empty for a bare server
 
 	tb      testing.TB
 	options Options
 	process *process
 }
 
-// Start starts a server on a free loopback port and waits until health says ok.
-// It is killed when the test ends.
+// Start starts a server on a free loopback port and waits until the health check reports ok.
+// The server is killed when the test ends.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	if o.Dir == "" {
@@ -70,8 +69,8 @@ func Start(tb testing.TB, o Options) *Server {
 	return s
 }
 
-// Restart starts the server again on the same directory, after Kill or Stop.
-// Flags given replace the ones of the last start.
+// Restart starts the server again on the same directory, after Kill or Stop. If flags are
+// given, they replace those of the last start.
 func (s *Server) Restart(flags ...string) {
 	s.tb.Helper()
 	if s.process.running() {
@@ -114,8 +113,8 @@ func (s *Server) start() {
 	s.waitHealthy(began.Add(startBound))
 }
 
-// waitHealthy asks for health until it says ok. The listener is open when the
-// ready line is printed, so the first answer is the expected one.
+// waitHealthy waits until the health check reports ok. The listener is open when the ready line
+// is printed, so usually the first answer is ok.
 func (s *Server) waitHealthy(until time.Time) {
 	s.tb.Helper()
 	var health struct {
@@ -133,16 +132,16 @@ func (s *Server) waitHealthy(until time.Time) {
 	s.tb.Fatalf("health never said ok, last %q\n%s", health.CoreStatus, s.Stderr())
 }
 
-// PID is the server's process id.
+// PID returns the server's process id.
 func (s *Server) PID() int { return s.process.cmd.Process.Pid }
 
-// Stdout is what the server printed since its last start.
+// Stdout returns what the server has printed since its last start.
 func (s *Server) Stdout() string { return s.process.stdout.String() }
 
-// Stderr is what the server logged since its last start.
+// Stderr returns what the server has logged since its last start.
 func (s *Server) Stderr() string { return s.process.stderr.String() }
 
-// Kill ends the server as a power cut would, apart from the page cache.
+// Kill ends the server with SIGKILL. Unlike a power cut, it keeps the page cache.
 func (s *Server) Kill() {
 	s.tb.Helper()
 	s.process.kill(s.tb)
@@ -154,13 +153,13 @@ func (s *Server) Signal(sig os.Signal) {
 	s.process.signal(s.tb, sig)
 }
 
-// Wait waits until the server has ended and is its exit code; -1: by a signal.
+// Wait waits until the server has ended and returns its exit code; -1 if a signal ended it.
 func (s *Server) Wait() int {
 	s.tb.Helper()
 	return s.process.wait(s.tb, stopBound)
 }
 
-// Stop asks the server to stop and is its exit code.
+// Stop asks the server to stop, waits, and returns its exit code.
 func (s *Server) Stop() int {
 	s.tb.Helper()
 	s.Signal(syscall.SIGTERM)

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// recorder is a test that only notes why it failed.
+// recorder is a test that only records why it failed.
 type recorder struct {
 	testing.TB
 	why string

@@ -12,14 +12,14 @@ import (
 // patience bounds how long a test waits for a condition.
 const patience = 2 * time.Minute
 
-// Card is the body of a payment by card that the simulator charges at once.
+// Card returns the body of a card payment that the simulator charges immediately.
 func Card(txid string) string {
 	return `{"params":{"type":"payment","txid":"` + txid + `","amount":"1000","currency":"USD","env":"test",` +
 		`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/failed","money_storage":{"type":"bank_card",` +
 		`"cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}}}`
 }
 
-// Pay makes a payment, which has to be charged, and returns its id.
+// Pay makes a payment, which must be charged, and returns its id.
 func Pay(tb testing.TB, c *Client, txid string) string {
 	tb.Helper()
 	answer, err := c.Post("/api/v1/transactions", Card(txid))
@@ -33,7 +33,7 @@ func Pay(tb testing.TB, c *Client, txid string) string {
 	return tx.ID
 }
 
-// WantStatus ends the test unless the request was answered with this status.
+// WantStatus ends the test if the answer does not have this status.
 func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	tb.Helper()
 	if err != nil {
@@ -45,7 +45,7 @@ func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	return answer
 }
 
-// Until waits for a condition, which the message names.
+// Until waits for a condition, which its failure message names.
 func Until(tb testing.TB, condition string, holds func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -57,7 +57,7 @@ func Until(tb testing.TB, condition string, holds func() bool) {
 	}
 }
 
-// Succeed runs the binary, which has to exit with 0, and returns its stdout.
+// Succeed runs the binary, which must exit with 0, and returns its stdout.
 func Succeed(tb testing.TB, args ...string) string {
 	tb.Helper()
 	r := Run(tb, nil, args...)
@@ -67,7 +67,7 @@ func Succeed(tb testing.TB, args ...string) string {
 	return r.Stdout
 }
 
-// Quiet wants a run that exited with 0 and wrote nothing to stderr, and returns its stdout.
+// Quiet checks that a run exited with 0 and wrote nothing to stderr, and returns its stdout.
 func Quiet(tb testing.TB, r Result) string {
 	tb.Helper()
 	if r.Exit != 0 || r.Stderr != "" {
@@ -76,7 +76,7 @@ func Quiet(tb testing.TB, r Result) string {
 	return r.Stdout
 }
 
-// WantOneLine wants exactly one line with the prefix on stderr.
+// WantOneLine checks that stderr is exactly one line with the prefix.
 func WantOneLine(tb testing.TB, stderr, prefix string) {
 	tb.Helper()
 	if got := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n"); len(got) != 1 || !strings.HasPrefix(got[0], prefix) {
@@ -84,7 +84,7 @@ func WantOneLine(tb testing.TB, stderr, prefix string) {
 	}
 }
 
-// File writes a file into a folder of its own and returns its path.
+// File writes a file into a new directory and returns its path.
 func File(tb testing.TB, name, content string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
@@ -94,7 +94,7 @@ func File(tb testing.TB, name, content string) string {
 	return path
 }
 
-// Page reads a page of docs/.
+// Page reads a file of docs/.
 func Page(tb testing.TB, name string) string {
 	tb.Helper()
 	root, err := moduleRoot()

@@ -17,11 +17,11 @@ import (
 
 const (
 	conformancePage   = "docs/conformance.md"
-	conformanceFolder = "api/conformance" // the package of a test that is named without one
-	boundClients      = "client"          // in place of tests: the sentence binds clients, not the server
+	conformanceFolder = "api/conformance" // the package of tests that are named without one
+	boundClients      = "client"          // instead of tests: the sentence binds clients, not the server
 )
 
-// conformanceHeader begins every table of the page.
+// conformanceHeader is the heading of every table of the page.
 const conformanceHeader = "| # | it says | tests |"
 
 var (
@@ -30,11 +30,11 @@ var (
 	testName  = regexp.MustCompile(`^(?:([a-z0-9/_]+)\.)?(Test\w+)(?:/(\S+))?$`)
 )
 
-// testNames are the tests of a tree: package folder, dot, function, and the
-// texts in the function, which its subtests are named by.
+// testNames are the tests of a tree: package folder, dot, function, with the string literals in
+// the function, which include the names of its subtests.
 type testNames map[string]map[string]bool
 
-// testsOf reads the tests of the tree below root.
+// testsOf finds the tests of the tree below root.
 func testsOf(root string) (testNames, error) {
 	tests, set := make(testNames), token.NewFileSet()
 	err := walk(root, func(name string, _ fs.DirEntry) error {
@@ -59,8 +59,8 @@ func isTest(f *ast.FuncDecl) bool {
 	return f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain"
 }
 
-// textsIn are the string literals of a function, as the testing package names
-// subtests by them.
+// textsIn returns the string literals of a function, in the form in which the testing package
+// uses them in names of subtests.
 func textsIn(f *ast.FuncDecl) map[string]bool {
 	texts := make(map[string]bool)
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -74,9 +74,8 @@ func textsIn(f *ast.FuncDecl) map[string]bool {
 	return texts
 }
 
-// drift lists the page's faults: rows without a test, tests that do not exist,
-// numbers that are used twice, and tests of conformanceFolder that no
-// row names.
+// drift lists the page's faults: rows without a test, tests that do not exist, repeated
+// numbers, and tests of conformanceFolder that no row names.
 func drift(page string, tests testNames) (wrong []string) {
 	named, numbers := make(map[string]bool), make(map[string]bool)
 	rows := 0

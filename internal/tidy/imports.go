@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// imports checks the direction of a file's imports. Tests may import every package
-// of the module, but a restricted module stays with its allowed importers.
+// imports checks the direction of a file's imports. Tests may import every package of the
+// module, but only allowed importers may import a restricted module.
 func (r *Report) imports(set *token.FileSet, f *file) {
 	own := layerOf(f.folder)
 	if own == nil {
@@ -36,7 +36,7 @@ func (r *Report) imports(set *token.FileSet, f *file) {
 	}
 }
 
-// layerOf is the first layer that fits the package, nil if there is none.
+// layerOf returns the first layer that matches the package; nil if there is none.
 func layerOf(folder string) *layer {
 	for i := range layers {
 		if matches(layers[i].packages, folder) {
@@ -46,18 +46,18 @@ func layerOf(folder string) *layer {
 	return nil
 }
 
-// within tells whether path is folder or lies below it.
+// within tells whether path is the folder or is below it.
 func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// purity checks that ledger/** reads no clock, file, network or randomness,
-// starts no goroutine and imports nothing that could.
+// purity checks that ledger/** reads no clock, file, network or randomness, starts no
+// goroutine, and imports no package that could.
 func (r *Report) purity(set *token.FileSet, f *file) {
 	if f.test || !within(f.folder, "ledger") {
 		return
 	}
-	impure := make(map[string][]string) // local name of an import → names not to use
+	impure := make(map[string][]string) // local name of an import → names that must not be used
 	for _, spec := range f.syntax.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {

@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// maxText bounds the files that are searched for machine paths.
+// maxText bounds the size of the files that are searched for machine paths.
 const maxText = 1 << 20
 
-// machinePath finds an absolute path into somebody's home, workplace or
-// temporary folder. It is put together so that it does not find itself.
+// machinePath matches an absolute path into somebody's home, work or temporary directory. It is
+// assembled from parts so that it does not match itself.
 var machinePath = regexp.MustCompile(`(^|[^A-Za-z0-9_.\-/~}*])/(` + strings.Join([]string{"work", "farm", "root", "home", "tmp", "Users"}, "|") + `)/[A-Za-z0-9_.]+`)
 
-// machinePaths checks one file's text, whatever kind it is.
+// machinePaths checks the text of one file of any kind.
 func (r *Report) machinePaths(root, name string) error {
 	if path.Base(name) == "go.sum" {
 		return nil
@@ -46,9 +46,9 @@ func (r *Report) machinePaths(root, name string) error {
 	return nil
 }
 
-// documented checks that every package has a doc.go that says what it is.
+// documented checks that every package has a doc.go with a package comment.
 func (r *Report) documented(files []*file) {
-	docs := make(map[string]bool) // folder → documented
+	docs := make(map[string]bool) // folder → has a package comment
 	for _, f := range files {
 		if !f.test {
 			docs[f.folder] = docs[f.folder] || (path.Base(f.path) == "doc.go" && f.syntax.Doc != nil)
@@ -62,9 +62,9 @@ func (r *Report) documented(files []*file) {
 	}
 }
 
-// packageSizes checks that no package holds more files than a reader can survey.
+// packageSizes checks that no package has more than maxFiles files.
 func (r *Report) packageSizes(files []*file) {
-	count := make(map[string]int) // folder → files, tests aside
+	count := make(map[string]int) // folder → number of files, without tests
 	for _, f := range files {
 		if !f.test {
 			count[f.folder]++
@@ -77,11 +77,11 @@ func (r *Report) packageSizes(files []*file) {
 	}
 }
 
-// dependencies is the list that says of every module why it is there.
+// dependencies is the file that gives the reason for every imported module.
 const dependencies = "docs/dependencies.md"
 
-// explained checks that every module that is imported has its line. A module is
-// named there between backquotes, and explains the packages below it.
+// explained checks that every imported module has its line. The line has the module's path in
+// backquotes, and covers the packages below it.
 func (r *Report) explained(root string, files []*file) error {
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dependencies)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (r *Report) explained(root string, files []*file) error {
 	return nil
 }
 
-// foreign tells whether an import is neither the standard library's nor ours.
+// foreign tells whether an import is neither in the standard library nor in this module.
 func foreign(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return strings.Contains(first, ".")
@@ -139,7 +139,7 @@ func (r *Report) sizes(set *token.FileSet, f *file) {
 	}
 }
 
-// rootNames checks that the top level has only the names that it should have.
+// rootNames checks that the top level has only the listed names.
 func (r *Report) rootNames(root string) error {
 	ignored, err := ignoredNames(root)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *Report) rootNames(root string) error {
 	return nil
 }
 
-// ignoredNames are the plain patterns of the root's .gitignore.
+// ignoredNames returns the plain patterns in the root's .gitignore.
 func ignoredNames(root string) ([]string, error) {
 	content, err := os.ReadFile(filepath.Join(root, ".gitignore"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,8 +175,8 @@ func ignoredNames(root string) ([]string, error) {
 	return names, nil
 }
 
-// matchesName tells whether git would ignore the path, for the patterns used
-// here: "/name" at the root, "name" and "*.suffix" anywhere.
+// matchesName tells whether git would ignore the path, for the kinds of patterns used here:
+// "/name" at the root, "name" and "*.suffix" anywhere.
 func matchesName(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		if anchored, ok := strings.CutPrefix(pattern, "/"); ok {

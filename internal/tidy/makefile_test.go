@@ -14,15 +14,15 @@ var (
 	makeExplained = regexp.MustCompile(`^.*## \S.*$`)
 )
 
-// unexplained lists the targets of a Makefile that `make help` would not show, and those
-// that are not declared phony.
+// unexplained lists the targets of a Makefile that `make help` would not show, and those that
+// are not declared phony.
 func unexplained(makefile string) (wrong []string) {
 	_, phony, _ := strings.Cut(makefile, ".PHONY:")
 	phony, _, _ = strings.Cut(phony, "\n")
 	for _, m := range makeTarget.FindAllStringSubmatch(makefile, -1) {
 		name, rest := m[1], m[2]
 		switch {
-		case strings.HasPrefix(name, "."): // make's own
+		case strings.HasPrefix(name, "."): // a special target of make
 		case !makeExplained.MatchString(rest):
 			wrong = append(wrong, name+" has no line in make help")
 		case !slices.Contains(strings.Fields(phony), name):

@@ -2,12 +2,12 @@ package tidy
 
 import "slices"
 
-// Module is the path that the module's own imports begin with.
+// Module is the module's path, with which its own imports begin.
 const Module = "mizan"
 
-// layer is a set of packages and which of the module's packages they may import.
-// In a pattern "*" stands for one segment and a last "..." for any number, none
-// included. A package may always import what lies in its own folder.
+// layer is a set of packages and the packages of the module that they may import. In a pattern
+// "*" stands for one segment and "..." at the end for any number, including none. A package may
+// always import packages in its own folder.
 type layer struct {
 	packages  string
 	mayImport []string
@@ -28,8 +28,8 @@ var (
 	commands           = slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "cmd/mizan/client"})
 )
 
-// layers is the direction of imports, from the bottom up. The first layer that
-// matches a package is its layer.
+// layers defines the direction of imports, from the bottom up. A package belongs to the first
+// layer that matches it.
 var layers = []layer{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
@@ -84,9 +84,9 @@ var layers = []layer{
 	{"api/*", routeFamilies},
 	{"api", slices.Concat(uptoActors, []string{"api/...", "internal/export"})},
 
-	{"docs/*", nil}, // examples that outsiders copy: none of the module's packages
+	{"docs/*", nil}, // examples that others copy, so they import no package of the module
 	{"bench/...", uptoAPI},
-	{"cmd/mizan/client", nil}, // it knows the server by HTTP only
+	{"cmd/mizan/client", nil}, // it may use the server by HTTP only
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(common, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},
@@ -97,7 +97,7 @@ var layers = []layer{
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }
 
-// allowedImporters names the modules that only some packages may import, in tests too.
+// allowedImporters lists the modules that only some packages may import, including their tests.
 var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gofiber", "api/..."},
 	{"github.com/asynkron/protoactor-go", "actors"},
@@ -108,17 +108,17 @@ var allowedImporters = []struct{ module, packages string }{
 	{"rsc.io/qr", "api/checkout/page"},
 }
 
-// pureModules are the only modules that ledger/** may import beside the standard
-// library and its own packages.
+// pureModules are the only modules that ledger/** may import besides the standard library and
+// its own packages.
 var pureModules = []string{"github.com/holiman/uint256", "github.com/google/uuid"}
 
-// codecs are the packages of ledger/** that hold the stored form of records, and
-// codecModules what they may import besides.
+// codecs are the packages of ledger/** with the stored form of records, and codecModules the
+// modules that they may import in addition.
 const codecs = "ledger/*/codec"
 
 var codecModules = []string{"github.com/vmihailenco/msgpack/v5"}
 
-// impureImports are packages of the standard library that reach outside.
+// impureImports are packages of the standard library that do I/O or have other side effects.
 var impureImports = []string{
 	"os", "os/...", "log", "log/syslog", "net", "net/http/...", "math/rand", "math/rand/v2", "crypto/rand",
 	"io/ioutil", "syscall", "unsafe", "runtime/...", "testing/...",
@@ -137,19 +137,19 @@ var impureNames = map[string][]string{
 	},
 }
 
-// topLevel lists the names that the root may have, beside those that .gitignore names.
+// topLevel lists the names that the root may have, besides those that .gitignore names.
 var topLevel = []string{
 	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
 	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", ".ci", ".git", ".gitignore",
 }
 
-// maxFiles is how many files, tests aside, a package may hold.
+// maxFiles is how many files, not counting tests, a package may have.
 const maxFiles = 25
 
-// notYetSplit lists the packages that still hold more. It only ever gets shorter.
+// notYetSplit lists the packages that still have more files. Entries are only removed.
 var notYetSplit = []string{"actors/directory", "ledger/directory", "posting", "posting/store"}
 
-// Sizes above which a file or a function is reported, and the hard bound of a main.go.
+// Sizes above which a file or a function is reported, and the hard bound for main.go.
 const (
 	longFile     = 500
 	longFunction = 70

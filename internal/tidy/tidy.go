@@ -16,14 +16,14 @@ import (
 // Breach is one place where a rule is broken.
 type Breach struct {
 	Rule   string // for example "imports"
-	Place  string // slash-separated path from the root, with a line where there is one
+	Place  string // slash-separated path from the root, with a line number if there is one
 	Detail string
 }
 
-// String is the breach on one line.
+// String formats the breach on one line.
 func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Place, b.Rule, b.Detail) }
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
 	Breaches []Breach
 	Remarks  []string // sizes above the guide values
@@ -33,14 +33,14 @@ type Report struct {
 // file is one parsed Go file of the module.
 type file struct {
 	path   string // slash-separated, from the root
-	folder string // the package's path below the module; empty: the root
+	folder string // the package's path below the module; empty for the root
 	test   bool
 	syntax *ast.File
 	lines  int
 }
 
-// Check reads the tree below root, which has to be the module's, and reports
-// what breaks a rule. An error means that the tree could not be read.
+// Check reads the tree below root, which must be the module's, and reports breaches of the
+// rules. An error means that the tree could not be read.
 func Check(root string) (*Report, error) {
 	r := &Report{}
 	set := token.NewFileSet()
@@ -75,8 +75,8 @@ func Check(root string) (*Report, error) {
 	return r, r.rootNames(root)
 }
 
-// walk visits the files of the module: no hidden or ignored folders, no
-// testdata, no module inside the module.
+// walk visits the files of the module, except hidden and ignored folders, testdata, and nested
+// modules.
 func walk(root string, visit func(path string, entry fs.DirEntry) error) error {
 	ignored, err := ignoredNames(root)
 	if err != nil {
@@ -91,7 +91,7 @@ func walk(root string, visit func(path string, entry fs.DirEntry) error) error {
 			return err
 		}
 		path := filepath.ToSlash(rel)
-		if path == ".git" { // a folder, or in a linked worktree a file that says where it is
+		if path == ".git" { // a folder, or a file that names it in a linked worktree
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -132,12 +132,12 @@ func (r *Report) breach(rule, place, format string, args ...any) {
 	r.Breaches = append(r.Breaches, Breach{Rule: rule, Place: place, Detail: fmt.Sprintf(format, args...)})
 }
 
-// at is a position as a breach's place.
+// at formats a position as a breach's place.
 func (f *file) at(set *token.FileSet, pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.path, set.Position(pos).Line)
 }
 
-// matches tells whether a slash-separated path fits a pattern of rules.go.
+// matches tells whether a slash-separated path matches a pattern of rules.go.
 func matches(pattern, path string) bool {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
 	for i, segment := range want {

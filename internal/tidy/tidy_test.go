@@ -139,7 +139,7 @@ func TestPlantedBreachIsFound(t *testing.T) {
 
 func TestPackageOfTooManyFilesIsFound(t *testing.T) {
 	files := maps.Clone(sound)
-	for i := range maxFiles - 1 { // beside doc.go
+	for i := range maxFiles - 1 { // in addition to doc.go
 		files[fmt.Sprintf("api/auth/f%d.go", i)] = "package auth\n"
 		files[fmt.Sprintf("api/auth/f%d_test.go", i)] = "package auth\n"
 	}
@@ -153,7 +153,8 @@ func TestPackageOfTooManyFilesIsFound(t *testing.T) {
 	}
 }
 
-// TestPackagesNotYetSplitAreTooLarge keeps the list of exceptions true.
+// TestPackagesNotYetSplitAreTooLarge checks that the list of exceptions has no package that no
+// longer needs it.
 func TestPackagesNotYetSplitAreTooLarge(t *testing.T) {
 	for _, folder := range notYetSplit {
 		names, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))

@@ -15,9 +15,9 @@ import (
 // only ever gets shorter.
 var notYetRenamed = []string{}
 
-// refusedWords are private metaphors, with the words of the field that stand in their
-// place. Words that also have a right use (page, line, share, room, quarter) are for a
-// reviewer to judge and are not listed.
+// refusedWords maps private metaphors to the standard words that replace them. Words that also
+// have a right use (page, line, share, room, quarter) are not listed, because a reviewer must
+// decide.
 var refusedWords = map[string]string{
 	"cellar":    "the bottom layer",
 	"clerk":     "organization actor",
@@ -47,15 +47,15 @@ var refusedWords = map[string]string{
 	"tellings":  "notifications",
 	"town":      "world or fixture",
 	"towns":     "worlds or fixtures",
-	"go on":     "resume", // in one identifier, as goOn
+	"go on":     "resume", // as two parts of one identifier, such as goOn
 	"take up":   "resume",
 	"taken up":  "resumed",
 }
 
-// wordFiles are this list and its test, which have to hold the words.
+// wordFiles are this list and its test, which must contain the words.
 var wordFiles = []string{"internal/tidy/words.go", "internal/tidy/words_test.go"}
 
-// letters are the refused words without spaces, as they stand in a name.
+// letters are the refused words without spaces, as an identifier contains them.
 var letters = func() (list [][]byte) {
 	for word := range refusedWords {
 		list = append(list, []byte(strings.ReplaceAll(word, " ", "")))
@@ -63,14 +63,14 @@ var letters = func() (list [][]byte) {
 	return list
 }()
 
-// mayHold finds out quickly whether a text has any of the words' letters in a row.
+// mayHold tells quickly whether a text may contain one of the words.
 func mayHold(text []byte) bool {
 	lower := bytes.ToLower(text)
 	return slices.ContainsFunc(letters, func(word []byte) bool { return bytes.Contains(lower, word) })
 }
 
-// words checks a file's path and text for refused words: identifiers, comments,
-// literals and prose alike.
+// words checks a file's path and text for refused words: identifiers, comments, literals and
+// prose.
 func (r *Report) words(root, name string) error {
 	if slices.Contains(wordFiles, name) || path.Base(name) == "go.sum" || slices.ContainsFunc(notYetRenamed, func(folder string) bool { return within(name, folder) }) {
 		return nil
@@ -99,8 +99,8 @@ func (r *Report) words(root, name string) error {
 	return nil
 }
 
-// refused lists the refused words of a text, each as often as it is there. An
-// identifier counts as the words that its capitals begin.
+// refused lists the refused words in a text, each as often as it occurs. Capitals divide an
+// identifier into words.
 func refused(text string) (found []string) {
 	for _, run := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) {
 		parts := camelParts(run)
@@ -119,8 +119,8 @@ func refused(text string) (found []string) {
 	return found
 }
 
-// camelParts splits letters where a capital begins a word, in lower case: readHTTPBody
-// is read, http, body.
+// camelParts splits letters at the capitals that begin a word, and returns lower case:
+// readHTTPBody gives read, http, body.
 func camelParts(letters string) (parts []string) {
 	runes := []rune(letters)
 	start := 0

@@ -55,8 +55,8 @@ func TestIdentifiersAreSplitAtTheirCapitals(t *testing.T) {
 	}
 }
 
-// TestFoldersNotYetRenamedNeedIt wants each folder of the list to hold a refused word,
-// so that one that is clean leaves the list.
+// TestFoldersNotYetRenamedNeedIt checks that each folder of the list contains a refused word,
+// so that a clean folder is removed from the list.
 func TestFoldersNotYetRenamedNeedIt(t *testing.T) {
 	root := filepath.Join("..", "..")
 	listed := notYetRenamed

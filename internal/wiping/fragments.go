@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-// fragment is how many bytes of a body go into one record of TLS. crypto/tls copies what
-// it encrypts into a buffer of its own; where that has to grow for the record's end, the old
-// one stays behind as garbage with the plaintext in it. So nothing longer than this is ever
-// in one: less than the last four digits that everybody may see, and a part of a CVV that
-// nothing tells from other numbers.
+// fragment is how many bytes of a body go into one TLS record. crypto/tls copies what it
+// encrypts into its own buffer; if that must grow for the record's end, the old buffer stays
+// behind as garbage with the plaintext in it. So at most three bytes are ever in such a buffer.
+// That is less than the last four digits, which everybody may see, and a part of a CVV can't be
+// told from other numbers.
 const fragment = 3
 
-// fragments writes bodies in records of a fragment each, and all that they are encrypted to
-// at once.
+// fragments writes bodies in records of a fragment each, and sends all the encrypted records
+// together.
 type fragments struct {
-	secured io.Writer // writes one record for each Write of a few bytes
-	wire    *wire     // what it writes to
+	secured io.Writer // the TLS connection, which writes one record for each Write of a few bytes
+	wire    *wire     // the connection below it
 }
 
-// write implements the writing of a body. After an error the connection is of no use any
-// more, and how much was written is a guess.
+// write writes a part of a body. After an error the connection can't be used any more, and the
+// number of written bytes is a guess.
 func (r *fragments) write(p []byte) (n int, err error) {
 	r.wire.hold()
 	for n < len(p) && err == nil {
@@ -35,11 +35,11 @@ func (r *fragments) write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// heldBytes is how much is held of what is encrypted before it is written.
+// heldBytes is how many encrypted bytes are held back before they are written.
 const heldBytes = 32 << 10
 
-// wire is a connection below crypto/tls that holds back what is written, for a while: it
-// is encrypted.
+// wire is a connection below crypto/tls that can hold back written bytes for a while. They are
+// encrypted.
 type wire struct {
 	net.Conn
 
@@ -53,7 +53,7 @@ func (w *wire) hold() {
 	w.held = make([]byte, 0, 1<<10)
 }
 
-// release writes what is held, and holds nothing back any more.
+// release writes the bytes held back, and stops holding back.
 func (w *wire) release() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

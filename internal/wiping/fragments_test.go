@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// wiretap sees what is written to a connection.
+// wiretap records what is written to a connection.
 type wiretap struct {
 	net.Conn
 	writes [][]byte
@@ -21,8 +21,8 @@ func (w *wiretap) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// A body goes over TLS in records of a few bytes, and those in few writes; whatever else
-// is written goes as crypto/tls writes it.
+// A body goes over TLS in records of a few bytes, and many records go in one write. Other data
+// is written as crypto/tls writes it.
 func TestNoRecordHasMoreOfABodyThanAFragment(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS()
@@ -62,7 +62,7 @@ func TestNoRecordHasMoreOfABodyThanAFragment(t *testing.T) {
 	if len(tap.writes) != 2 {
 		t.Fatalf("%d writes, want one of the head and one of the body", len(tap.writes))
 	}
-	const header, overhead = 5, 1 + 16 // of a record of TLS 1.3: the content's type, the tag
+	const header, overhead = 5, 1 + 16 // of a TLS 1.3 record: header; content type and tag
 	got := 0
 	for rest := tap.writes[1]; len(rest) > 0; {
 		length := int(rest[3])<<8 | int(rest[4])
@@ -83,7 +83,7 @@ func TestNoRecordHasMoreOfABodyThanAFragment(t *testing.T) {
 	}
 }
 
-// What cannot be written is an error, also where it was held back.
+// A failed write is reported as an error, even if the bytes were held back.
 func TestAWireThatBreaksIsAnError(t *testing.T) {
 	for name, size := range map[string]int{"when it is released": 1, "when too much is held": heldBytes + 1} {
 		c := &tape{fails: 1}

@@ -11,21 +11,21 @@ import (
 )
 
 // Body is a request's body that is written to its connection from its own memory, and
-// overwritten as soon as it was written, or nobody will write it any more. http.Transport
-// reads as many spaces in its place, so that its buffers never hold a part of it.
+// overwritten as soon as it was written or can't be written any more. http.Transport reads the
+// same number of spaces in its place, so that its buffers never contain a part of it.
 //
-// It goes onto a connection of Dial or DialTLS (On). On any other one the spaces are sent,
-// which is a body that no server of JSON takes.
+// It works on a connection of Dial or DialTLS (On). On any other connection the spaces are
+// sent, a body that every JSON server refuses.
 type Body struct {
 	mu      sync.Mutex
 	content []byte
-	read    int  // spaces that were read
-	written int  // bytes of content that were written
+	read    int  // number of spaces read
+	written int  // number of bytes of content written
 	busy    bool // the content is being written
 	closed  bool
 }
 
-// NewBody takes the content over. It must not be empty.
+// NewBody returns a body that owns the content, which must not be empty.
 func NewBody(content []byte) *Body { return &Body{content: content} }
 
 // Read implements io.Reader for http.Transport.
@@ -43,8 +43,8 @@ func (b *Body) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// Close implements io.Closer. It waits for nothing: what is being written is overwritten
-// when that ends.
+// Close implements io.Closer. It does not wait: if content is being written, it is overwritten
+// after that.
 func (b *Body) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,23 +53,23 @@ func (b *Body) Close() error {
 	return nil
 }
 
-// wipe overwrites the content if nobody needs it. b.mu is held.
+// wipe overwrites the content if it is no longer needed. The caller holds b.mu.
 func (b *Body) wipe() {
 	if !b.busy && (b.closed || b.written == len(b.content)) {
 		clear(b.content)
 	}
 }
 
-// On says that the connection's next request has the body; nil: it has none. It is for
-// httptrace.ClientTrace.GotConn, for each request of a transport. Another connection than
-// one of Dial or DialTLS is left as it is.
+// On sets the body of the connection's next request; nil: it has none. Call it in
+// httptrace.ClientTrace.GotConn, for each request of a transport. It does nothing for
+// connections that are not of Dial or DialTLS.
 func (b *Body) On(c net.Conn) {
 	if o, ok := c.(*outgoing); ok {
 		o.body, o.ended = b, 0
 	}
 }
 
-// write writes the next n bytes. A body that was closed has no more to write.
+// write writes the next n bytes. A closed body has no more bytes.
 func (b *Body) write(to func([]byte) (int, error), n int) (int, error) {
 	b.mu.Lock()
 	if b.closed || n > len(b.content)-b.written {
@@ -90,7 +90,7 @@ func (b *Body) write(to func([]byte) (int, error), n int) (int, error) {
 	return n, err
 }
 
-// left is how much is to be written.
+// left returns how many bytes are still to be written.
 func (b *Body) left() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,17 +100,16 @@ func (b *Body) left() int {
 // outgoing is a connection of http.Transport, which writes one request at a time.
 type outgoing struct {
 	net.Conn
-	bodies func([]byte) (int, error) // writes them
+	bodies func([]byte) (int, error) // writes the bodies
 
-	body  *Body // of the request that is written; nil: it has none of ours
+	body  *Body // the body of the current request; nil: it has no Body
 	ended int   // bytes of endOfHead that were written
 }
 
 // endOfHead ends a request's head (RFC 9112, 2.1).
 var endOfHead = []byte("\r\n\r\n")
 
-// Write implements io.Writer: in the place of each byte behind the head it writes one of
-// the body.
+// Write implements io.Writer: for each byte after the head it writes one byte of the body.
 func (o *outgoing) Write(p []byte) (int, error) {
 	if o.body == nil {
 		return o.Conn.Write(p)
@@ -131,7 +130,7 @@ func (o *outgoing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// head is how many of the bytes belong to the head.
+// head returns how many of the bytes belong to the head.
 func (o *outgoing) head(p []byte) int {
 	for i, c := range p {
 		switch {
@@ -140,13 +139,13 @@ func (o *outgoing) head(p []byte) int {
 		case c == endOfHead[o.ended]:
 			o.ended++
 		default:
-			o.ended = bytes.IndexByte(endOfHead[:1], c) + 1 // the first byte of the end is no other one's
+			o.ended = bytes.IndexByte(endOfHead[:1], c) + 1 // after a mismatch only this byte can begin the end anew
 		}
 	}
 	return len(p)
 }
 
-// Dial makes connections without TLS for http.Transport.DialContext.
+// Dial returns a function for http.Transport.DialContext, whose connections have no TLS.
 func Dial(d *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := d.DialContext(ctx, network, address)
@@ -157,8 +156,8 @@ func Dial(d *net.Dialer) func(ctx context.Context, network, address string) (net
 	}
 }
 
-// DialTLS makes connections with TLS for http.Transport.DialTLSContext. A handshake has as
-// long as bound says.
+// DialTLS returns a function for http.Transport.DialTLSContext. A handshake may take at most
+// bound.
 func DialTLS(d *net.Dialer, config *tls.Config, bound time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)

@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// tape is a connection that keeps what is written, and the memory that it was written from.
+// tape is a connection that records what is written, and the memory from which it was written.
 type tape struct {
 	net.Conn
 	written []byte
 	lent    [][]byte
-	fails   int // at which write; 0: none
+	fails   int // the write that fails; 0: none
 }
 
 func (t *tape) Write(p []byte) (int, error) {
@@ -36,8 +36,8 @@ func (t *tape) Write(p []byte) (int, error) {
 
 const head = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
 
-// However a head and a body come in pieces, the head is written as it is and the body from
-// its own memory, which is empty then; requests without one are left as they are.
+// In whatever pieces a head and a body are written, the head is written unchanged and the body
+// from its own memory, which is overwritten then. Requests without a Body are unchanged.
 func TestABodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 	random := dice(t)
 	for range 2000 {
@@ -69,7 +69,7 @@ func TestABodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 	}
 }
 
-// pieces writes what is read, as http.Transport does, in pieces of any length.
+// pieces copies what it reads in pieces of any length, as http.Transport does.
 func pieces(t *testing.T, to io.Writer, from io.Reader, intN func(int) int) {
 	t.Helper()
 	all, err := io.ReadAll(from)
@@ -88,8 +88,8 @@ func pieces(t *testing.T, to io.Writer, from io.Reader, intN func(int) int) {
 	}
 }
 
-// A body that nobody will write is overwritten, also where its connection fails or the
-// request has ended before.
+// A body that will not be written is overwritten, also if its connection fails or the request
+// has ended before.
 func TestABodyThatIsNotWrittenIsOverwritten(t *testing.T) {
 	for name, use := range map[string]func(b *Body, o *outgoing){
 		"it is closed at once": func(b *Body, _ *outgoing) { _ = b.Close() },
@@ -119,8 +119,8 @@ func TestABodyThatIsNotWrittenIsOverwritten(t *testing.T) {
 	}
 }
 
-// What http.Transport does with bodies of all sizes, on connections that are kept, over TLS
-// and without: they arrive whole, and none was read by it.
+// With http.Transport, bodies of all sizes arrive complete on kept connections, over TLS and
+// without, and http.Transport reads none of them.
 func TestBodiesArriveWholeByATransport(t *testing.T) {
 	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, err := io.ReadAll(r.Body)
@@ -182,7 +182,7 @@ func TestBodiesArriveWholeByATransport(t *testing.T) {
 	}
 }
 
-// A server that is not who its certificate says, or never shakes hands, gets nothing.
+// A server with a wrong certificate, or one that never completes the handshake, gets nothing.
 func TestNothingIsSentToAServerThatIsNotTrusted(t *testing.T) {
 	secured := httptest.NewTLSServer(http.NotFoundHandler())
 	secured.Config.ErrorLog = nil

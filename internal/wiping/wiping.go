@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Listen accepts TLS connections that keep nothing of what was read. What Accept returns
-// is a *Conn; the handshake is made with the first read or write.
+// Listen returns a listener of TLS connections that keep nothing of what was read. Accept
+// returns a *Conn; the handshake happens at the first read or write.
 func Listen(l net.Listener, config *tls.Config) net.Listener { return &listener{l, config} }
 
 type listener struct {
@@ -31,25 +31,26 @@ type Conn struct {
 	records *records
 }
 
-// Server makes the server's side of a connection.
+// Server returns the server's side of a connection.
 func Server(c net.Conn, config *tls.Config) *Conn {
 	r := &records{Conn: c}
 	return &Conn{Conn: tls.Server(r, config), records: r}
 }
 
-// NetConn is the connection that TLS runs on, as it was given to Server.
+// NetConn returns the connection under TLS, as it was given to Server.
 func (c *Conn) NetConn() net.Conn { return c.records.Conn }
 
-// Wipe overwrites what the connection still holds of what it has received. It is for a
-// connection that is over: nobody may be reading, and later reads return io.EOF.
+// Wipe overwrites what the connection still has of the received data. The connection must have
+// ended: nobody may be reading, and later reads return io.EOF.
 func (c *Conn) Wipe() {
 	c.records.over = true
 	if !c.ConnectionState().HandshakeComplete {
-		return // nothing but handshakes was read
+		return // only handshakes were read
 	}
 	to := lend()
 	for {
-		// What was not taken is; then the next record is asked for, which is the end.
+		// First the remaining bytes are taken. Then the next record is requested, which is the
+		// end.
 		if _, err := c.Conn.Read(*to); err != nil {
 			break
 		}
@@ -62,15 +63,15 @@ func (c *Conn) Wipe() {
 // 5.1). The length is that of the payload.
 const headerBytes = 5
 
-// records is a socket as crypto/tls reads it.
+// records is a socket from which crypto/tls reads.
 type records struct {
 	net.Conn
 	header  [headerBytes]byte
-	head    int // bytes of the header that were handed out; all of them: the payload follows
-	payload int // bytes of the payload that are to come
+	head    int // number of header bytes returned; if all were, the payload follows
+	payload int // number of payload bytes still to come
 
-	received *[]byte // nil: nothing was received that is not handed out
-	ahead    []byte  // of received: that part of it
+	received *[]byte // nil: all received bytes were returned
+	ahead    []byte  // the part of received that was not returned yet
 
 	over bool
 }
@@ -79,7 +80,7 @@ type records struct {
 // payload.
 func (r *records) Read(p []byte) (int, error) {
 	if r.head == 0 {
-		clear(p) // the record before
+		clear(p) // overwrites the record before
 	}
 	if r.over {
 		return 0, io.EOF
@@ -90,8 +91,8 @@ func (r *records) Read(p []byte) (int, error) {
 			r.took(n)
 			return n, err
 		}
-		// More than a header comes at once. It is received where it will be decrypted,
-		// which costs no buffer while nothing comes, and put aside.
+		// More than a header arrives at once. It is received into the buffer in which it will be
+		// decrypted, which costs no further buffer while nothing arrives, and then set aside.
 		n, err := r.Conn.Read(p)
 		if n == 0 {
 			return 0, err
@@ -116,7 +117,7 @@ func (r *records) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// began counts bytes of a header.
+// began counts the bytes of a header.
 func (r *records) began(n int) {
 	if r.head += n; r.head == headerBytes {
 		r.payload = int(r.header[3])<<8 | int(r.header[4])
@@ -124,14 +125,14 @@ func (r *records) began(n int) {
 	}
 }
 
-// took counts bytes of a payload.
+// took counts the bytes of a payload.
 func (r *records) took(n int) {
 	if r.payload -= n; r.payload == 0 {
 		r.head = 0
 	}
 }
 
-// buffers hold what was received and not handed out, which is ciphertext.
+// buffers hold received bytes that were not returned yet. They are ciphertext.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 2<<10); return &b }}
 
 func lend() *[]byte {

@@ -20,10 +20,10 @@ import (
 	"time"
 )
 
-// mark is what the plaintext of these tests is made of.
+// mark is repeated to make the plaintext in these tests.
 var mark = []byte("4716583900000012;cvv=739;")
 
-// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+// dice returns a random source and prints its seed; MIZAN_SEED repeats a run.
 func dice(t *testing.T) *mathrand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -37,8 +37,8 @@ func dice(t *testing.T) *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(seed, 0))
 }
 
-// socket hands out what it receives in pieces, and looks at all memory that crypto/tls
-// has lent for a read each time that a record is waited for.
+// socket returns received data in pieces, and checks all memory that crypto/tls has lent for a
+// read each time when a record is awaited.
 type socket struct {
 	net.Conn
 	t      *testing.T
@@ -57,7 +57,7 @@ func (s *socket) Read(p []byte) (int, error) {
 	return s.Conn.Read(p[:1+s.dice.IntN(len(p))])
 }
 
-// look fails the test if plaintext is in memory that crypto/tls had, or has.
+// look fails the test if memory that crypto/tls has lent contains plaintext.
 func (s *socket) look(when string) {
 	s.t.Helper()
 	raw := reflect.ValueOf(s.conn.Conn).Elem().FieldByName("rawInput").FieldByName("buf")
@@ -87,7 +87,7 @@ func certificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// connected is a server's connection, the socket under it, and its client.
+// connected returns a server's connection, the socket under it, and its client.
 func connected(t *testing.T, d *mathrand.Rand, config *tls.Config) (*Conn, *socket, *tls.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -125,8 +125,8 @@ func configurations(t *testing.T) map[string]*tls.Config {
 	}
 }
 
-// However records come in and whatever their lengths, what was in one is gone when the
-// next is waited for: also what lay in a buffer that a longer one has replaced.
+// In whatever pieces records arrive and whatever their lengths, the content of one is
+// overwritten when the next is awaited, including buffers that a longer one has replaced.
 func TestNothingIsWaitedForWithPlaintextInMemory(t *testing.T) {
 	for name, config := range configurations(t) {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestNothingIsWaitedForWithPlaintextInMemory(t *testing.T) {
 				}
 			}
 			_ = client.Close()
-			if _, err := c.Read(make([]byte, 1)); err != io.EOF { // waits for what never comes
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF { // waits for data that never comes
 				t.Fatal(err)
 			}
 			s.look("the other side is gone")
@@ -159,7 +159,7 @@ func TestNothingIsWaitedForWithPlaintextInMemory(t *testing.T) {
 	}
 }
 
-// A connection that is given up in the middle of a record leaves nothing either.
+// A connection that is closed in the middle of a record leaves no plaintext either.
 func TestWhatWasNotTakenIsWiped(t *testing.T) {
 	for name, config := range configurations(t) {
 		for _, taken := range []int{0, 1, 700, len(mark) * 40} {
@@ -186,7 +186,7 @@ func TestWhatWasNotTakenIsWiped(t *testing.T) {
 	}
 }
 
-// The tests above would find plaintext where nobody wipes it.
+// The tests above would find plaintext if nothing wiped it.
 func TestPlaintextIsInMemoryWhereNobodyWipes(t *testing.T) {
 	ours, theirs := net.Pipe()
 	s := &socket{Conn: ours, t: t, dice: dice(t)}
@@ -204,7 +204,7 @@ func TestPlaintextIsInMemoryWhereNobodyWipes(t *testing.T) {
 	t.Error("no plaintext was found: the search is blind, or crypto/tls keeps it elsewhere")
 }
 
-// A client that speaks no TLS is refused as ever.
+// A client without TLS is refused as usual.
 func TestWhatIsNoTLSIsRefused(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go func() {

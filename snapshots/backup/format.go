@@ -17,7 +17,7 @@ import (
 // A backup is one file:
 //
 //	"mizanBK1"
-//	header    open: which backup it is, of which store, what it rests on
+//	header    open: id, store, and base of the backup
 //	part …    sealed: rows in the order of their keys; then files beside the store
 //	manifest  sealed: the header once more, every part's size and hash, the heads
 //	end       length of the manifest, and the SHA-256 of header, hashes of parts, manifest

@@ -14,7 +14,7 @@ import (
 
 var dollars = Sum{Amount: money.MustParse("1250"), Asset: money.Asset{Currency: "USD", Env: money.Prod}}
 
-// full is each page with something in every field, made of the same text.
+// full returns each page with the same text in every field.
 func full(text string) []Page {
 	order := Order{Sum: dollars, Merchant: text, Text: text}
 	fields := []Field{{Name: text, Value: text}}
@@ -106,8 +106,8 @@ var hostile = []string{
 
 var tags = regexp.MustCompile(`<(/?[a-zA-Z!][^\s>]*)`)
 
-// What is shown of somebody else's text never becomes markup: the tags and their
-// attributes are those of the page with a harmless text.
+// Text from others never becomes markup: the page has the same tags and attributes as with a
+// harmless text.
 func TestTextsOfOthersAreNeverMarkup(t *testing.T) {
 	harmless := full("x")
 	for _, text := range hostile {

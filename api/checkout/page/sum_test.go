@@ -21,7 +21,7 @@ func TestSumIsInMajorUnits(t *testing.T) {
 		{"1500000000000000000", "ETH", "ethereum", "1.500000000000000000 ETH (ethereum)"},
 		{"123456789012345678", "GBP", "", "1234567890123456.78 GBP"},
 		{"1" + strings.Repeat("0", 72), "USD", "", "1" + strings.Repeat("0", 70) + ".00 USD"},
-		{"1250", "USDT", "", "1250 USDT, in minor units"}, // on which network, nobody knows
+		{"1250", "USDT", "", "1250 USDT, in minor units"}, // the network is unknown
 	} {
 		sum := Sum{Amount: money.MustParse(c.amount), Asset: money.Asset{Currency: money.Currency(c.currency), Network: money.Network(c.network), Env: money.Prod}}
 		if got := english.Sum(sum); got != c.want {

@@ -16,7 +16,7 @@ import (
 	"mizan/ledger"
 )
 
-// deadlines is a connection that remembers until when it may be read.
+// deadlines is a connection that records its read deadlines.
 type deadlines struct {
 	net.Conn
 	set []time.Time
@@ -28,7 +28,7 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// pieces is a body that arrives piece by piece, each so many bytes; then it stalls.
+// pieces is a body that arrives in pieces of the given sizes and then stalls.
 type pieces []int
 
 // Read implements io.Reader.
@@ -55,7 +55,7 @@ func TestSlowBodiesEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, last := conn.set[0], conn.set[len(conn.set)-1]
-	// bodyGrace, and a second for each 8 KiB that have come.
+	// Grace, and a second for each 8 KiB that have arrived.
 	if late := first.Sub(began); late < Grace || late > Grace+time.Minute {
 		t.Errorf("after 4 bytes the next may come for %v", late)
 	}
@@ -67,11 +67,11 @@ func TestSlowBodiesEnd(t *testing.T) {
 	}
 }
 
-// Memory follows what has arrived, not what is promised.
+// Memory follows the bytes that have arrived, not the announced length.
 func TestPromisedBytesAreNotAllocated(t *testing.T) {
 	for arrived, charged := range map[int]int{
 		4:                 0,
-		FirstBuffer:       2 * FirstBuffer, // full: the next byte needs room
+		FirstBuffer:       2 * FirstBuffer, // full: the next byte needs a larger buffer
 		3 * FirstBuffer:   4 * FirstBuffer,
 		maxBody/2 - 1:     maxBody / 2,
 		maxBody - 1:       maxBody,

@@ -22,8 +22,8 @@ func TestReadingWipesWhatWasReadBefore(t *testing.T) {
 	}
 }
 
-// The transport gives the reader of a connection that is over to the next one, maybe
-// before the first one's end is known: then what is in it is the next one's.
+// The transport gives the reader of an ended connection to another one, possibly before the end
+// of the first is known. Then the buffer's content belongs to the other connection.
 func TestTheReadersBufferIsWipedAtTheEndUnlessAnotherConnectionHasIt(t *testing.T) {
 	buffer := make([]byte, 64)
 	reads := func(text string) *base {

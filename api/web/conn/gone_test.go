@@ -15,8 +15,7 @@ import (
 	"mizan/internal/wiping"
 )
 
-// joined is two ends of a loopback connection, as the server sees it and as its
-// caller does.
+// joined returns both ends of a loopback connection, the server's and the caller's.
 func joined(t *testing.T, secure bool) (ours, theirs net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,7 +64,7 @@ func ownCertificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// TLS says farewell before it closes, so that unread data hides the end.
+// TLS sends close_notify before it closes, so unread data precedes the end.
 func TestACallerWhoHasGoneIsNoticed(t *testing.T) {
 	for name, secure := range map[string]bool{"in the clear": false, "over TLS": true} {
 		ours, theirs := joined(t, secure)

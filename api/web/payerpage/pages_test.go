@@ -45,7 +45,7 @@ func TestTokenOpensItsOwnPageUntilItsEnd(t *testing.T) {
 	}
 }
 
-// No token but the one that was issued opens anything, however it is written.
+// Only an issued token opens a page, however it is encoded.
 func FuzzOnlyIssuedTokensOpen(f *testing.F) {
 	p := pagesOf(f)
 	org, id, until := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)

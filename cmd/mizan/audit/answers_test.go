@@ -21,8 +21,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// recorder asks a server for things and writes every answer down in the form that
-// `mizan audit verify --answers` reads.
+// recorder sends requests to a server and writes every answer in the form that `mizan audit
+// verify --answers` reads.
 type recorder struct {
 	t            *testing.T
 	client       *testkit.Client
@@ -31,7 +31,7 @@ type recorder struct {
 	lines        *[]map[string]any
 }
 
-// ask asks for something with a key, wants the status, and returns what was answered.
+// ask sends a request with a key, checks the status, and returns the answer.
 func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 	c.t.Helper()
 	client, line := c.client, map[string]any{"method": method, "path": path, "organization_id": c.organization}
@@ -60,8 +60,8 @@ func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 	return response
 }
 
-// signs makes a contract and moves it through actions, each with its body, and reads it
-// at the end. A step that has no body is its action alone.
+// signs creates a contract, performs actions with their bodies, and reads the contract at the
+// end. A step without a body is only an action.
 func (c recorder) signs(path, body string, steps ...[2]string) string {
 	c.t.Helper()
 	made := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
@@ -75,7 +75,7 @@ func (c recorder) signs(path, body string, steps ...[2]string) string {
 	return at
 }
 
-// workload is the answers to a bank's requests of one day, and the store that they came from.
+// workload is the answers to one day's requests of a bank, and the store from which they came.
 type workload struct {
 	journal *posting.Journal
 	keyring *secret.Keyring
@@ -186,7 +186,7 @@ func shopDay(c recorder) {
 	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(made)+"/cancel", "", 200)
 }
 
-// check runs the rules over the store with some answers.
+// check runs the rules on the store with some of the answers.
 func (d *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
 	var all bytes.Buffer

@@ -12,13 +12,13 @@ import (
 	"mizan/internal/testkit"
 )
 
-// exported is a file that should not be there unless the export was whole.
+// exported returns the path of a file that must not exist unless the export is complete.
 func exported(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(t.TempDir(), "ledger")
 }
 
-// lone wants nothing in the file's folder: neither the file nor what it was made of.
+// lone checks that the file's directory is empty: it has neither the file nor a temporary file.
 func lone(t *testing.T, file string) {
 	t.Helper()
 	left, err := os.ReadDir(filepath.Dir(file))
@@ -83,13 +83,13 @@ func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
 	nowhere("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
 	nowhere("--out: is empty", "--out", "")
 	for _, flag := range []string{"--from", "--to", "--env", "--account"} {
-		nowhere(flag+": is empty", flag, "") // a script's variable that nobody has set
+		nowhere(flag+": is empty", flag, "") // as with an unset variable of a script
 	}
 	nowhere("--account: is not UTF-8", "--account", "A\xff")
 	lone(t, file)
 }
 
-// What the server breaks off is no file, however much of it came.
+// An export that the server breaks off leaves no file, however many bytes have arrived.
 func TestAnExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

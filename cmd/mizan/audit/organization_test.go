@@ -18,7 +18,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// created is the answer to a creation.
+// created is the answer to a create.
 type created struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
@@ -39,8 +39,8 @@ func create(t *testing.T, by *testkit.Client, path, body string) created {
 	return created.Data
 }
 
-// Every subcommand of audit takes an organization, and may be asked without where the
-// server has only one.
+// Every subcommand of audit accepts an organization, and does not require it if the server has
+// only one.
 func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -86,7 +86,7 @@ func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
 	create(t, operator, "/api/v1/organizations", `{"name":"Another","type":"merchant"}`)
 	for _, args := range asked {
 		switch {
-		case args[1] == "watch": // it knows from its state
+		case args[1] == "watch": // it reads the organization from its state
 			ends(t, 0, "", in("two", args)...)
 		default:
 			ends(t, 2, "the server has several organizations: --organization says which", in("two", args)...)
@@ -105,8 +105,8 @@ func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
 	ends(t, 2, "the store holds no organization", "audit", "verify", "--data", server.Dir, "--organization", uuid.NewString())
 	ends(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "")
 	for _, args := range asked {
-		if args[1] != "key" { // which reads the keyring then
-			ends(t, 2, "--organization: ", append(in("empty", args), "--organization", "")...) // a script's variable that nobody has set
+		if args[1] != "key" { // which then reads the keyring
+			ends(t, 2, "--organization: ", append(in("empty", args), "--organization", "")...) // as with an unset variable of a script
 		}
 	}
 	ends(t, 2, "--out: want a file's name", append(in("none", asked[1][:3]), "--out", "")...)

@@ -31,7 +31,7 @@ func month(t *testing.T, text string) period.Month {
 type falseServer struct {
 	balance string // rows of the trial balance
 	months  string // rows of the list
-	hash    string // with which the event says that October is closed
+	hash    string // the hash in the event that closes October
 
 	signer note.Signer
 	key    string
@@ -40,7 +40,7 @@ type falseServer struct {
 
 const falseServerOrganization = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
 
-// leaf is the only event of the journal.
+// leaf returns the only event of the journal.
 func (l *falseServer) leaf() []byte {
 	e := (&period.Record{Month: month(l.t, "2026-10")}).Event()
 	e.Seq, e.Version = 1, 1
@@ -80,12 +80,12 @@ func (l *falseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// closed is a row of the list.
+// closed returns a row of the list.
 func closed(month, hash, seq, rows string) string {
 	return `{"month":"` + month + `","closed_at":"x","closed_by":{"session_id":"s","user_id":null,"login":null},"seq":` + seq + `,"hash":"` + hash + `","rows":` + rows + `}`
 }
 
-// A server is believed nothing of what it says of its closed months.
+// The command trusts nothing that a server says about its closed months.
 func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
 	t.Parallel()
 	secret, key, err := note.GenerateKey(rand.Reader, "mizan")

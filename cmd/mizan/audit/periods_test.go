@@ -8,7 +8,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// turned is a sandbox whose clock stands in a later year than that of its first month.
+// turned returns a sandbox whose clock is in a later year than its first month.
 func turned(t *testing.T) (s *testkit.Server, months []string) {
 	t.Helper()
 	s = testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})

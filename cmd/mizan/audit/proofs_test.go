@@ -10,13 +10,13 @@ import (
 	"mizan/internal/testkit"
 )
 
-// otherKey is the key of a keyring that no server of these tests has.
+// otherKey is the key of a keyring that no server in these tests has.
 const otherKey = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
 
-// nowhere is an environment in which nobody has said which server.
+// nowhere is an environment that names no server.
 var nowhere = []string{"MIZAN_URL=", "MIZAN_SESSION_TOKEN=", "MIZAN_ORGANIZATION=", "MIZAN_CA_FILE="}
 
-// ends runs the command line and wants an exit code, and words on stderr.
+// ends runs the command line and checks its exit code and a text on stderr.
 func ends(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
 	t.Helper()
 	r := testkit.Run(t, nowhere, args...)
@@ -26,7 +26,7 @@ func ends(t *testing.T, exit int, stderr string, args ...string) testkit.Result 
 	return r
 }
 
-// settled is the place in the journal of a payment's entry.
+// settled returns the seq of a payment's entry.
 func settled(t *testing.T, s *testkit.Server, id string) string {
 	t.Helper()
 	answer, err := s.Auditor().Get("/api/v1/ledger/entries?env=test&source=" + id)
@@ -44,7 +44,7 @@ func settled(t *testing.T, s *testkit.Server, id string) string {
 	return string(list.Rows[0].Seq)
 }
 
-// rawNumber is a number as it was written.
+// rawNumber is a number in the form in which it was written.
 type rawNumber string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -88,7 +88,7 @@ func TestAnEventIsProvenInAFileAndCheckedWithoutAServer(t *testing.T) {
 	testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--organization", server.Sandbox.OrganizationID))
 	ends(t, 4, "refused: the file is of organization "+server.Sandbox.OrganizationID, "audit", "check", file, "--key", key,
 		"--organization", server.Sandbox.Second.OrganizationID)
-	// What people would read first is part of what is checked.
+	// The readable part is checked too.
 	spoilt := filepath.Join(t.TempDir(), "spoilt")
 	if err := os.WriteFile(spoilt, bytes.Replace(written, []byte(`"side": "debit"`), []byte(`"side": "credit"`), 1), 0o600); err != nil {
 		t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// leaf is a value of an answer that is no object and no list, and how to give it
-// another one.
+// leaf is a value in an answer that is neither object nor list, with a function that replaces
+// it.
 type leaf struct {
-	name string // the names that lead to it
+	name string // the path of names to the value
 	put  func(any)
 	was  any
 }
@@ -37,7 +37,7 @@ func leavesOf(name string, value any, put func(any)) (list []leaf) {
 	return []leaf{{name, put, value}}
 }
 
-// nonsense is another value of the same kind.
+// nonsense returns a different value of the same kind.
 func nonsense(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -53,8 +53,8 @@ func nonsense(value any) any {
 	return "nonsense"
 }
 
-// unnoticed are the names of what can be changed in an answer without rule 1 finding
-// it. only are those that are tried; nil: all but those that were before.
+// unnoticed returns the names of the values in an answer that can be changed without rule 1
+// detecting it. only selects the values to try; nil: all except those in before.
 func (d *workload) unnoticed(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
@@ -79,9 +79,9 @@ func (d *workload) unnoticed(t *testing.T, line map[string]any, only []string, b
 	return slices.Compact(missed)
 }
 
-// beside are the fields that rule 1 does not compare, by the method and the path with
-// ids left out: secrets, what may be masked, what depends on the day on which somebody
-// looks, and of records that have been changed since what a change may change.
+// beside are the fields that rule 1 does not compare, by method and path without ids: secrets,
+// fields that may be masked, fields that change from day to day, and for records that have
+// changed since, the fields that a change may change.
 var beside = map[string][]string{
 	"POST /murabaha": {"days_past_due"}, "GET /murabaha/_": {"days_past_due"},
 	"POST /partners": {"secret"}, "POST /api_keys": {"expires_at"}, "POST /partners/_/settlements": {"seq"},
@@ -92,7 +92,7 @@ var beside = map[string][]string{
 	"POST /subscriptions": {"failed_attempts", "next_renewal_at"},
 }
 
-// shapeOf is a line's method and path without its family and its ids.
+// shapeOf returns a line's method and path without its family and its ids.
 func shapeOf(line map[string]any) string {
 	path, _, _ := strings.Cut(line["path"].(string), "?")
 	for _, family := range []string{"/api/v1/pfp", "/api/v1/baas/islamic-banking", "/api/v1"} {
@@ -116,14 +116,14 @@ func TestAuditFindsEveryValueOfAnAnswerThatIsAnother(t *testing.T) {
 	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(d.lines)) || rule.Note != "" {
 		t.Fatalf("%+v of %d answers", report.Rules, len(d.lines))
 	}
-	tried, done := make(map[string]map[string]bool), make(map[string]bool) // by method and what it is about; by shape
+	tried, done := make(map[string]map[string]bool), make(map[string]bool) // tried: by method and kind of record; done: by shape
 	for _, line := range d.lines {
 		shape := shapeOf(line)
 		if line["response"].(map[string]any)["data"] == nil || shape == "GET /leases" {
 			continue
 		}
 		about := strings.Join(strings.SplitN(shape, "/", 3)[:2], "/")
-		again := done[shape] // all values of such an answer were tried
+		again := done[shape] // all values of such an answer were tried before
 		done[shape] = true
 		if tried[about] == nil {
 			tried[about] = make(map[string]bool)
@@ -134,9 +134,9 @@ func TestAuditFindsEveryValueOfAnAnswerThatIsAnother(t *testing.T) {
 	}
 }
 
-// lasting are fields of contracts that are found to be others whatever has happened
-// since, and though nothing is kept of the answer: what its creation fixed, the instant
-// and the status, and the sums that entries have moved.
+// lasting are fields of contracts whose change is always detected, whatever has happened since
+// and even without a cached reply: the fields that the creation fixed, the instant and the
+// status, and the sums that entries have moved.
 var lasting = map[string][]string{
 	"leases":               {"customer_id", "asset_cost", "monthly_rental", "metadata.a", "total_rentals_paid", "total_owner_expenses"},
 	"partnerships":         {"customer_id", "total_value", "profit_sharing_ratio.bank", "bank_profit_share"},
@@ -169,7 +169,7 @@ func TestAuditFindsWhatNoLaterWriteChanges(t *testing.T) {
 	}
 }
 
-// Lists are compared in what they all have: which contracts, as of when.
+// Lists are compared by the contracts that they show and by the time of their last change.
 func TestAuditComparesListsOfContracts(t *testing.T) {
 	d := workADay(t)
 	i := slices.IndexFunc(d.lines, func(line map[string]any) bool { return shapeOf(line) == "GET /leases" })
@@ -178,7 +178,7 @@ func TestAuditComparesListsOfContracts(t *testing.T) {
 	}
 }
 
-// What was refused, or shown at another address, is not what is there.
+// Rule 1 detects a contract that was refused, or shown at another path.
 func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
 	d := workADay(t)
 	i := slices.IndexFunc(d.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /leases" })
@@ -219,7 +219,7 @@ func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
 	}
 }
 
-// A rule that had nothing to compare says so, and how much there was.
+// A rule with nothing to compare says so, and how many answers there were.
 func TestAuditSaysWhatItCannotCompare(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()

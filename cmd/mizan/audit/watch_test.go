@@ -19,13 +19,13 @@ import (
 	"mizan/internal/testkit"
 )
 
-// watcher is an auditor with a state, who asks whatever server runs in a folder.
+// watcher is an auditor with a state, for whatever server runs on a directory.
 type watcher struct {
 	t     *testing.T
 	state string
 }
 
-// looks wants a look at a server to end so.
+// looks runs one poll of a server and checks its result.
 func (w *watcher) looks(exit int, words, folder string, more ...string) {
 	w.t.Helper()
 	r := testkit.Run(w.t, nowhere, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, more...)...)
@@ -43,7 +43,7 @@ func (w *watcher) remembers() string {
 	return string(content)
 }
 
-// copied is a copy of a stopped server's folder.
+// copied returns a copy of a stopped server's directory.
 func copied(t *testing.T, folder string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
@@ -118,7 +118,8 @@ func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	w.looks(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
 }
 
-// A server keeps its key (its store knows it), but whoever stands in its place may not.
+// A server keeps its key, which its store records; a different server in its place may have
+// another key.
 func TestAWatchRefusesAHeadThatAnotherKeyHasSigned(t *testing.T) {
 	t.Parallel()
 	l := &falseServer{t: t, hash: emptyOctober}
@@ -175,7 +176,7 @@ func TestAWatchIsOfOneOrganization(t *testing.T) {
 	w.looks(2, "--state: ", server.Dir)
 }
 
-// Two watches of one state would forget what the later one has seen.
+// Of two watches with one state, one could overwrite the later head.
 func TestAStateIsOfOneWatchAtATime(t *testing.T) {
 	t.Parallel()
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
@@ -197,7 +198,8 @@ func TestAStateIsOfOneWatchAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// What a killed watch was writing goes; a state that is a link stays one.
+	// The next watch removes the temporary file of a killed one; a state that is a link stays a
+	// link.
 	left := filepath.Join(filepath.Dir(w.state), ".state.123.tmp")
 	write(t, left, "half")
 	link := filepath.Join(t.TempDir(), "link")
@@ -215,7 +217,7 @@ func TestAStateIsOfOneWatchAtATime(t *testing.T) {
 	w.looks(2, "--state: is empty", server.Dir, "--state", "")
 }
 
-// A server that does not answer is no server that lies.
+// A server that does not answer is not refused; the watch polls again.
 func TestAWatchAsksAgainWhereNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -285,6 +287,6 @@ func TestAWatchRefusesAServerThatSignsAndDoesNotProve(t *testing.T) {
 	look(0, "the watch begins")
 	size.Store(5)
 	look(4, "refused: the server signs 5 events and does not prove")
-	turnedAway.Store(true) // between the head and the proof
+	turnedAway.Store(true) // between the requests for the head and the proof
 	look(2, "422")
 }

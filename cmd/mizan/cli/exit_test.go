@@ -10,8 +10,7 @@ import (
 	"mizan/posting/store"
 )
 
-// TestHowAStoreThatDoesNotOpenEndsTheProcess: the codes are what supervisors
-// rely on.
+// TestHowAStoreThatDoesNotOpenEndsTheProcess checks the codes on which supervisors rely.
 func TestHowAStoreThatDoesNotOpenEndsTheProcess(t *testing.T) {
 	tests := []struct {
 		err  error

@@ -173,7 +173,7 @@ func TestKeysAgainstEachOther(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		want []string // beginnings of the lines after the prefix
+		want []string // prefixes of the lines
 	}{
 		{"production needs a certificate and a keyring", nil, []string{"tls-cert: is required", "tls-key: is required", "keyring: is required"}},
 		{"certificate without files", []string{"--sandbox", "--tls-cert", "x", "--tls-key", "y"}, []string{"tls-cert: only goes", "tls-key: only goes"}},
@@ -264,8 +264,8 @@ func TestConfigFileIsOneFlatObject(t *testing.T) {
 	}
 }
 
-// wantConfigLine wants one line, also where the file could have said what is
-// required: with and without --sandbox. What a flag says wrong is still told.
+// wantConfigLine checks for one line about the file, with and without --sandbox, even if the
+// file could have set required keys. A bad flag is still reported.
 func wantConfigLine(t *testing.T, name, path string) {
 	t.Helper()
 	const mark = "mizan: configuration: config: "
@@ -281,8 +281,8 @@ func wantConfigLine(t *testing.T, name, path string) {
 	}
 }
 
-// TestABadKeyHasOneLine is about keys that are wrong in two ways, and about
-// others that look wrong only because of it.
+// TestABadKeyHasOneLine tests keys with two faults, and keys that only seem bad because of
+// another key's fault.
 func TestABadKeyHasOneLine(t *testing.T) {
 	keyring := testkit.File(t, "keyring", "{}")
 	for name, c := range map[string]struct {
@@ -312,8 +312,8 @@ func TestABadKeyHasOneLine(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsDocumented wants a row of the table in docs/operations.md for
-// each key, with its variable and its default.
+// TestEveryKeyIsDocumented checks that the table in docs/operations.md has a row for each key,
+// with its variable and its default.
 func TestEveryKeyIsDocumented(t *testing.T) {
 	var rows []string
 	for line := range strings.Lines(testkit.Page(t, "operations.md")) {

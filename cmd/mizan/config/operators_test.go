@@ -41,7 +41,7 @@ func TestKeysOfTellingOperatorsAgainstEachOther(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		args []string
-		want []string // beginnings of the lines after the prefix
+		want []string // prefixes of the lines
 	}{
 		"nothing":                       {nil, nil},
 		"all of e-mail":                 {mail("--smtp-user", "u", "--smtp-pass-file", pass, "--smtp-tls", "tls"), nil},

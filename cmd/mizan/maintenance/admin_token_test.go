@@ -21,10 +21,10 @@ func rotate(t *testing.T, env []string, args ...string) string {
 	return token
 }
 
-// notSentLine ends what is said of a server that no token was sent to.
+// notSentLine is the end of the message about a server to which no token was sent.
 const notSentLine = "mizan: admin-token: nothing was sent: the token is as it was\n"
 
-// answers is the status of a request of the administration with the token.
+// answers returns the status of an administration request with the token.
 func answers(t *testing.T, s *testkit.Server, token string) int {
 	t.Helper()
 	a, err := s.Admin().With("authorization", "Bearer "+token).Get("/api/v1/partners")
@@ -106,8 +106,8 @@ func TestAllTokensAreRotatedInAStoppedStore(t *testing.T) {
 	}
 }
 
-// What connects a terminal to another platform is sealed by the keyring: with it
-// or without, all tokens are rotated, and the terminal keeps its keys.
+// A terminal's credentials for another platform are sealed by the keyring. With or without the
+// keyring, all tokens are rotated and the terminal keeps its credentials.
 func TestTokensAreRotatedWhereATerminalIsConnected(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--log-level", "error"}})
 	const connected = `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` +
@@ -150,7 +150,7 @@ func TestTheTokenToRotateMayComeFromStdin(t *testing.T) {
 	wantTokens(t, s, strings.TrimSpace(string(out)), first)
 }
 
-// A retired token never comes back, whoever brings it.
+// A retired token is never accepted again, even from the configured file.
 func TestAServerRefusesARetiredTokenOfItsFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	old := strings.Repeat("old-token-", 4)

@@ -11,8 +11,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// What a restore was killed in is no data directory: no server starts in it, and no
-// other restore clears a directory in which one did.
+// The directory of a killed restore is not a data directory: no server starts in it. And no
+// restore clears a directory in which a server was started.
 func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	backup := filepath.Join(t.TempDir(), "one")
@@ -45,7 +45,8 @@ func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 	testkit.Succeed(t, restore...)
 }
 
-// An increment on what can't be restored would look like a backup.
+// An increment to a base that can't be restored is not taken, because it would look like a
+// usable backup.
 func TestABackupSinceASpoiledOneIsNotTaken(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
@@ -71,7 +72,7 @@ func TestABackupSinceASpoiledOneIsNotTaken(t *testing.T) {
 	}
 }
 
-// What lies beside the backups that are used, and is spoiled, is told of.
+// A damaged file beside the used backups is reported.
 func TestASpoiledBackupThatIsNotNeededIsAWarning(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
@@ -89,7 +90,7 @@ func TestASpoiledBackupThatIsNotNeededIsAWarning(t *testing.T) {
 	}
 }
 
-// The short form is what people type, so the help shows it.
+// The help shows the short form, which people use.
 func TestTheHelpOfBackupsShowsTheShortForm(t *testing.T) {
 	if help := testkit.Succeed(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {
 		t.Errorf("the help says %s", help)

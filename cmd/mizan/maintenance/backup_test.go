@@ -37,13 +37,14 @@ func starts(t *testing.T, args ...string) *process {
 	return c
 }
 
-// exit waits for the end and is its code; -1: by a signal.
+// exit waits for the end and returns the exit code; -1 if a signal ended the process.
 func (c *process) exit() int {
 	_ = c.cmd.Wait()
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// finished are the backups in a directory, and unfinished what is being written.
+// finished returns the names of the backups in a directory, without those that are being
+// written.
 func finished(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "*.backup"))
@@ -67,16 +68,16 @@ func unfinished(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-// books is the trial balance. A restored sandbox makes its tokens anew, which are
-// events but no entries.
+// books returns the trial balance. A restored sandbox creates new tokens, which are events
+// without entries.
 func books(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	answer, err := s.Auditor().Get("/api/v1/ledger/trial-balance?env=test&limit=500")
 	return string(testkit.WantStatus(t, answer, err, 200).Body)
 }
 
-// A full backup and an increment of a running server, either restored, verified,
-// and served from: the books are what they were, and go on.
+// A full backup and an increment of a running server are verified and restored, and a server
+// runs on each: the books are equal, and new payments work.
 func TestABackupOfARunningServerIsRestored(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	backups, place := t.TempDir(), t.TempDir()
@@ -120,10 +121,10 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 	}
 }
 
-// slow has a backup take longer than any test.
+// slow makes a backup take longer than any test.
 var slow = []string{"--backup-rate", "1000"}
 
-// begun is a backup that has begun to be written.
+// begun returns a backup command that has begun to write.
 func begun(t *testing.T, s *testkit.Server, dir string) *process {
 	t.Helper()
 	c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
@@ -157,7 +158,7 @@ func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
 		t.Error("there is a backup")
 	}
 	testkit.Pay(t, s.Partner(), "")
-	testkit.Until(t, "another backup", func() bool { // the server notices when it sends on
+	testkit.Until(t, "another backup", func() bool { // the server notices when it sends more bytes
 		c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
 		gone := make(chan int, 1)
 		go func() { gone <- c.exit() }()
@@ -183,7 +184,7 @@ func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
 	testkit.Succeed(t, "audit", "verify", "--data", s.Dir)
 }
 
-// Whoever interrupts a backup is told just that, and nothing is left of it.
+// An interrupted backup reports the interruption and leaves no file.
 func TestABackupThatIsInterruptedSaysSo(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
@@ -211,7 +212,7 @@ func TestAStopEndsABackup(t *testing.T) {
 	}
 }
 
-// Whenever a restore is killed, its directory is not there or whole.
+// After a restore is killed at any moment, its directory does not exist or is complete.
 func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for i := range 20 {
@@ -235,7 +236,7 @@ func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
 		ended := make(chan int, 1)
 		go func() { ended <- c.exit() }()
 		testkit.Until(t, sign, func() bool { return exists(sign) || exists(dir) })
-		_ = c.cmd.Process.Kill() // it may have been faster
+		_ = c.cmd.Process.Kill() // the process may have ended already
 		<-ended
 		if exists(dir) {
 			testkit.Succeed(t, "audit", "verify", "--data", dir)
@@ -323,8 +324,8 @@ func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
 	}
 }
 
-// A server with a directory for backups takes one when it starts, and it is known
-// to be whole by then.
+// A server with a backup directory takes a backup when it starts, and reads it again to check
+// it.
 func TestAServerTakesItsOwnBackups(t *testing.T) {
 	dir := t.TempDir()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--backup-dir", dir, "--backup-every", "1h", "--backup-keep", "2"}})

@@ -22,8 +22,8 @@ func newKeyring(t *testing.T) string {
 	return path
 }
 
-// unsealing takes the sealing keys out of a keyring's file, as a release that
-// sealed nothing would have made it.
+// unsealing removes the sealing keys from a keyring's file, as a release without sealing would
+// have written it.
 func unsealing(t *testing.T, path string) {
 	t.Helper()
 	fields := keyringFields(t, path)
@@ -50,7 +50,7 @@ func keyringFields(t *testing.T, path string) map[string]json.RawMessage {
 	return fields
 }
 
-// listed is what `mizan keys list` has to print of the keyring's file.
+// listed returns what `mizan keys list` must print for the keyring's file.
 func listed(t *testing.T, path string) (lines string, count int) {
 	t.Helper()
 	k, err := secret.LoadKeyring(path)
@@ -113,8 +113,8 @@ func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 	}
 }
 
-// TestKeysRotateBesideARunningServer: neither the server that runs nor its next
-// start takes the rotation back, and the server works on.
+// TestKeysRotateBesideARunningServer checks that neither the running server nor its next start
+// undoes the rotation, and that the server keeps working.
 func TestKeysRotateBesideARunningServer(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	path := filepath.Join(s.Dir, "keyring")
@@ -220,8 +220,8 @@ func TestKeysLeaveAKeyringAloneThatTheyCanNotRead(t *testing.T) {
 	}
 }
 
-// TestAStartCompletesItsOwnKeyring takes away what a keyring of a release that
-// sealed nothing does not have. The operator's keyring is not the server's to write.
+// TestAStartCompletesItsOwnKeyring removes the sealing keys, which a keyring of an older
+// release does not have. The server adds them to its own keyring, and never to the operator's.
 func TestAStartCompletesItsOwnKeyring(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()

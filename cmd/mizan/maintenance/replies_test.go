@@ -39,7 +39,7 @@ func (r *replayWorld) requests() map[string]func() (*testkit.Answer, error) {
 	}
 }
 
-// again repeats all requests; each has to be answered with the status.
+// again repeats all requests and checks the status of each answer.
 func (r *replayWorld) again(when string, status map[string]int) map[string]string {
 	r.t.Helper()
 	replies := make(map[string]string)
@@ -58,7 +58,7 @@ func (r *replayWorld) again(when string, status map[string]int) map[string]strin
 
 var everyCreated = map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 201}
 
-// moves lets what the requests made move on, so that it is not what they were answered with.
+// moves changes the records that the requests created, so that they differ from the answers.
 func (r *replayWorld) moves() {
 	r.t.Helper()
 	for name, change := range map[string]func(id string) (*testkit.Answer, error){
@@ -120,7 +120,7 @@ func (r *replayWorld) stop() {
 	}
 }
 
-// forgets takes all sealing keys but the primary one out of a keyring's file.
+// forgets removes all sealing keys except the primary one from a keyring's file.
 func forgets(t *testing.T, from, to string) {
 	t.Helper()
 	fields := keyringFields(t, from)
@@ -154,9 +154,10 @@ func forgets(t *testing.T, from, to string) {
 	}
 }
 
-// What requests with keys were answered with is sealed as cards are: an earlier key opens
-// it after a rotation. Without that key nobody can vouch for it, which is an alarm, and
-// whoever repeats a request is told what the records say, or that the answer is lost.
+// Cached replies are sealed like cards: after a rotation an earlier key opens them. If that key
+// is lost, nobody can confirm the reply. The log reports it as an alarm, and a client that
+// repeats the request gets the records' current content, or the message that the answer is
+// lost.
 func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 	r := startRepeated(t)
 	r.same("again", r.again("again", everyCreated))
@@ -192,7 +193,7 @@ func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 		t.Errorf("%d alarms in the log\n%s", n, r.server.Stderr())
 	}
 
-	// With its key everything is as it was, and nothing has been stored meanwhile.
+	// With the key all replies can be opened again, and nothing was stored meanwhile.
 	if err := os.WriteFile(keyring, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 	r.verify(0)
 }
 
-// verify runs the checker with the directory's keyring, and wants its exit code.
+// verify runs the checker with the directory's keyring and checks its exit code.
 func (r *replayWorld) verify(exit int) string {
 	r.t.Helper()
 	run := testkit.Run(r.t, nil, "audit", "verify", "--data", r.server.Dir)
@@ -212,7 +213,7 @@ func (r *replayWorld) verify(exit int) string {
 	return run.Stdout
 }
 
-// The checker takes the keyring of the store, and no other.
+// The checker accepts only the store's own keyring.
 func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	r := startRepeated(t)
 	r.stop()
@@ -239,7 +240,7 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	}
 }
 
-// paymentFrom is the body of a payment from this storage of money.
+// paymentFrom returns the body of a payment with this money_storage.
 func paymentFrom(storage string) string {
 	return `{"params":{"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":` + storage + `}}`
 }

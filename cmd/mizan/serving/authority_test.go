@@ -20,7 +20,7 @@ func open(t *testing.T, dir string, at time.Time, hosts ...string) *authority {
 	return a
 }
 
-// trusts tells whether a client that trusts roots believes the server's certificate.
+// trusts tells whether a client that trusts roots accepts the server's certificate.
 func trusts(t *testing.T, roots *x509.Certificate, a *authority, host string, at time.Time) bool {
 	t.Helper()
 	pair, err := a.certificate(nil)
@@ -133,7 +133,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 			}
 			a, err := openAuthority(whole, []string{"localhost"}, func() time.Time { return noon })
 			if err == nil && what == "flipped" && a.caKey.Equal(first.caKey) && a.ca.Equal(first.ca) {
-				continue // harmless: the flip hit the copy of the public key, which nobody reads
+				continue // harmless: the flipped bit was in the copy of the public key, which is not used
 			}
 			if err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("%s %s: %v, want it to be called damaged", name, what, err)

@@ -14,7 +14,7 @@ import (
 
 const givenUp = "a backup does not end, and is given up"
 
-// stopping is a server whose stop has to be over at an instant, and its log.
+// stopping returns a server that must have stopped at an instant, and its log.
 func stopping(by time.Time) (*server, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	return &server{
@@ -22,8 +22,8 @@ func stopping(by time.Time) (*server, *bytes.Buffer) {
 	}, log
 }
 
-// A disk of backups that does not answer keeps no server from stopping: the stop gives
-// the backup up when its time is over, and the log says so.
+// If the backup disk does not answer, the stop gives up the backup when its time is over, and
+// the log says so.
 func TestAStopDoesNotWaitForABackupForEver(t *testing.T) {
 	s, log := stopping(time.Now())
 	var scheduled sync.WaitGroup

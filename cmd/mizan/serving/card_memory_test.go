@@ -24,8 +24,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// canaryPrefix begins every card number of these tests. A record keeps a card's
-// first six digits, so all eight of them in memory are a part of a number.
+// canaryPrefix begins every card number in these tests. A record keeps a card's first six
+// digits, so these eight digits in memory are a part of a number.
 const canaryPrefix = "47165839"
 
 const (
@@ -33,7 +33,7 @@ const (
 	canaryCVV    = "739"
 )
 
-// canaryNumber is the n-th card: 16 digits with a valid check digit.
+// canaryNumber returns the n-th card number: 16 digits with a valid check digit.
 func canaryNumber(n int) string {
 	digits := fmt.Sprintf("%s%07d", canaryPrefix, n)
 	sum := 0
@@ -49,25 +49,25 @@ func canaryNumber(n int) string {
 	return digits + strconv.Itoa((10-sum%10)%10)
 }
 
-// The simulator's cards whose payers have to act: they are in the program's own
-// tables, which are no writable memory.
+// The simulator's cards whose payers have to act. They are in the program's own tables, which
+// are not in writable memory.
 const (
 	cardRedirect = "4000000000003220"
 	cardForm     = "4000000000003063"
 	cardPassword = "4000002500003155"
 )
 
-// traces are what memory may not hold once every transaction is over. Three digits
-// are everywhere, so a CVV is looked for with what stands before it in a request, and
-// the holder, which lies beside it, in its place.
+// traces are texts that memory must not contain when every transaction has ended. Three digits
+// occur everywhere, so a CVV is searched with the text before it in a request, and the holder,
+// which is beside it, serves in its place.
 var traces = []string{
 	canaryPrefix, cardRedirect, cardForm, cardPassword, canaryHolder,
 	`cvv":"` + canaryCVV, `cvv": "` + canaryCVV, "cvv=" + canaryCVV, "CANARY+H.+OLDER", "122030" + canaryCVV,
 	strings.ReplaceAll(canaryPrefix[:4], "4", "\\u0034"),
 }
 
-// searchMemory reads what a process can write of its memory and is no file's, and
-// returns what it found of the traces, with what stands around.
+// searchMemory reads a process's writable memory that is not mapped from a file, and returns
+// the traces that it finds, with the bytes around them.
 func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 	t.Helper()
 	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
@@ -95,7 +95,7 @@ func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 		for at := begin; at < end; at += piece - overlap {
 			n, err := memory.ReadAt(buffer[:min(piece, end-at)], at)
 			if err != nil && !errors.Is(err, io.EOF) && n == 0 {
-				break // it was given back meanwhile
+				break // the memory was released meanwhile
 			}
 			for _, trace := range traces {
 				for i := 0; ; {
@@ -117,11 +117,11 @@ func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 	return found, size
 }
 
-// wipeBound is how long a server may take from the last answer until it is done with
-// the request. It is a matter of microseconds where there is a processor.
+// wipeBound is how long a server may take from the last answer until it has wiped the request.
+// With a free CPU it takes microseconds.
 const wipeBound = 20 * time.Second
 
-// wantNoTrace fails the test if the process keeps a trace of a card in its memory.
+// wantNoTrace fails the test if the process's memory contains a trace of a card.
 func wantNoTrace(t *testing.T, pid int, when string) {
 	t.Helper()
 	until := time.Now().Add(wipeBound)
@@ -138,7 +138,7 @@ func wantNoTrace(t *testing.T, pid int, when string) {
 	}
 }
 
-// payer is one connection to the server, kept alive.
+// payer is one keep-alive connection to the server.
 type payer struct {
 	t      *testing.T
 	server *testkit.Server
@@ -154,7 +154,8 @@ func newPayer(t *testing.T, s *testkit.Server, version uint16) *payer {
 	return &payer{t: t, server: s, client: client, close: transport.CloseIdleConnections}
 }
 
-// trusting is how a server's certificate is checked; nil: it is one without TLS.
+// trusting returns the configuration for checking a server's certificate; nil if the server has
+// no TLS.
 func trusting(t *testing.T, s *testkit.Server, version uint16) *tls.Config {
 	if strings.HasPrefix(s.BaseURL, "http:") {
 		return nil
@@ -168,7 +169,7 @@ func trusting(t *testing.T, s *testkit.Server, version uint16) *tls.Config {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, MaxVersion: version}
 }
 
-// ask makes a request as the first partner; its fields are those that the answer has.
+// ask makes a request as the first partner and returns the answer's fields.
 func (p *payer) ask(want int, method, path, kind, body string, header ...string) map[string]string {
 	address := path
 	if strings.HasPrefix(path, "/") {
@@ -228,8 +229,8 @@ func typed(number string) string {
 
 const payments = "/api/v1/transactions"
 
-// pays makes every kind of request that a card comes with, and brings each transaction
-// to its end.
+// pays makes every kind of request that contains a card, and brings each transaction to its
+// end.
 func (p *payer) pays(n int) {
 	number := canaryNumber(n)
 	once := fmt.Sprintf("once-%d", n)
@@ -249,14 +250,14 @@ func (p *payer) pays(n int) {
 	hosted = p.ask(201, "POST", payments, asJSON, creating("payment", `,"hosted":true`, "{}"))
 	p.ends(p.ask(200, "POST", payments+"/continue/"+hosted["id"], asJSON, `{"money_storage":`+storage(number)+`}`), "charged")
 
-	// What is refused brings cards too.
+	// Refused requests contain cards too.
 	p.ask(422, "POST", payments, asJSON, creating("payment", "", storage(number[:15]+"x")))
 	p.ask(400, "POST", payments, asJSON, creating("payment", "", storage(number))+"x")
 	p.ask(401, "POST", payments, asJSON, creating("payment", "", storage(number)), "x-api-key", "mzk_nobody's")
 	p.ask(415, "POST", payments, "text/plain", creating("payment", "", storage(number)), "x-api-key", p.server.Sandbox.APIKey, "x-organization-id", p.server.Sandbox.OrganizationID)
 	p.ask(404, "POST", "/api/v1/nothing", asJSON, creating("payment", "", storage(number)))
 
-	// Payers who act: the card is kept meanwhile.
+	// Payers who must act: the card is kept until then.
 	for _, card := range []string{cardRedirect, cardForm} {
 		made := p.ask(201, "POST", payments, asJSON, creating("payment", "", storage(card)))
 		p.challenged(made["simple_auth_redirect_url"])
@@ -281,7 +282,7 @@ var (
 	hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
 )
 
-// challenged follows a payer to the simulated bank and approves.
+// challenged follows a payer's redirect to the simulated bank and approves.
 func (p *payer) challenged(address string) {
 	shown := p.ask(303, "GET", address, asForm, "")
 	page := shown["body"]
@@ -329,7 +330,7 @@ func (p *payer) absolute(location string) string {
 	return location
 }
 
-// raw is a connection on which a test writes what a client never would.
+// raw returns a connection to which a test writes bytes that a client never would.
 func (p *payer) raw(version uint16) net.Conn {
 	_, address, _ := strings.Cut(p.server.BaseURL, "://")
 	c, err := net.Dial("tcp", address)
@@ -343,7 +344,7 @@ func (p *payer) raw(version uint16) net.Conn {
 	return c
 }
 
-// request is a create as it stands on the wire, in chunks if asked for.
+// request returns the bytes of a create, in chunks if requested.
 func (p *payer) request(body string, chunks bool, more string) string {
 	head := "POST " + payments + " HTTP/1.1\r\nHost: shop\r\nContent-Type: application/json\r\nX-Api-Key: " + p.server.Sandbox.APIKey +
 		"\r\nX-Organization-Id: " + p.server.Sandbox.OrganizationID + "\r\n" + more
@@ -359,7 +360,7 @@ func (p *payer) request(body string, chunks bool, more string) string {
 	return head + "0\r\n\r\n"
 }
 
-// sends writes and reads as many answers as it expects, with their statuses.
+// sends writes a text, reads the expected number of answers and checks their statuses.
 func (p *payer) sends(c net.Conn, text string, statuses ...int) {
 	if _, err := io.WriteString(c, text); err != nil {
 		p.t.Error(err)
@@ -379,8 +380,8 @@ func (p *payer) sends(c net.Conn, text string, statuses ...int) {
 	}
 }
 
-// misbehaves sends cards in ways that clients seldom do; it returns the connections
-// that are left open.
+// misbehaves sends cards in ways that clients seldom use; it returns the connections that are
+// left open.
 func (p *payer) misbehaves(n int, version uint16) (open []net.Conn) {
 	body := creating("payment", "", storage(canaryNumber(n)))
 	big := creating("payment", `,"merchant_meta":{"a":"`+strings.Repeat("y", 20_000)+`"}`, storage(canaryNumber(n)))
@@ -412,9 +413,9 @@ func (p *payer) misbehaves(n int, version uint16) (open []net.Conn) {
 	return open
 }
 
-// A card's number and CVV are nowhere in the server's memory once its transaction is
-// final: neither in what was read from the connections, which are still open, nor
-// after they are closed, nor in what worked with them.
+// A card's number and CVV are nowhere in the server's memory after its transaction is final:
+// neither in the buffers of the connections, which are still open, nor after they are closed,
+// nor in other memory.
 func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's memory needs root")
@@ -424,7 +425,7 @@ func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
 	}
 }
 
-// screens has every card looked at by a blocklist and by limits.
+// screens makes a block list and limits check every card.
 func screens(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID, "idempotency-key", "block")
@@ -442,7 +443,7 @@ func screens(t *testing.T, s *testkit.Server) {
 	}
 }
 
-// hoarding is the environment of a server that collects nothing, so that no garbage is
+// hoarding is the environment of a server without garbage collection, so that no garbage is
 // overwritten by accident.
 var hoarding = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 
@@ -484,8 +485,8 @@ func searchedAfterPayments(t *testing.T, flags []string) {
 	wantNoTrace(t, s.PID(), "connections are closed")
 }
 
-// The provider that is another platform passes a card on, over TLS and without, in
-// requests of all sizes, to a platform that knows it and one that refuses; nothing of it is left.
+// The provider for other platforms sends cards, over TLS and without, in requests of all sizes,
+// to a platform that accepts them and to one that refuses. No trace of the cards remains.
 func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's memory needs root")
@@ -521,7 +522,7 @@ func TestMemoryHoldsNoCardThatWentToAnotherPlatform(t *testing.T) {
 	}
 }
 
-// connects gives a server's first partner terminals that are the other server.
+// connects gives a server's first partner terminals whose provider is the other server.
 func connects(t *testing.T, near, far *testkit.Server) {
 	t.Helper()
 	params := map[string]any{"base_url": far.BaseURL, "organization_id": far.Sandbox.OrganizationID, "api_key": far.Sandbox.APIKey, "priority": -1}

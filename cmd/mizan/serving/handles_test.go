@@ -24,7 +24,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// few is a limit of open files that a server just starts with.
+// few is a limit of open files with which a server only just starts.
 const few = minHandles
 
 func TestTooFewOpenFilesAreRefusedInWords(t *testing.T) {
@@ -56,7 +56,7 @@ func TestOpenFilesAreShared(t *testing.T) {
 	}
 }
 
-// idle opens connections from several addresses and says nothing on them.
+// idle opens connections from several addresses and sends nothing.
 func idle(t *testing.T, s *testkit.Server, n int) {
 	t.Helper()
 	at := strings.TrimPrefix(strings.TrimPrefix(s.BaseURL, "http://"), "https://")
@@ -70,11 +70,11 @@ func idle(t *testing.T, s *testkit.Server, n int) {
 	}
 }
 
-// startPatience bounds what takes a moment.
+// startPatience bounds steps that take a moment.
 const startPatience = 2 * time.Minute
 
-// More idle connections than the process may have files: payments on new connections,
-// their notifications, and the store's next files go on.
+// With more idle connections than the process may have open files, payments on new connections,
+// their notifications, and the store's next files still work.
 func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	var notified sync.Map
 	var notifications atomic.Int64
@@ -89,8 +89,8 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	testkit.WantStatus(t, hooked, err, 200)
 	before := tables(t, s.Dir)
 	idle(t, s, 2*few)
-	// Each payment comes on a connection of its own, and is large: the store fills its
-	// memtables of 24 MiB, and has to open a table and a log for each.
+	// Each payment comes on a separate connection and is large, so that the store fills its
+	// memtables of 24 MiB and opens a table and a log for each.
 	const payments, workers = 840, 8
 	body := strings.Replace(testkit.Card("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
 	work := make(chan int)
@@ -148,8 +148,8 @@ func tables(t *testing.T, dir string) int {
 	return len(found)
 }
 
-// Where the process really has no handle left, accepting goes on when it has: the
-// server itself raises a soft limit that was lowered.
+// If the process has no file handle left, it accepts again when it has one: the server itself
+// raises a soft limit that was lowered.
 func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	var was unix.Rlimit
@@ -157,11 +157,11 @@ func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	const failed = "no connection could be accepted"
-	for n := 0; n < 10 && !strings.Contains(s.Stderr(), failed); n++ { // the server may be faster with the limit
+	for n := 0; n < 10 && !strings.Contains(s.Stderr(), failed); n++ { // the server may raise the limit first
 		if err := unix.Prlimit(s.PID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: was.Max}, nil); err != nil {
 			t.Fatal(err)
 		}
-		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://")) // the kernel's queue takes it
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://")) // the kernel's queue accepts it
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// Bodies that are promised and don't come take no memory, and end.
+// Bodies that are announced and never arrive take no memory, and time out.
 func TestPromisedBodiesHoldNoMemory(t *testing.T) {
 	const promises = 3000
 	s := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
@@ -228,7 +228,7 @@ func TestPromisedBodiesHoldNoMemory(t *testing.T) {
 			t.Fatalf("promise %d: %v", i, err)
 		}
 	}
-	// The process had at most this much, whenever that was.
+	// VmHWM: the largest memory so far, at any time.
 	if grew := resident(t, s) - before; grew > 200<<20 {
 		t.Errorf("%d promises took %d MiB", promises, grew>>20)
 	} else {
@@ -237,7 +237,7 @@ func TestPromisedBodiesHoldNoMemory(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// resident is the most memory that the process has had, in bytes.
+// resident returns the largest memory that the process has had, in bytes.
 func resident(t *testing.T, s *testkit.Server) int {
 	t.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))

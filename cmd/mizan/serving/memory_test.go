@@ -2,8 +2,8 @@ package serving
 
 import "testing"
 
-// Memory is given back once after each burst, when a whole look has passed
-// without a change, and never while nothing has happened since.
+// Memory is released once after each burst, after a whole interval without a change, and never
+// again before the next change.
 func TestMemoryIsGivenBackOnceAfterEachBurst(t *testing.T) {
 	var r idleDetector
 	for i, look := range []struct {

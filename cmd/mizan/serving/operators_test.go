@@ -126,15 +126,14 @@ func (r *inbox) mail() (address string) {
 	return listener.Addr().String()
 }
 
-// advance moves the manual clock; what is due, and what is under way, has happened
-// when it answers.
+// advance moves the manual clock. When the answer comes, everything due has been done.
 func advance(t *testing.T, s *testkit.Server, body string) {
 	t.Helper()
 	answer, err := s.Admin().Put("/api/v1/sandbox/clock", body)
 	testkit.WantStatus(t, answer, err, 200)
 }
 
-// midnight moves it to the beginning of a later day, and some more.
+// midnight moves the clock to the beginning of a later day, plus more.
 func midnight(t *testing.T, s *testkit.Server, days int, more time.Duration) {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/sandbox/clock")
@@ -149,8 +148,8 @@ func midnight(t *testing.T, s *testkit.Server, days int, more time.Duration) {
 	advance(t, s, `{"now":"`+to.Format(time.RFC3339)+`"}`)
 }
 
-// alone switches off the terminals that the sandbox has: a refusal would send a payment
-// on to them.
+// alone switches off the sandbox's own terminals, because a refused payment would be sent on to
+// them.
 func alone(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/terminals")
@@ -200,8 +199,8 @@ func wantMessages(t *testing.T, when string, got []string, want ...string) {
 	}
 }
 
-// All that operators are told, from the request to the chat and the mailbox, over
-// refusals and restarts.
+// All messages to operators, from the request to the chat and the mailbox, across refusals and
+// restarts.
 func TestOperatorsAreTold(t *testing.T) {
 	r := &inbox{t: t, blocked: map[string]bool{"-100123": true}}
 	s := testkit.Start(t, testkit.Options{Flags: []string{
@@ -279,7 +278,7 @@ func TestOperatorsAreTold(t *testing.T) {
 	}
 }
 
-// A server that was told of no way says so at start, and tells nobody.
+// A server without a configured channel logs that when it starts, and sends no messages.
 func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for _, channel := range []string{"nothing by Telegram", "nothing by e-mail"} {
@@ -289,8 +288,8 @@ func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
 	}
 }
 
-// What is stored and cannot be read is a failed attempt like any other: it forgets
-// nobody who was told, and harms nobody else.
+// A stored message that can't be read is a failed attempt like any other: the list of operators
+// reached so far is kept, and other messages are not affected.
 func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 	s := newServer(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard})
 	s.clock = clock.Real{}
@@ -308,13 +307,13 @@ func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 	}
 }
 
-// telling is a server that tells by Telegram, with one terminal, for euros.
+// telling returns a server that sends Telegram messages, with one terminal, for euros.
 func telling(t *testing.T, r *inbox, chats ...any) (s *testkit.Server, terminal string) {
 	t.Helper()
 	s = testkit.Start(t, testkit.Options{Flags: []string{
 		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
 	}})
-	midnight(t, s, 1, time.Hour) // no day ends while the test lasts
+	midnight(t, s, 1, time.Hour) // the day does not end during the test
 	alone(t, s)
 	answer, err := s.Admin().Post("/api/v1/terminal", map[string]any{
 		"name": "Euros", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test",
@@ -332,7 +331,7 @@ func telling(t *testing.T, r *inbox, chats ...any) (s *testkit.Server, terminal 
 	return s, made.Data.ID
 }
 
-// lists has others told from now on.
+// lists replaces the terminal's chats.
 func lists(t *testing.T, s *testkit.Server, terminal string, chats ...any) {
 	t.Helper()
 	params := map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"}
@@ -363,7 +362,8 @@ func wantDelivery(t *testing.T, s *testkit.Server, terminal, state string, attem
 
 const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
 
-// Whoever is on the list at an attempt, and was not told yet, is told.
+// An operator who is on the list at the time of an attempt, and was not reached before, gets
+// the message.
 func TestWhoIsListedMeanwhileIsToldWhatNobodyGot(t *testing.T) {
 	r := &inbox{t: t, blocked: map[string]bool{"1": true}}
 	s, terminal := telling(t, r, 1)
@@ -373,15 +373,15 @@ func TestWhoIsListedMeanwhileIsToldWhatNobodyGot(t *testing.T) {
 	wantDelivery(t, s, terminal, "pending", 1)
 	lists(t, s, terminal)
 	advance(t, s, `{"advance_seconds":60}`)
-	wantDelivery(t, s, terminal, "pending", 2) // and not delivered: nobody was told
+	wantDelivery(t, s, terminal, "pending", 2) // not delivered: nobody was reached
 	lists(t, s, terminal, 2, "2", 3)
 	advance(t, s, `{"advance_seconds":200}`)
 	wantMessages(t, "who is listed by then", r.take(), "2: "+largeEuros, "3: "+largeEuros)
 	wantDelivery(t, s, terminal, "delivered", 3)
 }
 
-// What was given up, and is asked for again, is for whom it has not reached; what was
-// delivered, for all.
+// The replay of a parked message goes to the operators that it has not reached; the replay of a
+// delivered one goes to all.
 func TestAReplayIsForWhomItHasNotReachedOrForAll(t *testing.T) {
 	r := &inbox{t: t, blocked: map[string]bool{"2": true}}
 	s, terminal := telling(t, r, 1, 2)

@@ -19,7 +19,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// eventually repeats a look until it says yes; nothing is waited for by time alone.
+// eventually repeats a check until it succeeds, so that no test waits a fixed time.
 func eventually(t *testing.T, what string, yes func() bool) {
 	t.Helper()
 	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
@@ -30,7 +30,7 @@ func eventually(t *testing.T, what string, yes func() bool) {
 	t.Fatalf("never: %s", what)
 }
 
-// serial is the number of the certificate that the server shows.
+// serial returns the serial number of the server's certificate.
 func serial(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(s.BaseURL, "https://"), &tls.Config{InsecureSkipVerify: true})
@@ -48,8 +48,8 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-// A SIGHUP has certificate files and the log level read again; where something is
-// wrong nothing changes, and it never ends the process.
+// A SIGHUP makes the server read the certificate files and the log level again. If something is
+// wrong nothing changes, and the process never ends.
 func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
 	open(t, dir, time.Now(), "localhost", "127.0.0.1")
@@ -59,7 +59,7 @@ func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
 	}, Trust: filepath.Join(dir, caFile)})
 	first := serial(t, s)
 
-	// Another certificate of the same authority, and another level.
+	// A different certificate of the same authority, and a different level.
 	for _, name := range []string{certFile, keyFile} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestSIGHUPReadsCertificatesAndLogLevelAgain(t *testing.T) {
 	eventually(t, "the new level", func() bool { return strings.Contains(s.Stderr(), "log_level=DEBUG") })
 	second := serial(t, s)
 
-	// A bad certificate, then a bad level: words in the log, and nothing changes.
+	// A bad certificate, then a bad level: the log reports each, and nothing changes.
 	whole, err := os.ReadFile(filepath.Join(dir, certFile))
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +106,8 @@ func TestSIGHUPEndsNothing(t *testing.T) {
 	}
 }
 
-// A stop answers what was begun before it: the checks say by their status that
-// nothing more should be sent, and a SIGHUP changes nothing.
+// While the server stops, requests under way are answered, the status of health checks tells
+// callers to send nothing more, and a SIGHUP changes nothing.
 func TestChecksSayThatTheServerIsStopping(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	address := strings.TrimPrefix(s.BaseURL, "http://")
@@ -123,7 +123,8 @@ func TestChecksSayThatTheServerIsStopping(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = conn.Close() }()
-		// The first answer shows that the connection is served, the half request keeps it.
+		// The first answer shows that the connection is being served; the half request keeps it
+		// open.
 		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\nGET "+path+" HTTP/1.1\r\nHost"); err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +158,7 @@ func TestChecksSayThatTheServerIsStopping(t *testing.T) {
 	}
 }
 
-// answerOn is the next answer on a connection: its status and body.
+// answerOn reads the next answer on a connection: its status and body.
 func answerOn(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
 	response, err := http.ReadResponse(r, nil)
@@ -172,8 +173,8 @@ func answerOn(t *testing.T, r *bufio.Reader) string {
 	return response.Status[:4] + string(body)
 }
 
-// A start that takes its time, here because sandbox.json is a pipe that nobody has
-// written into, answers the checks and refuses everything else; a SIGHUP does not end it.
+// A slow start, here because sandbox.json is a pipe without a writer, answers health checks and
+// refuses everything else. A SIGHUP does not end it.
 func TestChecksSayThatTheServerIsStarting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--tls", "off"}})

@@ -110,8 +110,8 @@ func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
 	works()
 }
 
-// The operator may set another password for the sandbox's partner: then the file's
-// is made anew, and it is the one in force.
+// The operator may set another password for the sandbox's partner. Then the next start makes a
+// new one, puts it in the file and in force.
 func TestAPasswordThatIsNoLongerInForceIsMadeAnew(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
@@ -181,7 +181,7 @@ func TestAdminTokenFromFile(t *testing.T) {
 	testkit.WantStatus(t, answer, err, 200)
 }
 
-// A token of a file is in force beside those that are: the log says so.
+// If a token from a file is in force in addition to others, the log says so.
 func TestTheLogSaysThatSeveralAdminTokensAreInForce(t *testing.T) {
 	const line = "several administration tokens are in force"
 	s := testkit.Start(t, testkit.Options{})
@@ -210,7 +210,8 @@ func TestSandboxStoreNeedsTheSandbox(t *testing.T) {
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: sandbox: ")
 }
 
-// TestPrintedCommandsHoldNoSecret: what is printed may end in a log.
+// TestPrintedCommandsHoldNoSecret checks the printed commands, because they may end up in a
+// log.
 func TestPrintedCommandsHoldNoSecret(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for _, secret := range []string{

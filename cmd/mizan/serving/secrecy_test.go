@@ -17,8 +17,8 @@ import (
 )
 
 // No goroutine of a server is preempted by a signal, however the binary was built and the
-// server started: its process has the setting that Go's runtime reads when it starts, and
-// whatever else was set beside it.
+// server started: its process has the setting that Go's runtime reads at its start, and keeps
+// the other settings.
 func TestAServersGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")
@@ -27,7 +27,7 @@ func TestAServersGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 		"":                           "GODEBUG=asyncpreemptoff=1",
 		"GODEBUG=":                   "GODEBUG=asyncpreemptoff=1",
 		"GODEBUG=madvdontneed=1":     "GODEBUG=madvdontneed=1,asyncpreemptoff=1",
-		"GODEBUG=asyncpreemptoff=0":  "GODEBUG=asyncpreemptoff=0", // whoever looks for a loop that never calls anything
+		"GODEBUG=asyncpreemptoff=0":  "GODEBUG=asyncpreemptoff=0", // set by an operator who looks for a loop without calls
 		"GODEBUG=panicnil=1,foo=bar": "GODEBUG=panicnil=1,foo=bar,asyncpreemptoff=1",
 	} {
 		var env []string
@@ -52,7 +52,7 @@ func TestAServersGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 	}
 }
 
-// There is no core of a server, and no other process of its user reads its memory.
+// A server leaves no core dump, and no other process of its user can read its memory.
 func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.PID()))
@@ -65,7 +65,7 @@ func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: becoming another user, who may not read what he started, needs root")
 	}
-	// As a user that is not root, and asked for by the same user.
+	// Run as a user other than root; the reader is the same user.
 	const nobody = 65534
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mizan")
@@ -102,7 +102,7 @@ func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	}()
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it has begun
+	if _, err := out.Read(make([]byte, 1)); err != nil { // the process has begun
 		t.Fatal(err)
 	}
 	reader := exec.Command("cat", fmt.Sprintf("/proc/%d/environ", server.Process.Pid))
@@ -112,7 +112,7 @@ func TestAServersMemoryIsInNoCoreAndNoOtherProcessesToRead(t *testing.T) {
 	}
 }
 
-// While it begins again a server is not ended by a SIGHUP either, before it takes them.
+// A SIGHUP does not end a server while it executes itself again, before it handles the signal.
 func TestSIGHUPEndsNoServerThatBeginsAgain(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")

@@ -15,8 +15,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// TestPaymentSurvivesStopAndKill is the product in one test: pay, stop, kill,
-// read, and ask as the auditor.
+// TestPaymentSurvivesStopAndKill tests the product as a whole: pay, stop, kill, read, and check
+// as the auditor.
 func TestPaymentSurvivesStopAndKill(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	id := testkit.Pay(t, s.Partner(), "order-1")
@@ -109,7 +109,7 @@ func TestMetricsSeeWhatHappens(t *testing.T) {
 		t.Fatalf("the log doesn't say where metrics are:\n%s", s.Stderr())
 	}
 	testkit.Pay(t, s.Partner(), "one")
-	testkit.Pay(t, s.Partner(), "one") // a replay makes no transaction
+	testkit.Pay(t, s.Partner(), "one") // a repeated request creates no transaction
 	response, err := http.Get("http://" + found[1] + "/metrics")
 	if err != nil {
 		t.Fatal(err)

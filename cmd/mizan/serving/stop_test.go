@@ -13,8 +13,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// TestStopFinishesWhatIsInFlight holds a request back half sent, asks for a
-// stop, and completes the request.
+// TestStopFinishesWhatIsInFlight sends half a request, requests a stop, and completes the
+// request.
 func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	conn := halfSent(t, s)
@@ -33,8 +33,8 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// What was used since the last note is noted at a clean stop; the manual clock
-// makes the instants known.
+// A clean stop stores the last uses of keys and sessions. The manual clock makes their times
+// predictable.
 func TestStopNotesTheLastUses(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
 	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
@@ -87,7 +87,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// halfSent is a connection on which half of a payment has been sent.
+// halfSent returns a connection on which half of a payment has been sent.
 func halfSent(t *testing.T, s *testkit.Server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
@@ -113,7 +113,7 @@ func halfSent(t *testing.T, s *testkit.Server) net.Conn {
 	if _, err := conn.Write(whole.Bytes()[:headers]); err != nil {
 		t.Fatal(err)
 	}
-	// The server asks for the body: it has taken the request up.
+	// The server asks for the body, so it is handling the request.
 	if got := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n")); true {
 		if _, err := io.ReadFull(conn, got); err != nil || !bytes.Contains(got, []byte("100 Continue")) {
 			t.Fatalf("the server said %q, %v", got, err)
@@ -125,7 +125,7 @@ func halfSent(t *testing.T, s *testkit.Server) net.Conn {
 	return conn
 }
 
-// refused waits until the server accepts no connection any more.
+// refused waits until the server accepts no more connections.
 func refused(t *testing.T, s *testkit.Server) {
 	t.Helper()
 	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {

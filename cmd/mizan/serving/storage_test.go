@@ -75,8 +75,8 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: clock: ")
 }
 
-// TestManualClockIsNotBehindWhatWasBooked loses the clock's file: the clock
-// begins anew, but not before what the ledger has.
+// TestManualClockIsNotBehindWhatWasBooked deletes the clock's file: the new clock starts at or
+// after the last booked time.
 func TestManualClockIsNotBehindWhatWasBooked(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
@@ -130,7 +130,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 			if err := os.Remove(filepath.Join(s.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the refusal must not make what is missing
+			for range 2 { // the refused start must not create the missing file
 				r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 				if r.Exit != 1 || !strings.HasSuffix(r.Stderr, "it is in no backup that mizan takes\n") && !strings.HasSuffix(r.Stderr, "restore from a backup\n") {
 					t.Errorf("exit %d, want 1 and the advice: %s", r.Exit, r.Stderr)
@@ -141,8 +141,8 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// TestOneDamagedLineOfTheRailsLogIsRefused changes a word into another one: the
-// line reads as well as before.
+// TestOneDamagedLineOfTheRailsLogIsRefused replaces a word by another one, so that the line
+// still parses.
 func TestOneDamagedLineOfTheRailsLogIsRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "one")
@@ -167,7 +167,8 @@ func TestOneDamagedLineOfTheRailsLogIsRefused(t *testing.T) {
 	}
 }
 
-// TestAStartIsNoUseOfAKey: the sandbox's keys are looked at, not used.
+// TestAStartIsNoUseOfAKey checks that a start compares the sandbox's keys without counting as a
+// use of them.
 func TestAStartIsNoUseOfAKey(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Kill()
@@ -240,9 +241,9 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	}
 }
 
-// TestFailedWriteEndsTheProcess lets no file grow or be written from a moment
-// on: HEAD then fails after the store has persisted the group. The answer must
-// not leave, and the next start finds out what became of it.
+// TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on, so that HEAD
+// fails after the store has persisted the group. The answer must not be sent, and the next
+// start finds out whether the group is durable.
 func TestFailedWriteEndsTheProcess(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	before := testkit.Pay(t, s.Partner(), "before")
@@ -265,8 +266,8 @@ func TestFailedWriteEndsTheProcess(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// injected attaches strace to the server and has system calls on one file fail from now
-// on. It ends with the server.
+// injected attaches strace to the server and makes system calls on one file fail from now on.
+// It ends with the server.
 func injected(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
@@ -305,8 +306,8 @@ func injected(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 }
 
-// TestAFailedSyncOfTheListOfTablesAtTheEnd fails what the store writes down when it is
-// closed. The process says so, and the next start finds everything.
+// TestAFailedSyncOfTheListOfTablesAtTheEnd makes the write fail with which the store is closed.
+// The process reports it, and the next start finds everything.
 func TestAFailedSyncOfTheListOfTablesAtTheEnd(t *testing.T) {
 	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
 		t.Run(fault, func(t *testing.T) {
@@ -330,8 +331,8 @@ func TestAFailedSyncOfTheListOfTablesAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestAServerWhoseStoreIsGoneDoesNotBeginAnew deletes the store and leaves the rest, wholly
-// or in part. Balances of nothing are no answer to that.
+// TestAServerWhoseStoreIsGoneDoesNotBeginAnew deletes all or part of the store and keeps the
+// other files. The server must not start with an empty store.
 func TestAServerWhoseStoreIsGoneDoesNotBeginAnew(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
@@ -348,7 +349,8 @@ func TestAServerWhoseStoreIsGoneDoesNotBeginAnew(t *testing.T) {
 		}
 		testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
 	}
-	// The simulator's log is the last that knows. Without it the directory is as good as new.
+	// The simulator's log is the last trace of the old store. Without it the directory counts as
+	// new.
 	if err := os.Remove(filepath.Join(s.Dir, simulatorLog)); err != nil {
 		t.Fatal(err)
 	}
@@ -356,8 +358,8 @@ func TestAServerWhoseStoreIsGoneDoesNotBeginAnew(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "")
 }
 
-// TestAnotherServersKeyringIsRefused: what it would seal and sign could not be opened, or
-// verified, with the store's own.
+// TestAnotherServersKeyringIsRefused checks that a foreign keyring is refused, because nobody
+// with the store's own keyring could open or verify what it seals and signs.
 func TestAnotherServersKeyringIsRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
@@ -385,6 +387,6 @@ func TestAnotherServersKeyringIsRefused(t *testing.T) {
 	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", kept); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	s.Restart("--keyring", kept) // with another sealing key it is the same keyring
+	s.Restart("--keyring", kept) // a keyring with another sealing key is the same keyring
 	testkit.Pay(t, s.Partner(), "")
 }

@@ -6,7 +6,7 @@ import (
 	"mizan/cmd/mizan/config"
 )
 
-// A payer's link holds a token: it is never of plain HTTP outside the sandbox.
+// A payer's link contains a token, so outside the sandbox it is never plain HTTP.
 func TestLinksOutsideTheSandboxAreHTTPS(t *testing.T) {
 	for _, c := range []struct {
 		cfg           config.Config

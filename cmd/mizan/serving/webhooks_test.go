@@ -8,7 +8,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// hookAt sets a partner's notification address and is how that was answered.
+// hookAt sets a partner's notification address and returns the status of the answer.
 func hookAt(t *testing.T, admin *testkit.Client, login, address string) int {
 	t.Helper()
 	answer, err := admin.Post("/api/v1/partners", map[string]string{"name": "n", "login": login, "pass": "a-Heron-waits-7", "notify_url": address})

@@ -145,13 +145,13 @@ func (c *Check) addTo(sum *money.Amount, by money.Amount, e *ledger.Event) {
 	*sum = total
 }
 
-// onFees is what an entry moves on the account of fees.
+// onFees returns the amount that an entry moves on the account of fees.
 func onFees(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
 }
 
-// onDestination is what an entry moves between the exchange position and an asset other
-// than the provider's: nothing, if nothing is converted.
+// onDestination returns the amount that an entry moves between the exchange position and an
+// asset other than the provider's; zero if nothing is converted.
 func onDestination(postings []ledger.Posting) money.Amount {
 	var source money.Asset
 	for i := range postings {
@@ -184,7 +184,7 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 }
 
 // Finishes tells whether the step takes a transaction to a final status (specification,
-// "finished"). A refused refund leads back to where the transaction was finished before.
+// "finished"). A refused refund returns to the final status that the transaction had before.
 func Finishes(from, to payment.Status) bool {
 	switch from {
 	case to:

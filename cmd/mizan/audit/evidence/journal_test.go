@@ -74,7 +74,7 @@ func (j *journal) book(events int, name string) {
 	}
 }
 
-// recordOf are the bytes that stand for the record after an event.
+// recordOf returns the bytes that stand for the record after an event.
 func recordOf(seq uint64) []byte { return fmt.Appendf(nil, "record %d", seq) }
 
 func (j *journal) add(leaf []byte) {
@@ -95,7 +95,7 @@ func (j *journal) tree() tlog.Tree {
 	return tlog.Tree{N: int64(len(j.leaves)), Hash: root}
 }
 
-// sign signs a head of this text.
+// sign signs a head with this text.
 func (j *journal) sign(text string) []byte {
 	j.t.Helper()
 	signed, err := note.Sign(&note.Note{Text: text}, j.signer)
@@ -105,7 +105,7 @@ func (j *journal) sign(text string) []byte {
 	return signed
 }
 
-// signed is the journal's head.
+// signed returns the journal's signed head.
 func (j *journal) signed() []byte {
 	j.t.Helper()
 	return j.sign(fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(j.tree()), j.org))
@@ -141,7 +141,7 @@ func (j *journal) proof(seq int) *evidence.Proof {
 // extend is an evidence.Extension by this journal.
 func (j *journal) extend(from, to int64) (tlog.TreeProof, error) { return tlog.ProveTree(to, from, j) }
 
-// wantRefused wants a refusal whose words contain the text.
+// wantRefused checks for a refusal whose text contains the given text.
 func wantRefused(t *testing.T, err error, text string) {
 	t.Helper()
 	var refusal *evidence.Refusal

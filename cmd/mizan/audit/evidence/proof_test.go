@@ -30,11 +30,11 @@ func TestAProofsFileIsBelievedByItsKeyAlone(t *testing.T) {
 	wantRefused(t, err, "signed with another key")
 }
 
-// flips are bits of a byte: the last of a digit or of base64, the case of a letter,
-// and the one that no text has.
+// flips are bits of a byte: the lowest, which changes a digit or base64; the bit for the case
+// of a letter; and the highest, which no ASCII text has.
 var flips = []byte{1, 0x20, 0x80}
 
-// Every byte matters, for what people read is compared with what is proven.
+// Any changed byte is detected, because the readable part is compared with what is proven.
 func TestAProofsFileWithAnyOtherByteIsRefused(t *testing.T) {
 	j := newJournal(t, 6)
 	file := j.proof(4).Encode()
@@ -72,7 +72,7 @@ func TestAProofIsOfItsHeadItsPathAndItsLeaf(t *testing.T) {
 	shorter := newJournal(t, 3)
 	_, err = evidence.Prove(j.leaves[3], j.path(4), shorter.head())
 	wantRefused(t, err, "the leaf is event 4, and the head is of 3 events")
-	// A journal that puts an event at a place that is not its own.
+	// A journal that claims a wrong place for an event.
 	wrong := newJournal(t, 2)
 	for _, seq := range []uint64{0, 9, 1 << 63} {
 		e := ledger.Event{Seq: seq, Name: "x", Version: 1}

@@ -34,7 +34,7 @@ func TestAWatchFollowsAJournalThatGrows(t *testing.T) {
 
 func TestAWatchRefusesWhatIsNoExtension(t *testing.T) {
 	j := newJournal(t, 9)
-	copied := *j // an older copy, which forgets and then goes another way
+	copied := *j // an older copy of the journal, which then gets different events
 	w := j.watch()
 	j.book(6, "settle")
 	if err := w.Advance(j.signed(), j.extend); err != nil {

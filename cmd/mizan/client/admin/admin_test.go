@@ -18,11 +18,11 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// password is the one that all scripts use; nothing may ever print it.
+// password is the password in all scripts; no output may contain it.
 const password = "correct-horse-battery-9"
 
-// TestScript runs the commands as a shell does, against one real server. The
-// scripts run side by side: each makes what it looks at.
+// TestScript runs the commands as a shell does, against one real server. The scripts run in
+// parallel: each creates the records that it reads.
 func TestScript(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	s := scripts{binary: testkit.Binary(t), server: server}
@@ -52,7 +52,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// scripts are the commands that the scripts have beside testscript's own.
+// scripts are the commands of the scripts, besides testscript's own.
 type scripts struct {
 	binary string
 	server *testkit.Server
@@ -66,8 +66,8 @@ func (s *scripts) admin(ts *testscript.TestScript, neg bool, args []string) {
 	s.mizan(ts, neg, slices.Concat(args[:1], []string{"admin", "--sandbox", s.server.Dir}, args[1:]))
 }
 
-// mizan runs the binary: mizan CODE ARGUMENT… It has to end with the code and to
-// print neither a token nor the password.
+// mizan runs the binary: mizan CODE ARGUMENT… It must end with the code and print neither a
+// token nor the password.
 func (s *scripts) mizan(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg {
 		ts.Fatalf("usage: mizan CODE ARGUMENT...")
@@ -93,8 +93,8 @@ func (s *scripts) mizan(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// post makes a payment or a payout as the first partner, test env: post VAR
-// MEMBERS-OF-PARAMS. VAR is its id.
+// post makes a payment or a payout as the first partner, env test: post VAR MEMBERS-OF-PARAMS.
+// VAR gets its id.
 func (s *scripts) post(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: post VAR MEMBERS")
@@ -110,8 +110,8 @@ func (s *scripts) post(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], made.ID)
 }
 
-// ask posts as the session of the first organization: ask VAR PATH BODY. VAR is the
-// id of the contract that the answer holds.
+// ask sends a POST with a session of the first organization: ask VAR PATH BODY. VAR gets the id
+// of the contract in the answer.
 func (s *scripts) ask(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 || neg {
 		ts.Fatalf("usage: ask VAR PATH BODY")
@@ -129,7 +129,7 @@ func (s *scripts) ask(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], made.Data.ID)
 }
 
-// take reads a member of the JSON object that was printed last: take VAR MEMBER.
+// take reads a member of the JSON object printed last: take VAR MEMBER.
 func take(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: take VAR MEMBER")
@@ -150,7 +150,7 @@ func take(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], text)
 }
 
-// lines counts what was printed: lines stdout N.
+// lines counts printed lines: lines stdout N.
 func lines(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: lines stdout|stderr N")

@@ -13,7 +13,7 @@ import (
 // done answers every request as a success.
 func done(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) }
 
-// fileOf is a file with that many characters.
+// fileOf returns a file with n characters.
 func fileOf(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")

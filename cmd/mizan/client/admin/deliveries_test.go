@@ -13,8 +13,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// office is a sandbox with a manual clock, whose first partner's notifications go to
-// an address that answers as it is told.
+// adminServer is a sandbox with a manual clock, whose first partner's notifications go to an address
+// that the test controls.
 type adminServer struct {
 	t      *testing.T
 	server *testkit.Server
@@ -31,7 +31,7 @@ func openAdminServer(t *testing.T) *adminServer {
 	return o
 }
 
-// run is what a command prints, which has to end with the code.
+// run runs a command, checks its exit code and returns its output.
 func (o *adminServer) run(exit int, args ...string) testkit.Result {
 	o.t.Helper()
 	r := testkit.Run(o.t, nil, slices.Concat([]string{"admin", "--sandbox", o.server.Dir}, args)...)
@@ -41,7 +41,7 @@ func (o *adminServer) run(exit int, args ...string) testkit.Result {
 	return r
 }
 
-// prints checks that a command is done and prints what fits the pattern.
+// prints checks that a command succeeds and that its output matches the pattern.
 func (o *adminServer) prints(pattern string, args ...string) string {
 	o.t.Helper()
 	r := o.run(0, args...)
@@ -51,7 +51,7 @@ func (o *adminServer) prints(pattern string, args ...string) string {
 	return r.Stdout
 }
 
-// pay makes a payment and is its id.
+// pay makes a payment and returns its id.
 func (o *adminServer) pay() string {
 	o.t.Helper()
 	answer, err := o.server.Partner().Post("/api/v1/transactions", `{"params":{"type":"payment","amount":"100","currency":"USD","env":"test",`+
@@ -67,7 +67,7 @@ func (o *adminServer) pay() string {
 	return made.ID
 }
 
-// pass moves the clock; when it returns all that was due was attempted.
+// pass moves the clock; when it returns everything due has been attempted.
 func (o *adminServer) pass(seconds int) {
 	o.t.Helper()
 	answer, err := o.server.Admin().Do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
@@ -80,7 +80,7 @@ func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	t.Parallel()
 	o := openAdminServer(t)
 	first := o.pay()
-	o.pass(8 * 3600) // it is parked
+	o.pass(8 * 3600) // the delivery is parked now
 	second := o.pay()
 	o.pass(1)
 	o.prints(`(?m)^EVENT_ID +TRANSACTION_ID +TERMINAL_ID +CHANNEL +TYPE +STATE +ATTEMPTS +NEXT_AT +BOOKED_AT$`, "deliveries", "list")

@@ -11,7 +11,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// manual is docs/cli.md.
+// manual returns the content of docs/cli.md.
 func manual(t *testing.T) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "cli.md"))
@@ -21,8 +21,8 @@ func manual(t *testing.T) string {
 	return string(content)
 }
 
-// TestTheManualsExamplesAreTrue runs all shell blocks of docs/cli.md as one
-// script, in a folder that looks as theirs does.
+// TestTheManualsExamplesAreTrue runs all shell blocks of docs/cli.md as one script, in a
+// directory with the files that they expect.
 func TestTheManualsExamplesAreTrue(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")
@@ -54,8 +54,8 @@ func TestTheManualsExamplesAreTrue(t *testing.T) {
 	}
 }
 
-// TestTheManualHasEveryCommand holds the table of nouns and verbs against the
-// help, which is made from the commands themselves.
+// TestTheManualHasEveryCommand compares the table of nouns and verbs with the help text, which
+// is generated from the commands.
 func TestTheManualHasEveryCommand(t *testing.T) {
 	t.Parallel()
 	help := testkit.Run(t, nil, "admin", "--help")

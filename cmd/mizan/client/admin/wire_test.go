@@ -14,18 +14,19 @@ import (
 	"mizan/internal/testkit"
 )
 
-// token is what the commands present to the servers of these tests.
+// token is the token that the commands send to the servers in these tests.
 const token = "mza_wire-test-token"
 
-// stand stands in for the server where the real one never does what a test
-// needs: it breaks connections, answers nonsense, sends elsewhere.
+// stand is a fake server for behavior that the real one never shows: it breaks connections,
+// sends malformed answers, and redirects.
 type stand struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen []*http.Request // guarded by mu
 }
 
-// newStand answers with the function, which is told how many requests came before.
+// newStand returns a stand that answers with the function, which gets the number of earlier
+// requests.
 func newStand(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stand {
 	t.Helper()
 	s := new(stand)
@@ -40,15 +41,14 @@ func newStand(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, 
 	return s
 }
 
-// requests are those that came.
+// requests returns the requests received so far.
 func (s *stand) requests() []*http.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.seen)
 }
 
-// admin runs a command against the stand; its error lines have to be those that
-// are wanted.
+// admin runs a command against the stand and checks its error lines.
 func (s *stand) admin(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
 	t.Helper()
 	env := []string{"MIZAN_ADMIN_TOKEN=" + token, "MIZAN_CA_FILE=", "MIZAN_ORGANIZATION="}
@@ -65,7 +65,7 @@ func (s *stand) admin(t *testing.T, exit int, stderr string, args ...string) tes
 	return r
 }
 
-// hangUp ends a request's connection without an answer.
+// hangUp closes a request's connection without an answer.
 func hangUp(t *testing.T, w http.ResponseWriter) {
 	connection, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -189,7 +189,8 @@ func TestAListThatRepeatsItselfEnds(t *testing.T) {
 	}
 }
 
-// What a list gave before the connection broke for good is printed: it is true.
+// If the connection breaks during a list, the rows received before are printed, because they
+// are valid.
 func TestAListThatBreaksOffPrintsWhatItHas(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
@@ -226,7 +227,7 @@ func TestWhatTheServerHoldsCannotMoveTheCursor(t *testing.T) {
 	if lines := strings.Split(r.Stdout, "\n"); len(lines) != 3 || strings.Count(lines[1], spelled) != 2 {
 		t.Errorf("list printed %q", r.Stdout)
 	}
-	// Scripts get what the server said, on a line.
+	// With --json scripts get the server's object on one line.
 	r = s.admin(t, 0, "", "--json", "organizations", "show", unknownID)
 	if want := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}` + "\n"; r.Stdout != want {
 		t.Errorf("--json printed %q, want %q", r.Stdout, want)
@@ -243,8 +244,8 @@ func TestJSONIsALineHoweverTheServerWritesIt(t *testing.T) {
 	}
 }
 
-// A value that is not UTF-8 would be changed on its way: it is refused instead,
-// and a password is not quoted.
+// A value that is not UTF-8 would be changed during encoding, so it is refused, and a password
+// is not quoted.
 func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
 	t.Parallel()
 	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) })

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// TestTheStatementKnowsEveryAmount holds the client's list of amounts, and its
-// currencies, against what contracts have.
+// TestTheStatementKnowsEveryAmount compares the client's lists of amounts and currencies with
+// the contracts' columns.
 func TestTheStatementKnowsEveryAmount(t *testing.T) {
 	seen := make(map[string]bool)
 	var look func(table *schema.Table)
