@@ -123,7 +123,7 @@ func TestThePagesWordsForFailuresAreTheSenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := firstCells(t, "| `error` | look at |")
+	words := firstCells(t, "| `error` | cause or what to check |")
 	for _, word := range words {
 		if !strings.Contains(string(source), strconv.Quote(word)) {
 			t.Errorf("no attempt says %q", word)
