@@ -34,7 +34,7 @@ type family struct {
 	style   style
 }
 
-var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance}
+var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance, style: style{columns: contract.Secular.Answers}}
 
 // admit checks that the organization has the family's module and is allowed to have it.
 func (h *Handlers) admit(f *family, req *web.Request) error {

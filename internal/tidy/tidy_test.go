@@ -90,7 +90,7 @@ func TestSoundLayoutHasNoBreach(t *testing.T) {
 }
 
 func TestPlantedBreachIsFound(t *testing.T) {
-	slash := "/"
+	slash, sleep := "/", "Sleep"
 	tests := []struct{ name, path, content, want string }{
 		{"upward", "ledger/up.go", "package ledger\n\nimport _ \"mizan/posting\"\n", "ledger/up.go:3: imports: ledger may not import posting"},
 		{"two layers up", "posting/store/up.go", "package store\n\nimport _ \"mizan/actors\"\n", "imports: posting/store may not import actors"},
@@ -119,7 +119,7 @@ func TestPlantedBreachIsFound(t *testing.T) {
 		{"no doc.go", "api/checkout/page/page.go", "// Package page shows.\npackage page\n", "api/checkout/page: doc.go: the package has no doc.go"},
 		{"silent doc.go", "api/checkout/page/doc.go", "package page\n", "api/checkout/page: doc.go: the package has no doc.go"},
 		{"unexplained module", "api/dep.go", "package api\n\nimport _ \"golang.org/x/time/rate\"\n", "docs/dependencies.md: dependencies: no line for golang.org/x/time/rate"},
-		{"sleeping test", "api/x_test.go", "package api\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", "api/x_test.go:5: sleeps:"},
+		{"sleeping test", "api/x_test.go", "package api\n\nimport \"time\"\n\nfunc f() { time." + sleep + "(1) }\n", "api/x_test.go:5: sleeps:"},
 		{"top level", "notes.txt", "x", "notes.txt: top level: does not belong there"},
 		{"machine path in Go", "api/p.go", "package api\n\nvar p = \"" + slash + "tmp/x/y\"\n", "api/p.go:3: machine paths:"},
 		{"machine path in prose", "docs/p.md", "See " + slash + "home/me/notes.\n", "docs/p.md:1: machine paths:"},

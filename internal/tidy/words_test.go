@@ -2,8 +2,6 @@ package tidy
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,38 +49,6 @@ func TestIdentifiersAreSplitAtTheirCapitals(t *testing.T) {
 	} {
 		if got := strings.Join(camelParts(text), " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
-		}
-	}
-}
-
-// TestFoldersNotYetRenamedNeedIt checks that each folder of the list contains a refused word,
-// so that a clean folder is removed from the list.
-func TestFoldersNotYetRenamedNeedIt(t *testing.T) {
-	root := filepath.Join("..", "..")
-	listed := notYetRenamed
-	notYetRenamed = nil
-	defer func() { notYetRenamed = listed }()
-	for _, folder := range listed {
-		if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
-			t.Errorf("%s is in the list and not in the tree", folder)
-			continue
-		}
-		report := &Report{}
-		err := filepath.WalkDir(filepath.Join(root, folder), func(full string, entry os.DirEntry, err error) error {
-			if err != nil || !entry.Type().IsRegular() {
-				return err
-			}
-			name, err := filepath.Rel(root, full)
-			if err != nil {
-				return err
-			}
-			return report.words(root, filepath.ToSlash(name))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(report.Breaches) == 0 {
-			t.Errorf("%s holds no refused word: take it off the list", folder)
 		}
 	}
 }

@@ -16,6 +16,5 @@
 //
 // Callers: ledger/directory, ledger/contract; api, the client and the checker through them.
 //
-// Rejected: struct tags and reflection. A tag cannot hold a function, mistakes in it show at run time, and decoding by
-// reflection costs three times as much.
+// Rejected: struct tags. A tag cannot hold a function, and mistakes in it show only when a record is read.
 package schema

@@ -217,3 +217,35 @@ func TestATableWithTwoOfAKeyOrNameIsRefused(t *testing.T) {
 		}()
 	}
 }
+
+func TestComputedAndTransientColumnsAreNotStored(t *testing.T) {
+	own := schema.Integer(1, "own", 0, 9, schema.Asked)
+	passing := schema.Derived(2, "passing", schema.Transient)
+	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * own.Of(r) }))
+	table := schema.NewTable(nil, own, passing, twice)
+	r := table.New()
+	own.Set(r, 3)
+	passing.Set(r, 5)
+	stored := table.AppendStored(nil, r)
+	// Stored bytes of a computed column are ignored.
+	forged := schema.AppendBytes(append(stored[:len(stored):len(stored)], 3), []byte{18})
+	for name, bytes := range map[string][]byte{"as stored": stored, "with a computed value": forged} {
+		got, err := table.ReadStored(bytes)
+		if err != nil || own.Of(got) != 3 || passing.Has(got) || twice.Of(got) != 6 || twice.Stored(got) != nil {
+			t.Errorf("%s: read %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestASparseColumnIsLeftOutWithoutAValue(t *testing.T) {
+	reason := schema.Text(1, "reason", schema.Sparse)
+	table := schema.NewTable(nil, reason, schema.Text(2, "name"))
+	r := table.New()
+	if got := string(table.AppendRow(nil, r, schema.Style{})); got != `"name":null` {
+		t.Errorf("shown is %s", got)
+	}
+	reason.Set(r, "late")
+	if got := string(table.AppendRow(nil, r, schema.Style{})); got != `"reason":"late","name":null` {
+		t.Errorf("shown is %s", got)
+	}
+}

@@ -125,6 +125,7 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 		{`{"name":"a","open":null,"size":null,"gates":null}`, shop{Name: "a", Open: true}, ""},
 		{`{}`, shop{Open: true}, "name"},
 		{`{"name":""}`, shop{Open: true}, "name"},
+		{`{"name":7}`, shop{Open: true}, "name"}, // one fault, not also that it is missing
 		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, shop{}, "open secret name size tags gates.0 gates.2"},
 	} {
 		var got shop
