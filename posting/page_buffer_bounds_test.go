@@ -18,7 +18,7 @@ import (
 	"mizan/posting/store"
 )
 
-// valve is a disk that can be blocked repeatedly.
+// testLog is a disk that can be blocked repeatedly.
 type testLog struct {
 	posting.Log
 	shut    sync.Mutex // while it is held no group passes

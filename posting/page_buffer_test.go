@@ -14,7 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// diary is a journal with a page buffer, and its model.
+// bufferFixture is a journal with a page buffer, and its model.
 type bufferFixture struct {
 	*play
 	moves uint64

@@ -99,7 +99,7 @@ func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (m
 	return each(lines)
 }
 
-// SectionOrganizations calls fn with every organization that has rows of the kind, even if no
+// OrganizationsWith calls fn with every organization that has rows of the kind, even if no
 // other row mentions it.
 func (v *View) OrganizationsWith(s RowKind, fn func(ledger.ID) (more bool, err error)) error {
 	return v.snap.AscendKeys(s.prefix(ledger.ID{})[:1], nil, func(key []byte) ([]byte, bool, error) {

@@ -23,7 +23,7 @@ func (s *Service) nextRemoval() (time.Time, bool) {
 
 // removeExpired removes deliveries of every organization that are older than the retention. Deliveries that
 // are not settled stay, however old they are. A failure in one organization does not affect the
-// others. removal logs it and runs again after sweepAgain; it does not return it, because that would
+// others. removeExpired logs it and runs again after removalRetry; it does not return it, because that would
 // fail the move of the clock.
 func (s *Service) removeExpired(now time.Time) error {
 	before := ledger.MicrosOf(now) - s.retention

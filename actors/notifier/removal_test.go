@@ -115,7 +115,7 @@ func TestASweepRemovesMoreThanOneChangeHolds(t *testing.T) {
 	h.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last page before; part of it may not be old
 }
 
-// An organization without new notices is swept too, and a removal that finds nothing writes nothing.
+// An organization without new notices is handled too, and a removal that finds nothing writes nothing.
 func TestASweepThatFindsNothingWritesNothing(t *testing.T) {
 	h := newFixture(t)
 	h.one(h.at(receive(t, always(200))))
