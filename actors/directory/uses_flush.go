@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// notesAtOnce bounds the notes of one Change of NoteUses.
+// notesAtOnce bounds the uses that one Change of FlushUses records.
 const notesAtOnce = 512
 
 // FlushUses stores every last use of a key or session that is in memory only, so that a clean stop
