@@ -9,6 +9,7 @@ import (
 
 	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
@@ -156,7 +157,7 @@ func TestOperatorsAreNotToldOfDaysBeforeThereWereAny(t *testing.T) {
 	if h.recorder.calls != 0 {
 		t.Errorf("%d posts", h.recorder.calls)
 	}
-	must(h.directory.PatchTerminal(t.Context(), p.Org, terminal.ID, directory.TerminalPatch{MerchantParams: ptr([]byte(contacts))}))
+	must(h.directory.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = []byte(contacts) }))
 	h.restart(0)
 	if got := h.days(terminal); got != "" {
 		t.Errorf("told on the fourth day were %q", got)
@@ -201,7 +202,7 @@ func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {
 	working, off, notices := h.terminal(p, "A", "USD", contacts), h.terminal(p, "B", "EUR", contacts), h.notifier(p)
 	h.pay(p, good, "EUR", 100)
 	no := false
-	must(h.directory.PatchTerminal(t.Context(), p.Org, off.ID, directory.TerminalPatch{Active: &no}))
+	must(h.directory.PatchTerminal(t.Context(), p.Org, off.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = no }))
 	h.in(48 * time.Hour)
 	if got := h.days(working); got != "2026-11-19 2026-11-20" {
 		t.Errorf("one at work: %q", got)
@@ -212,7 +213,7 @@ func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {
 	if got := h.days(notices); got != "" {
 		t.Errorf("one that is for notifications only: %q", got)
 	}
-	must(h.directory.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Active: &no}))
+	must(h.directory.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = no }))
 	h.in(24 * time.Hour)
 	if got := h.days(working); got != "2026-11-19 2026-11-20" {
 		t.Errorf("one of a partner that was switched off: %q", got)

@@ -184,13 +184,13 @@ func (h *fixture) in(d time.Duration) { h.advance(h.clock.Now().Add(d)) }
 
 func (h *fixture) partner(name string) *directory.Partner {
 	h.t.Helper()
-	org := must(h.directory.CreateOrganization(h.t.Context(), directory.OrganizationDraft{Name: name}))
+	org := must(h.directory.CreateOrganization(h.t.Context(), directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active}))
 	return h.partnerOf(org.ID, name)
 }
 
 func (h *fixture) partnerOf(org ledger.ID, name string) *directory.Partner {
 	h.t.Helper()
-	return must(h.directory.CreatePartner(h.t.Context(), org, directory.PartnerDraft{Name: name, Login: name}, []byte("correct horse battery")))
+	return must(h.directory.CreatePartner(h.t.Context(), org, directory.Partner{Name: name, Login: name, Active: true}, []byte("correct horse battery")))
 }
 
 const contacts = `{"tg_ids_to_notify":[-100123]}`
@@ -202,17 +202,12 @@ func (h *fixture) terminal(p *directory.Partner, name, currency, merchantParams 
 	if currency != "" {
 		params = `{"currencies":["` + currency + `"],"fee_bps":"100","fee_refundable":true}`
 	}
-	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
-		Partner: p.Number, Name: name, Provider: directory.Simulator, Type: directory.PaymentTerminal,
-		ProviderParams: []byte(params), MerchantParams: []byte(merchantParams),
-	}))
+	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: name, Provider: directory.Simulator, Type: directory.PaymentTerminal, ProviderParams: []byte(params), MerchantParams: []byte(merchantParams), Env: money.Prod, Active: true}))
 }
 
 func (h *fixture) notifier(p *directory.Partner) *directory.Terminal {
 	h.t.Helper()
-	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
-		Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts),
-	}))
+	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts), Env: money.Prod, Active: true}))
 }
 
 func (h *fixture) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {

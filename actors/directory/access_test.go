@@ -10,6 +10,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 func TestRevocationIsSeenAtOnce(t *testing.T) {
@@ -52,7 +53,7 @@ func TestWhoIsLetIn(t *testing.T) {
 	gone, goneValue := h.keyOf(p)
 	must(h.RevokeAPIKey(ctx, o.ID, gone.ID))
 	soon := began.Add(time.Minute)
-	_, shortLived, err := h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(soon)})
+	_, shortLived, err := h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(soon)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,12 +84,12 @@ func TestWhoIsLetIn(t *testing.T) {
 	check("an expired key", o.ID, text(shortLived), false)
 
 	off := false
-	must(h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Active: &off}))
+	must(h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
 	if _, p, ok := h.Authenticate(o.ID, value); !ok || p.Active {
 		t.Error("a partner that is switched off is for the caller to refuse, with 403")
 	}
 	for _, status := range []directory.OrgStatus{directory.Provisioning, directory.Maintenance, directory.Active, directory.Archived} {
-		must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &status}))
+		must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 		check("an organization in "+string(status), o.ID, value, status == directory.Active)
 	}
 }
@@ -105,7 +106,7 @@ func TestRefusalsTakeTheSameSteps(t *testing.T) {
 	off := h.organization("Off")
 	_, offValue := h.keyOf(h.partnerOf(off.ID, "off"))
 	status := directory.Maintenance
-	must(h.PatchOrganization(t.Context(), off.ID, directory.OrganizationPatch{Status: &status}))
+	must(h.PatchOrganization(t.Context(), off.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := []byte(secret.NewToken(keyPrefix, rand.Reader))
 	for what, c := range map[string]struct {
 		org ledger.ID
@@ -234,7 +235,7 @@ func TestSessions(t *testing.T) {
 	now += 1 << 60
 	check("in the far future", box.First.Org, box.First.SessionToken, directory.Admin)
 	status := directory.Maintenance
-	must(h.PatchOrganization(ctx, box.First.Org, directory.OrganizationPatch{Status: &status}))
+	must(h.PatchOrganization(ctx, box.First.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	check("in maintenance", box.First.Org, box.First.SessionToken, "")
 }
 

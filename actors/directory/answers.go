@@ -5,9 +5,11 @@ import (
 	"errors"
 
 	"mizan/actors"
+	"mizan/internal/assert"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -29,11 +31,11 @@ type Answer struct {
 	Seq    uint64
 }
 
-// IssuedKey is an API key together with its value.
-type IssuedKey struct {
-	*directory.APIKey
-	Value secret.Text
-}
+// answers are the columns of stored replies. Only replies to successful writes are stored.
+var answers = schema.NewType[Answer]("answer",
+	schema.NumberField(schema.Derived(1, "status", schema.NotShown, schema.Needed), func(a *Answer) *int { return &a.Status }),
+	schema.Field(schema.Object(2, "body", schema.NotShown), func(a *Answer) *[]byte { return &a.Body }),
+).Sound(func(a *Answer) bool { return a.Status >= 200 && a.Status <= 299 })
 
 // once is an idempotency key and the function that makes the reply that is stored with it.
 type once struct {
@@ -41,11 +43,20 @@ type once struct {
 	answer func(made any) Answer
 }
 
+// withShown returns a context with which a write that has an idempotency key stores a reply to another value than the
+// record that it makes durable.
+func withShown(ctx context.Context, shown func(made any) any) context.Context {
+	o, keyed := ctx.Value(onceInContext{}).(*once)
+	if !keyed {
+		return ctx
+	}
+	return Once(ctx, o.key, func(made any) Answer { return o.answer(shown(made)) })
+}
+
 type onceInContext struct{}
 
 // Once returns a context with which a write claims the idempotency key and stores its reply, both
-// in the write's own Change. The write calls answer with its own result (IssuedKey for
-// CreateAPIKey) before the Change is durable, so the times that the writer fills are zero. answer
+// in the write's own Change. The write calls answer with its own result before the Change is durable, so the times that the writer fills are zero. answer
 // runs on another goroutine, possibly after the write has timed out.
 //
 // A write that changes nothing claims nothing. If the key is already claimed, the write is refused,
@@ -104,15 +115,12 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 // OpenAnswer reads the payload of a ledger.Answer record with the keys that it was sealed with. The
 // payload has no Booked and Seq. The error says that the payload is malformed or was changed.
 func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) {
-	sealed, err := decodeSealed(payload)
+	plaintext, err := keys.Open(payload, sealedFor(org, id))
 	if err != nil {
 		return Answer{}, err
 	}
-	plaintext, err := keys.Open(sealed, sealedFor(org, id))
-	if err != nil {
-		return Answer{}, err
-	}
-	return decodeAnswer(plaintext)
+	var a Answer
+	return a, answers.ReadStored(plaintext, &a, nil)
 }
 
 // unreadable raises an alarm and returns the refusal for a repeated request whose reply is damaged.
@@ -171,13 +179,13 @@ func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting
 func (s *Service) keep(op string, o *once, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
 	id := directory.AnswerID(o.key.ClaimKey())
 	answer := o.answer(made)
-	plaintext := encodeAnswer(&answer)
+	plaintext, err := answers.AppendStored(nil, &answer, nil)
 	defer clear(plaintext)
-	sealed, err := s.sealer.Seal(plaintext, sealedFor(org, id))
+	assert.NoError(err) // it has no secret column: it is sealed as a whole
+	record, err := s.sealer.Seal(plaintext, sealedFor(org, id))
 	if err != nil {
 		return ledger.Refuse(op, ledger.Internal, "an answer can't be sealed: %v", err)
 	}
-	record := encodeSealed(sealed)
 	if len(record) > posting.MaxRecord {
 		return ledger.Refuse(op, ledger.Invalid, "the answer is too long to be kept for an idempotency key")
 	}

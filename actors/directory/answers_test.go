@@ -11,6 +11,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -20,7 +21,7 @@ func adminKey(text string) actors.Key { return actors.Key{Scope: actors.KeyOfAdm
 func (h *fixture) renaming(p *directory.Partner, key actors.Key, name, body string) error {
 	h.t.Helper()
 	ctx := Once(h.t.Context(), key, func(any) Answer { return Answer{Status: 200, Body: []byte(body)} })
-	_, err := h.PatchPartner(ctx, p.Org, p.Number, directory.PartnerPatch{Name: &name})
+	_, err := h.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 	return err
 }
 
@@ -59,7 +60,7 @@ func TestWhatAnAnswerIsMadeOf(t *testing.T) {
 	p := h.partnerOf(o.ID, "one")
 	var seen any
 	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer { seen = made; return Answer{Status: 201} })
-	k, value, err := h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "key"})
+	k, value, err := h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "key"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestWhatAnAnswerIsMadeOf(t *testing.T) {
 		seen = [2]ledger.Micros{r.Created, r.Updated}
 		return Answer{Status: 200}
 	})
-	r := must(h.PutRate(ctx, o.ID, directory.RateDraft{From: "USD", To: "RUB", Value: aRate}))
+	r := must(h.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
 	if seen != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
 		t.Errorf("%v of %+v", seen, r)
 	}
@@ -113,7 +114,7 @@ func TestARepetitionSpendsNoPartnerNumber(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			ctx := Once(t.Context(), adminKey("k"), func(any) Answer { return Answer{Status: 201} })
-			_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "one", Login: "one"}, []byte("nine-Lions-paint"))
+			_, err := h.CreatePartner(ctx, o.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
 			if err != nil && codeOf(err) != ledger.Conflict {
 				t.Error(err)
 			}

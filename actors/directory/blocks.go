@@ -48,7 +48,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 		}
 		next = b
 		next.Updated = 0 // the writer sets it
-		return &posting.Change{Steps: []posting.Step{step(org, stamp.Version, encodeBlock(b), event)}}, b, nil
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putBlock(next, stamps[0])
@@ -96,7 +96,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 			return nil, nil, nil
 		}
 		next.Updated = 0 // the writer sets it
-		return &posting.Change{Steps: []posting.Step{step(org, stamp.Version, encodeBlock(b), event)}}, b, nil
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putBlock(next, stamps[0])
@@ -166,7 +166,7 @@ func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.Stam
 	if err != nil || !found {
 		return nil, posting.Stamp{}, err
 	}
-	b, err := decodeBlock(org, id, r.Payload)
+	b, err := directory.Blocks.Read(org, id, r.Payload, nil)
 	if err != nil {
 		return nil, posting.Stamp{}, unreadable(ledger.Block, id, err)
 	}
@@ -185,7 +185,7 @@ func (o *org) putBlock(b *directory.Block, stamp posting.Stamp) {
 func (o *org) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
-		b, err := decodeBlock(o.id, id, r.Payload)
+		b, err := directory.Blocks.Read(o.id, id, r.Payload, nil)
 		if err != nil {
 			return false, unreadable(ledger.Block, id, err)
 		}

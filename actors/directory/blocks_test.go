@@ -12,6 +12,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -182,7 +183,7 @@ func TestBlocksThatAreRefused(t *testing.T) {
 	_, _, err = h.ListBlocks(o.ID, BlockPage{Limit: MaxPage + 1})
 	wantCode(t, "a long page", err, ledger.Invalid, "limit")
 	archived := directory.Archived
-	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &archived}))
+	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
 	_, err = h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
 	_, err = h.DeleteBlock(ctx, o.ID, b.ID)

@@ -12,6 +12,8 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 const (
@@ -23,9 +25,7 @@ const (
 // connectedOf returns a terminal of the partner that is connected to another platform.
 func (h *fixture) connectedOf(p *directory.Partner) *directory.Terminal {
 	h.t.Helper()
-	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
-		Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams),
-	}))
+	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams), Env: money.Prod, Active: true}))
 }
 
 func (h *fixture) connectedIDs() (ids []string) {
@@ -41,7 +41,7 @@ func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
 	first, second := h.partnerOf(h.organization("A").ID, "a"), h.partnerOf(h.organization("B").ID, "b")
 	rail, far, other := h.terminalOf(first, "{}"), h.connectedOf(first), h.connectedOf(second)
 	off := false
-	must(h.PatchTerminal(t.Context(), second.Org, other.ID, directory.TerminalPatch{Active: &off}))
+	must(h.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
 	want := []string{far.ID.String(), other.ID.String()}
 	slices.Sort(want)
 	for range 2 {
@@ -82,7 +82,7 @@ func TestTheKeysToAnotherPlatformAreSealed(t *testing.T) {
 		if found.Connection.APIKey != keyCanary || found.Connection.WebhookSecret != hookCanary || string(found.ProviderParams) != farParams {
 			t.Error("what was sealed is not what is opened")
 		}
-		must(h.PatchTerminal(t.Context(), far.Org, far.ID, directory.TerminalPatch{Name: &name}))
+		must(h.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
 	}
 }
 
@@ -113,7 +113,7 @@ func TestATerminalWhoseParametersDoNotOpenCanBeSetAgain(t *testing.T) {
 		t.Error("the terminal is not there without its keys")
 	}
 	params := []byte(farParams)
-	must(h.PatchTerminal(t.Context(), far.Org, far.ID, directory.TerminalPatch{ProviderParams: &params}))
+	must(h.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	h.restart()
 	if found, _ = h.Terminal(far.Org, far.ID); found.Connection.APIKey != keyCanary {
 		t.Error("the key that was set again is not there")
@@ -125,10 +125,8 @@ func TestOnlyASandboxDoesWithoutTLS(t *testing.T) {
 	p := h.partnerOf(h.organization("A").ID, "a")
 	far := h.connectedOf(p)
 	plain := bytes.Replace([]byte(farParams), []byte("https://platform.example"), []byte("http://127.0.0.1:8443"), 1)
-	_, err := h.CreateTerminal(t.Context(), p.Org, directory.TerminalDraft{
-		Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: plain,
-	})
+	_, err := h.CreateTerminal(t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: plain, Env: money.Prod, Active: true})
 	wantCode(t, "a terminal without TLS", err, ledger.Invalid, "provider_params.base_url")
-	_, err = h.PatchTerminal(t.Context(), p.Org, far.ID, directory.TerminalPatch{ProviderParams: &plain})
+	_, err = h.PatchTerminal(t.Context(), p.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = plain })
 	wantCode(t, "a change to no TLS", err, ledger.Invalid, "provider_params.base_url")
 }

@@ -8,6 +8,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 func TestADryRunChangesNothing(t *testing.T) {
@@ -19,25 +20,28 @@ func TestADryRunChangesNothing(t *testing.T) {
 	before, platform := h.events(o.ID), h.events(directory.PlatformOrg)
 	ctx, name := WithDryRun(t.Context()), "Other"
 	for what, write := range map[string]func() error{
-		"an organization": func() error { _, err := h.CreateOrganization(ctx, directory.OrganizationDraft{Name: name}); return err },
+		"an organization": func() error {
+			_, err := h.CreateOrganization(ctx, directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active})
+			return err
+		},
 		"a partner": func() error {
-			_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: name, Login: "other"}, []byte("nine-Lions-paint"))
+			_, err := h.CreatePartner(ctx, o.ID, directory.Partner{Name: name, Login: "other", Active: true}, []byte("nine-Lions-paint"))
 			return err
 		},
 		"a partner's change": func() error {
-			_, err := h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Name: &name})
+			_, err := h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 			return err
 		},
 		"a partner's password": func() error {
-			_, err := h.PatchPartnerPass(ctx, o.ID, p.Number, directory.PartnerPatch{}, []byte("another-Lion-paints-9"))
+			_, err := h.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9"))
 			return err
 		},
 		"a terminal's change": func() error {
-			_, err := h.PatchTerminal(ctx, o.ID, terminal.ID, directory.TerminalPatch{Name: &name})
+			_, err := h.PatchTerminal(ctx, o.ID, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name })
 			return err
 		},
 		"a user": func() error {
-			_, err := h.CreateUser(ctx, o.ID, directory.UserDraft{Login: "u", Name: name, Roles: []string{"client"}}, []byte("nine-Lions-paint"))
+			_, err := h.CreateUser(ctx, o.ID, directory.User{Login: "u", Name: name, Roles: directory.Roles{"client"}, Active: true}, []byte("nine-Lions-paint"))
 			return err
 		},
 		"a revocation": func() error { _, err := h.RevokeAPIKey(ctx, o.ID, k.ID); return err },
@@ -63,12 +67,12 @@ func TestADryRunChangesNothing(t *testing.T) {
 func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
-	_, err := h.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.TerminalDraft{Partner: 99, Name: "T", Provider: "x", Type: "x"})
+	_, err := h.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.Terminal{Partner: 99, Name: "T", Provider: "x", Type: "x", Env: money.Prod, Active: true})
 	var all directory.Refusals
 	if !errors.As(err, &all) || len(all) != 3 || all[0].Field != "partner_id" || all[1].Field != "provider" || all[2].Field != "type" {
 		t.Errorf("%v", err)
 	}
-	_, err = h.PatchPartner(WithDryRun(t.Context()), o.ID, 99, directory.PartnerPatch{})
+	_, err = h.PatchPartner(WithDryRun(t.Context()), o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "nobody", err, ledger.NotFound, "")
 }
 
@@ -77,7 +81,7 @@ func TestAPasswordIsRefusedWithTheOtherFieldsOfAChange(t *testing.T) {
 	o := h.organization("One")
 	p := h.partnerOf(o.ID, "shop")
 	empty := ""
-	_, err := h.PatchPartnerPass(t.Context(), o.ID, p.Number, directory.PartnerPatch{Name: &empty}, nil)
+	_, err := h.PatchPartnerPass(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = empty }, nil)
 	var all directory.Refusals
 	if !errors.As(err, &all) || len(all) != 2 || all[0].Field != "name" || all[1].Field != "pass" {
 		t.Errorf("%v", err)

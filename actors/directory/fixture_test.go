@@ -15,6 +15,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -84,24 +85,22 @@ func must[T any](value T, err error) T {
 
 func (h *fixture) organization(name string) *directory.Organization {
 	h.t.Helper()
-	return must(h.CreateOrganization(h.t.Context(), directory.OrganizationDraft{Name: name}))
+	return must(h.CreateOrganization(h.t.Context(), directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active}))
 }
 
 func (h *fixture) partnerOf(org ledger.ID, login string) *directory.Partner {
 	h.t.Helper()
-	return must(h.CreatePartner(h.t.Context(), org, directory.PartnerDraft{Name: login, Login: login}, []byte("nine-Lions-paint")))
+	return must(h.CreatePartner(h.t.Context(), org, directory.Partner{Name: login, Login: login, Active: true}, []byte("nine-Lions-paint")))
 }
 
 func (h *fixture) terminalOf(p *directory.Partner, params string) *directory.Terminal {
 	h.t.Helper()
-	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
-		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal, ProviderParams: []byte(params),
-	}))
+	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal, ProviderParams: []byte(params), Env: money.Prod, Active: true}))
 }
 
 func (h *fixture) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
 	h.t.Helper()
-	k, value, err := h.CreateAPIKey(h.t.Context(), p.Org, directory.APIKeyDraft{Partner: p.Number, Name: "key"})
+	k, value, err := h.CreateAPIKey(h.t.Context(), p.Org, directory.APIKey{Partner: p.Number, Name: "key"})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -3,13 +3,13 @@ package directory
 import (
 	"context"
 	"encoding/hex"
+	"io"
 
 	"github.com/google/uuid"
 
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
-	"mizan/posting"
 )
 
 // Prefixes of key, token and session values, by which people and secret scanners recognise them.
@@ -23,42 +23,36 @@ const (
 // and 8 of the 43 characters.
 const shownOfKey = len(keyPrefix) + 8
 
-// CreateAPIKey adds a key to a partner of the organization and returns its value, which is stored
-// nowhere but in the sealed reply of a request with an idempotency key. Errors are *ledger.Refusal.
-func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, d directory.APIKeyDraft) (*directory.APIKey, secret.Text, error) {
+// CreateAPIKey adds a key with the draft's fields to a partner of the organization. The returned key has its value, which
+// is stored nowhere but in the sealed reply of a request with an idempotency key. Errors are *ledger.Refusal.
+func (s *Service) CreateAPIKey(ctx context.Context, id ledger.ID, draft directory.APIKey) (*directory.APIKey, error) {
 	const op = "directory.CreateAPIKey"
-	if _, err := s.writable(op, org); err != nil {
-		return nil, "", err
-	}
-	var created *directory.APIKey
-	id, value := uuid.New(), secret.NewToken(keyPrefix, s.random)
-	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
-			return nil, nil, err
-		}
-		owner, missing := o.owner(op, d.Partner)
-		k, event, err := newKey(id, owner, value, d, now)
-		if err := directory.Join(missing, err); err != nil {
-			return nil, nil, err
-		}
-		created = k
-		return &posting.Change{
-			Steps:  []posting.Step{step(org, 0, encodeKey(k), event)},
-			Claims: []ledger.Claim{hashClaim(org, k.Hash, id)},
-		}, IssuedKey{k, secret.Text(value)}, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putKey(created, stamps[0])
+	draft.Org = id
+	value := newKey(&draft, s.random)
+	ctx = withShown(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
+	created, err := keys.create(ctx, s, op, id, func(o *org, now ledger.Micros) (*directory.APIKey, ledger.Event, []ledger.Claim, error) {
+		_, missing := o.owner(op, draft.Partner)
+		k, event, err := directory.NewAPIKey(draft, now)
+		return k, event, []ledger.Claim{hashClaim(id, draft.Hash, draft.ID)}, directory.Join(missing, err)
 	})
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return created, secret.Text(value), nil
+	return shownKey(created, value), nil
 }
 
-func newKey(id ledger.ID, owner *directory.Partner, value string, d directory.APIKeyDraft, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
-	return directory.NewAPIKey(id, owner, value[:shownOfKey], secret.HashToken([]byte(value)), d, now)
+// newKey gives a key an id and a value, of which the key keeps the beginning and the hash.
+func newKey(k *directory.APIKey, random io.Reader) (value string) {
+	value = secret.NewToken(keyPrefix, random)
+	k.ID, k.Prefix, k.Hash = uuid.New(), value[:shownOfKey], secret.HashToken([]byte(value))
+	return value
+}
+
+// shownKey returns a new key with its value, as the answer to its creation shows it.
+func shownKey(k *directory.APIKey, value string) *directory.APIKey {
+	shown := *k
+	shown.Value = value
+	return &shown
 }
 
 func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
@@ -67,27 +61,19 @@ func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
 
 // RevokeAPIKey revokes a key; the key is refused from before RevokeAPIKey returns. A key that was
 // revoked before stays as it is. The error is a *ledger.Refusal.
-func (s *Service) RevokeAPIKey(ctx context.Context, org, id ledger.ID) (ListedKey, error) {
-	const op = "directory.RevokeAPIKey"
-	if _, ok := s.APIKey(org, id); !ok {
-		return ListedKey{}, notFound(op, "key")
+func (s *Service) RevokeAPIKey(ctx context.Context, id, key ledger.ID) (*directory.APIKey, error) {
+	latest := func(k *directory.APIKey) *directory.APIKey {
+		o, _ := s.org(id)
+		place, _ := o.keys.get(key)
+		return listed(k, place)
 	}
-	var next ListedKey
-	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
-		o, _ := s.org(org)
-		place, _ := o.keys.get(id)
-		old := place.now.Load()
-		revoked, event := old.record.Revoke(now)
-		if next = listed(revoked, place); event.Name == "" {
-			return nil, nil, nil
-		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeKey(revoked), event)}}, next, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putKey(next.APIKey, stamps[0])
+	ctx = withShown(ctx, func(made any) any { return latest(made.(*directory.APIKey)) })
+	revoked, err := keys.change(ctx, s, "directory.RevokeAPIKey", id, keys.at(key), func(_ *org, old *directory.APIKey, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
+		next, event := old.Revoke(now)
+		return next, event, nil
 	})
 	if err != nil {
-		return ListedKey{}, err
+		return nil, err
 	}
-	return next, nil
+	return latest(revoked), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -24,92 +25,43 @@ func (s *Service) Limits(id ledger.ID, partner int64) []*directory.Limit {
 
 // Limit finds a limit of the organization, active or not.
 func (s *Service) Limit(id, limit ledger.ID) (*directory.Limit, bool) {
-	if o, ok := s.org(id); ok {
-		if l, ok := o.limits.get(limit); ok {
-			return l.record(), true
-		}
-	}
-	return nil, false
+	return limits.find(s, id, limit)
 }
 
 // ListLimits returns a page of an organization's limits, inactive ones included.
-func (s *Service) ListLimits(org ledger.ID, p Page) ([]*directory.Limit, Cursor, error) {
-	o, ok := s.org(org)
-	if !ok {
-		return nil, Cursor{}, notFound("directory.ListLimits", "organization")
-	}
-	return page(&o.limits, p, func(c *recordSlot[directory.Limit]) (*directory.Limit, bool) {
-		r := c.record()
-		return r, p.Partner == 0 || r.Partner == p.Partner
-	})
+func (s *Service) ListLimits(id ledger.ID, p Page) ([]*directory.Limit, Cursor, error) {
+	return limits.list(s, id, p)
 }
 
-// CreateLimit adds a limit for a partner of the organization. Errors are *ledger.Refusal.
-func (s *Service) CreateLimit(ctx context.Context, org ledger.ID, d directory.LimitDraft) (*directory.Limit, error) {
+// CreateLimit adds a limit with the draft's fields for a partner of the organization. Errors are *ledger.Refusal.
+func (s *Service) CreateLimit(ctx context.Context, id ledger.ID, draft directory.Limit) (*directory.Limit, error) {
 	const op = "directory.CreateLimit"
-	if _, err := s.writable(op, org); err != nil {
-		return nil, err
-	}
-	var created *directory.Limit
-	id := uuid.New()
-	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
-			return nil, nil, err
+	draft.Org, draft.ID = id, uuid.New()
+	return limits.create(ctx, s, op, id, func(o *org, _ ledger.Micros) (*directory.Limit, ledger.Event, []ledger.Claim, error) {
+		_, missing := o.owner(op, draft.Partner)
+		var terminal *directory.Terminal
+		if t, ok := o.terminals.get(draft.Terminal); ok {
+			terminal = t.record()
 		}
-		owner, missing := o.owner(op, d.Partner)
-		l, event, err := directory.NewLimit(id, owner, o.terminalNamed(d.Terminal), d)
-		if err := directory.Join(missing, err); err != nil {
-			return nil, nil, err
+		l, event, err := directory.NewLimit(draft, terminal)
+		if err = directory.Join(missing, err); err == nil {
+			err = o.roomFor(op, l)
 		}
-		if err := o.roomFor(op, l); err != nil {
-			return nil, nil, err
-		}
-		created = l
-		return &posting.Change{Steps: []posting.Step{step(org, 0, encodeLimit(l), event)}}, l, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putLimit(created, stamps[0])
+		return l, event, nil, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return created, nil
 }
 
 // PatchLimit changes a limit. Errors are *ledger.Refusal, NotFound for a limit that the
 // organization does not have.
-func (s *Service) PatchLimit(ctx context.Context, org, id ledger.ID, p directory.LimitPatch) (*directory.Limit, error) {
+func (s *Service) PatchLimit(ctx context.Context, id, limit ledger.ID, change schema.Change[directory.Limit]) (*directory.Limit, error) {
 	const op = "directory.PatchLimit"
-	if _, ok := s.Limit(org, id); !ok {
-		return nil, notFound(op, "limit")
-	}
-	var next *directory.Limit
-	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
-			return nil, nil, err
+	return limits.change(ctx, s, op, id, limits.at(limit), func(o *org, old *directory.Limit, _ ledger.Micros) (*directory.Limit, ledger.Event, error) {
+		next, event, err := old.Patch(change)
+		if err == nil && !old.Active {
+			err = o.roomFor(op, next)
 		}
-		place, _ := o.limits.get(id)
-		old := place.now.Load()
-		patched, event, err := old.record.Patch(p)
-		if next = patched; err != nil || event.Name == "" {
-			return nil, nil, err
-		}
-		if !old.record.Active {
-			if err := o.roomFor(op, next); err != nil {
-				return nil, nil, err
-			}
-		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeLimit(next), event)}}, next, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putLimit(next, stamps[0])
+		return next, event, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return next, nil
 }
 
 // roomFor refuses an active limit beyond directory.MaxLimits per partner.
@@ -120,23 +72,12 @@ func (o *org) roomFor(op string, l *directory.Limit) error {
 	return nil
 }
 
-// terminalNamed finds the terminal; nil if id is nil or the terminal does not exist.
-func (o *org) terminalNamed(id *ledger.ID) *directory.Terminal {
-	if id == nil {
-		return nil
-	}
-	if t, ok := o.terminals.get(*id); ok {
-		return t.record()
-	}
-	return nil
-}
-
 func (o *org) limitsOf(partner int64) []*directory.Limit {
-	limits, ok := o.bounds.Load(partner)
+	active, ok := o.bounds.Load(partner)
 	if !ok {
 		return nil
 	}
-	return limits.([]*directory.Limit)
+	return active.([]*directory.Limit)
 }
 
 // putLimit publishes a durable limit, as the functions of view.go do.

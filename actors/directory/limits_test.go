@@ -11,12 +11,13 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // daily returns a draft of a daily limit of the partner, in cents.
-func daily(partner int64, cents uint64) directory.LimitDraft {
+func daily(partner int64, cents uint64) directory.Limit {
 	amount := money.FromUint64(cents)
-	return directory.LimitDraft{Partner: partner, Kind: directory.DailyVolume, Currency: "USD", MaxAmount: &amount}
+	return directory.Limit{Partner: partner, Kind: directory.DailyVolume, MaxAmount: amount, Asset: money.Asset{Currency: "USD", Env: money.Prod}, Scope: directory.ScopePartner, Active: true}
 }
 
 func (h *fixture) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
@@ -37,7 +38,9 @@ func (h *fixture) wantLimits(p *directory.Partner, want ...uint64) {
 	}
 }
 
-func off() directory.LimitPatch { return directory.LimitPatch{Active: new(bool)} }
+func off() schema.Change[directory.Limit] {
+	return func(r *directory.Limit, _ *schema.Faults) { r.Active = false }
+}
 
 func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	h := open(t)
@@ -56,9 +59,9 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	seen := h.Limits(o.ID, p.Number)
 
 	amount, on := money.FromUint64(11), true
-	must(h.PatchLimit(ctx, o.ID, first.ID, directory.LimitPatch{MaxAmount: &amount}))
+	must(h.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
 	h.wantLimits(p, 11, 2)
-	must(h.PatchLimit(ctx, o.ID, third.ID, directory.LimitPatch{Active: &on}))
+	must(h.PatchLimit(ctx, o.ID, third.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
 	must(h.PatchLimit(ctx, o.ID, first.ID, off()))
 	h.wantLimits(p, 2, 3)
 	if len(seen) != 2 || seen[0] != first || seen[1] != second {
@@ -68,7 +71,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	h.wantLimits(p, 2, 3)
 	h.wantLimits(neighbour, 9)
 
-	must(h.PatchLimit(ctx, o.ID, first.ID, directory.LimitPatch{Active: &on}))
+	must(h.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
 	h.wantLimits(p, 11, 2, 3)
 	for _, l := range h.Limits(o.ID, p.Number) {
 		must(h.PatchLimit(ctx, o.ID, l.ID, off()))
@@ -114,7 +117,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 	foreign := daily(p.Number, 1)
 	foreign.Terminal = &terminal.ID
 	for name, c := range map[string]struct {
-		draft directory.LimitDraft
+		draft directory.Limit
 		field string
 	}{
 		"a partner that is nobody":          {daily(99, 1), "partner_id"},
@@ -135,7 +138,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 	_, _, err = h.ListLimits(uuid.New(), Page{})
 	wantCode(t, "a list of no organization", err, ledger.NotFound, "")
 	archived := directory.Archived
-	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &archived}))
+	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
 	_, err = h.CreateLimit(ctx, o.ID, daily(p.Number, 1))
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
 	_, err = h.PatchLimit(ctx, o.ID, l.ID, off())
@@ -168,13 +171,13 @@ func TestAPartnerHasAHundredActiveLimits(t *testing.T) {
 	inactive := daily(p.Number, 2)
 	inactive.Inactive = true
 	spare, on := must(h.CreateLimit(ctx, o.ID, inactive)), true
-	_, err := h.PatchLimit(ctx, o.ID, spare.ID, directory.LimitPatch{Active: &on})
+	_, err := h.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on })
 	wantCode(t, "one too many switched on", err, ledger.Conflict, "")
 	amount := money.FromUint64(7)
 	last := h.Limits(o.ID, p.Number)[99]
-	must(h.PatchLimit(ctx, o.ID, last.ID, directory.LimitPatch{MaxAmount: &amount}))
+	must(h.PatchLimit(ctx, o.ID, last.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
 	must(h.PatchLimit(ctx, o.ID, last.ID, off()))
-	must(h.PatchLimit(ctx, o.ID, spare.ID, directory.LimitPatch{Active: &on}))
+	must(h.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
 	if n := len(h.Limits(o.ID, p.Number)); n != 100 {
 		t.Errorf("%d in force", n)
 	}

@@ -65,12 +65,6 @@ func ParseCursor(text string) (Cursor, error) {
 	return c, nil
 }
 
-// ListedKey is a row of the list of keys.
-type ListedKey struct {
-	*directory.APIKey
-	LastUsed ledger.Micros // 0: never; after a kill up to an hour too early
-}
-
 // ListOrganizations returns a page of all organizations and the cursor of the next page; a zero
 // cursor means that this is the last page. Errors are *ledger.Refusal.
 func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
@@ -78,53 +72,38 @@ func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, 
 }
 
 // ListPartners returns a page of an organization's partners.
-func (s *Service) ListPartners(org ledger.ID, p Page) ([]*directory.Partner, Cursor, error) {
-	o, ok := s.org(org)
-	if !ok {
-		return nil, Cursor{}, notFound("directory.ListPartners", "organization")
-	}
-	return page(&o.partners, p, func(c *recordSlot[directory.Partner]) (*directory.Partner, bool) {
-		r := c.record()
-		return r, p.Partner == 0 || r.Number == p.Partner
-	})
+func (s *Service) ListPartners(id ledger.ID, p Page) ([]*directory.Partner, Cursor, error) {
+	return partners.list(s, id, p)
 }
 
 // ListTerminals returns a page of an organization's terminals.
-func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, Cursor, error) {
-	o, ok := s.org(org)
-	if !ok {
-		return nil, Cursor{}, notFound("directory.ListTerminals", "organization")
-	}
-	return page(&o.terminals, p, func(c *recordSlot[directory.Terminal]) (*directory.Terminal, bool) {
-		r := c.record()
-		return r, p.Partner == 0 || r.Partner == p.Partner
-	})
+func (s *Service) ListTerminals(id ledger.ID, p Page) ([]*directory.Terminal, Cursor, error) {
+	return terminals.list(s, id, p)
 }
 
-// ListAPIKeys returns a page of an organization's keys, revoked ones included.
-func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]ListedKey, Cursor, error) {
-	o, ok := s.org(org)
+// ListAPIKeys returns a page of an organization's keys, revoked ones included. A key's last use may be up to an hour too
+// early after a kill.
+func (s *Service) ListAPIKeys(id ledger.ID, p Page) ([]*directory.APIKey, Cursor, error) {
+	o, ok := s.org(id)
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListAPIKeys", "organization")
 	}
-	return page(&o.keys, p, func(c *recordSlot[directory.APIKey]) (ListedKey, bool) {
+	return page(&o.keys, p, func(c *recordSlot[directory.APIKey]) (*directory.APIKey, bool) {
 		r := c.record()
 		return listed(r, c), p.Partner == 0 || r.Partner == p.Partner
 	})
 }
 
-// listed returns a key as a row of the list, with its latest use.
-func listed(k *directory.APIKey, place *recordSlot[directory.APIKey]) ListedKey {
-	return ListedKey{APIKey: k, LastUsed: max(k.Used, ledger.Micros(place.used.Load()))}
+// listed returns a key with its latest use.
+func listed(k *directory.APIKey, place *recordSlot[directory.APIKey]) *directory.APIKey {
+	latest := *k
+	latest.Used = max(k.Used, ledger.Micros(place.used.Load()))
+	return &latest
 }
 
 // ListRates returns a page of an organization's rates.
-func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, error) {
-	o, ok := s.org(org)
-	if !ok {
-		return nil, Cursor{}, notFound("directory.ListRates", "organization")
-	}
-	return page(&o.rates, p, func(c *recordSlot[directory.Rate]) (*directory.Rate, bool) { return c.record(), true })
+func (s *Service) ListRates(id ledger.ID, p Page) ([]*directory.Rate, Cursor, error) {
+	return rates.list(s, id, p)
 }
 
 // page walks an index backwards from the cursor. It looks one row beyond the page to find out

@@ -25,7 +25,7 @@ func (s *Service) loadFrom(v *posting.View) error {
 	}
 	p := directory.NewPlatform()
 	if found {
-		if p, err = decodePlatform(r.Payload); err != nil {
+		if p, err = directory.Platforms.Read(directory.PlatformOrg, directory.PlatformID, r.Payload, nil); err != nil {
 			return fmt.Errorf("directory: the platform's record: %w", err)
 		}
 	}
@@ -55,7 +55,7 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	if err != nil || !found {
 		return err
 	}
-	record, err := decodeOrganization(id, r.Payload)
+	record, err := directory.Organizations.Read(id, id, r.Payload, nil)
 	if err != nil {
 		return unreadable(ledger.Organization, id, err)
 	}
@@ -68,39 +68,15 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 }
 
 func (o *org) load(v *posting.View, s *Service, now ledger.Micros) error {
-	if err := loadKind(v, o.id, ledger.Partner, s.openPartner, o.putPartner); err != nil {
-		return err
-	}
-	if err := loadKind(v, o.id, ledger.Terminal, s.openTerminal, o.putTerminal); err != nil {
-		return err
-	}
-	if err := loadKind(v, o.id, ledger.APIKey, decodeKey, o.putKey); err != nil {
-		return err
-	}
-	if err := loadKind(v, o.id, ledger.User, decodeUser, o.putUser); err != nil {
-		return err
+	for _, load := range []func(*Service, *posting.View, *org) error{partners.load, terminals.load, keys.load, users.load, limits.load, rates.load} {
+		if err := load(s, v, o); err != nil {
+			return err
+		}
 	}
 	if err := o.loadSessions(v, now); err != nil {
 		return err
 	}
-	if err := loadKind(v, o.id, ledger.Limit, decodeLimit, o.putLimit); err != nil {
-		return err
-	}
-	if err := o.loadBlocks(v); err != nil {
-		return err
-	}
-	return loadKind(v, o.id, ledger.Rate, decodeRate, o.putRate)
-}
-
-func loadKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(org, id ledger.ID, payload []byte) (*T, error), put func(*T, posting.Stamp)) error {
-	all, err := readKind(v, org, kind, decode, nil)
-	if err != nil {
-		return err
-	}
-	for _, r := range all {
-		put(r.record, r.stamp)
-	}
-	return nil
+	return o.loadBlocks(v)
 }
 
 // read is a record and its stamp, as read from the store.

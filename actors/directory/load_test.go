@@ -10,6 +10,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -42,7 +43,7 @@ func TestSessionsThatAreOverAreNotCollectedAtAStart(t *testing.T) {
 	h.passes(31 * time.Minute) // they expire by inactivity
 	h.sessionsOf(boris, 20)
 	off := false
-	must(h.PatchUser(t.Context(), o.ID, boris.ID, directory.UserPatch{Active: &off}, nil))
+	must(h.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = off }, nil))
 	must(0, h.LogOut(t.Context(), h.begun(o.ID, h.in(o.ID, "anna", goodPass))))
 	var live [][]byte
 	for range 3 {

@@ -126,20 +126,8 @@ func (s *Service) Terminals(id ledger.ID, partner int64) []*directory.Terminal {
 
 // Terminal finds a terminal of the organization.
 func (s *Service) Terminal(id, terminal ledger.ID) (*directory.Terminal, bool) {
-	if o, ok := s.org(id); ok {
-		if t, ok := o.terminals.get(terminal); ok {
-			return t.record(), true
-		}
-	}
-	return nil, false
+	return terminals.find(s, id, terminal)
 }
 
 // APIKey finds a key of the organization by its id, in any state.
-func (s *Service) APIKey(id, key ledger.ID) (*directory.APIKey, bool) {
-	if o, ok := s.org(id); ok {
-		if k, ok := o.keys.get(key); ok {
-			return k.record(), true
-		}
-	}
-	return nil, false
-}
+func (s *Service) APIKey(id, key ledger.ID) (*directory.APIKey, bool) { return keys.find(s, id, key) }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -130,17 +128,10 @@ func (s *Service) addMerchants(ctx context.Context, org ledger.ID, d *MerchantsD
 // merchant adds a partner with its terminals and keys.
 func (n *seeding) merchant(o *org, number int64, terminals, keys int) (Merchant, error) {
 	name := "Merchant " + strconv.FormatInt(number, 10)
-	p, event, err := directory.NewPartner(uuid.New(), o.id, number, directory.PartnerDraft{
-		Name: name, Login: "merchant-" + strconv.FormatInt(number, 10),
-	})
+	p, err := n.partner(o, directory.Partner{Number: number, Name: name, Login: "merchant-" + strconv.FormatInt(number, 10)})
 	if err != nil {
 		return Merchant{}, err
 	}
-	sealed, err := n.service.sealPartner(p)
-	if err != nil {
-		return Merchant{}, err
-	}
-	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step(o.id, 0, sealed, event), partnerClaims(p)...)
 	for i := range terminals {
 		kind, env := directory.PaymentTerminal, money.Prod
 		if i%2 == 1 {
@@ -155,7 +146,7 @@ func (n *seeding) merchant(o *org, number int64, terminals, keys int) (Merchant,
 	}
 	m := Merchant{Number: number, Keys: make([]secret.Text, 0, keys)}
 	for i := range keys {
-		value, err := n.issue(o, p, directory.APIKeyDraft{Partner: number, Name: "key " + strconv.Itoa(i+1)})
+		value, err := n.issue(o, directory.APIKey{Partner: number, Name: "key " + strconv.Itoa(i+1)})
 		if err != nil {
 			return Merchant{}, err
 		}

@@ -8,11 +8,12 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 func (h *fixture) operatedBy(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
 	h.t.Helper()
-	d := directory.TerminalDraft{Partner: p.Number, Name: "T", Type: kind, Env: env.String(), MerchantParams: []byte(params)}
+	d := directory.Terminal{Partner: p.Number, Name: "T", Type: kind, Env: env, MerchantParams: []byte(params), Active: true}
 	if kind != directory.MerchantTerminal {
 		d.Provider = directory.Simulator
 	}
@@ -54,7 +55,7 @@ func TestWhoseOperatorsAreToldOfATransaction(t *testing.T) {
 		}
 	}
 	off := false
-	must(h.PatchTerminal(t.Context(), org, told.ID, directory.TerminalPatch{Active: &off}))
+	must(h.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
 	if _, ok := h.Operated(org, p.Number, money.Test, ledger.ID{}); ok {
 		t.Error("operators of a notification-only terminal are told that is switched off")
 	}
@@ -73,7 +74,7 @@ func TestAllTerminalsWhoseOperatorsWantToBeTold(t *testing.T) {
 	d := h.operatedBy(other, directory.MerchantTerminal, money.Test, byMail)
 	want[first], want[second] = []ledger.ID{a.ID, c.ID, b.ID}, []ledger.ID{d.ID}
 	off := false
-	must(h.PatchTerminal(t.Context(), first, c.ID, directory.TerminalPatch{Active: &off}))
+	must(h.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
 	got := map[ledger.ID][]ledger.ID{}
 	err := h.AllOperated(func(org ledger.ID, terminals []*directory.Terminal) error {
 		for _, terminal := range terminals {

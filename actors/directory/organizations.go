@@ -7,22 +7,23 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
-// CreateOrganization adds an organization. Errors are *ledger.Refusal.
-func (s *Service) CreateOrganization(ctx context.Context, d directory.OrganizationDraft) (*directory.Organization, error) {
+// CreateOrganization adds an organization with the draft's fields. Errors are *ledger.Refusal.
+func (s *Service) CreateOrganization(ctx context.Context, draft directory.Organization) (*directory.Organization, error) {
 	var created *directory.Organization
-	id := uuid.New()
+	draft.ID = uuid.New()
 	err := s.write(ctx, directory.PlatformOrg, "directory.CreateOrganization", func(ledger.Micros) (*posting.Change, any, error) {
-		o, event, err := directory.NewOrganization(id, d)
+		o, event, err := directory.NewOrganization(draft)
 		if err != nil {
 			return nil, nil, err
 		}
 		created = o
-		return &posting.Change{Steps: []posting.Step{step(id, 0, encodeOrganization(o), event)}}, o, nil
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, o.ID, 0, o, event)}}, o, nil
 	}, func(stamps []posting.Stamp) {
-		s.putOrganization(newOrg(id, &s.everyone), created, stamps[0])
+		s.putOrganization(newOrg(created.ID, &s.everyone), created, stamps[0])
 	})
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (s *Service) CreateOrganization(ctx context.Context, d directory.Organizati
 
 // PatchOrganization changes an organization. Errors are *ledger.Refusal, IllegalTransition if the
 // requested status cannot follow the current one.
-func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, p directory.OrganizationPatch) (*directory.Organization, error) {
+func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, change schema.Change[directory.Organization]) (*directory.Organization, error) {
 	const op = "directory.PatchOrganization"
 	if _, ok := s.org(id); !ok {
 		return nil, notFound(op, "organization")
@@ -41,11 +42,11 @@ func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, p directo
 	err := s.write(ctx, id, op, func(ledger.Micros) (*posting.Change, any, error) {
 		now, _ := s.organizations.get(id)
 		old := now.now.Load()
-		patched, event, err := old.record.Patch(p)
+		patched, event, err := old.record.Patch(change)
 		if next = patched; err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{step(id, old.stamp.Version, encodeOrganization(next), event)}}, next, nil
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, id, old.stamp.Version, next, event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		s.organizations.put(id, next, stamps[0])
 	})

@@ -8,71 +8,43 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
-	"mizan/posting"
+	"mizan/ledger/schema"
 )
 
-// CreatePartner adds a partner, whose password must not be easy to guess. A login that the
-// organization already has is a Conflict. Errors are *ledger.Refusal.
-func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, d directory.PartnerDraft, pass []byte) (*directory.Partner, error) {
+// CreatePartner adds a partner with the draft's fields and the password, which must not be easy to guess. A login that
+// the organization already has is a Conflict. Errors are *ledger.Refusal.
+func (s *Service) CreatePartner(ctx context.Context, id ledger.ID, draft directory.Partner, pass []byte) (*directory.Partner, error) {
 	const op = "directory.CreatePartner"
-	o, err := s.writable(op, org)
+	o, err := s.writable(op, id)
 	if err != nil {
 		return nil, err
 	}
-	d.PrivateHooks = s.privateHooks.Load()
-	if err := directory.Join(d.Check(), checkPass(pass, d.Login, d.Name, d.Email)); err != nil || isDryRun(ctx) {
+	draft.Org, draft.ID, draft.Number = id, uuid.New(), 1 // the number comes when nothing else is wrong
+	_, _, err = directory.NewPartner(draft, s.privateHooks.Load())
+	if err := directory.Join(err, checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
-	if o.hasLogin(d.Login) { // before a hash and a number are spent on it
+	if o.hasLogin(draft.Login) { // before a hash and a number are spent on it
 		return nil, loginTaken(op)
 	}
-	if d.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
+	if draft.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
 		return nil, err
 	}
-	number, err := s.reserve(ctx)
-	if err != nil {
+	if draft.Number, err = s.reserve(ctx); err != nil {
 		return nil, err
 	}
-	created, err := s.createPartner(ctx, org, number, d)
-	if unused(err) {
-		s.giveBack(number)
-	}
-	return created, err
-}
-
-func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64, d directory.PartnerDraft) (*directory.Partner, error) {
-	const op = "directory.CreatePartner"
-	var created *directory.Partner
-	id := uuid.New()
-	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
-		if _, err := s.writable(op, org); err != nil {
-			return nil, nil, err
-		}
-		p, event, err := directory.NewPartner(id, org, number, d)
-		if err != nil {
-			return nil, nil, err
-		}
-		created = p
-		record, err := s.sealPartner(p)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &posting.Change{
-			Steps:  []posting.Step{step(org, 0, record, event)},
-			Claims: partnerClaims(p),
-		}, p, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putPartner(created, stamps[0])
+	created, err := partners.create(ctx, s, op, id, func(*org, ledger.Micros) (*directory.Partner, ledger.Event, []ledger.Claim, error) {
+		p, event, err := directory.NewPartner(draft, s.privateHooks.Load())
+		return p, event, partnerClaims(&draft), err
 	})
 	if codeOf(err) == ledger.ClaimTaken {
 		// The number is fresh, so the taken claim is the login's.
 		err = loginTaken(op)
 	}
-	if err != nil {
-		return nil, err
+	if unused(err) {
+		s.giveBack(draft.Number)
 	}
-	return created, nil
+	return created, err
 }
 
 // owner returns the partner that a new record is to belong to. If the partner does not exist, it
@@ -106,20 +78,21 @@ func loginTaken(op string) error {
 
 // PatchPartner changes a partner. Errors are *ledger.Refusal, NotFound for a partner that the
 // organization does not have.
-func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch) (*directory.Partner, error) {
-	p.PrivateHooks = s.privateHooks.Load()
-	return s.changePartner(ctx, org, number, func(old *directory.Partner) (*directory.Partner, ledger.Event, error) { return old.Patch(p) })
+func (s *Service) PatchPartner(ctx context.Context, id ledger.ID, number int64, change schema.Change[directory.Partner]) (*directory.Partner, error) {
+	slot := func(o *org) (*recordSlot[directory.Partner], bool) { return o.partner(number) }
+	return partners.change(ctx, s, "directory.PatchPartner", id, slot, func(_ *org, old *directory.Partner, _ ledger.Micros) (*directory.Partner, ledger.Event, error) {
+		return old.Patch(change, s.privateHooks.Load())
+	})
 }
 
 // PatchPartnerPass does what PatchPartner does and sets a new password, which ends the partner's
 // sessions.
-func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch, pass []byte) (*directory.Partner, error) {
+func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner], pass []byte) (*directory.Partner, error) {
 	current, ok := s.Partner(org, number)
 	if !ok {
 		return nil, notFound("directory.PatchPartner", "partner")
 	}
-	p.PrivateHooks = s.privateHooks.Load()
-	next, _, err := current.Patch(p) // before a hash is spent on it
+	next, _, err := current.Patch(change, s.privateHooks.Load()) // before a hash is spent on it
 	if err != nil {
 		next = current
 	}
@@ -130,38 +103,8 @@ func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number in
 	if err != nil {
 		return nil, err
 	}
-	p.PassHash = &hash
-	return s.PatchPartner(ctx, org, number, p)
-}
-
-func (s *Service) changePartner(ctx context.Context, org ledger.ID, number int64, change func(*directory.Partner) (*directory.Partner, ledger.Event, error)) (*directory.Partner, error) {
-	const op = "directory.PatchPartner"
-	if _, ok := s.Partner(org, number); !ok {
-		return nil, notFound(op, "partner")
-	}
-	var next *directory.Partner
-	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
-			return nil, nil, err
-		}
-		place, _ := o.partner(number)
-		old := place.now.Load()
-		changed, event, err := change(old.record)
-		if next = changed; err != nil || event.Name == "" {
-			return nil, nil, err
-		}
-		record, err := s.sealPartner(next)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, record, event)}}, next, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putPartner(next, stamps[0])
+	return s.PatchPartner(ctx, org, number, func(p *directory.Partner, f *schema.Faults) {
+		change(p, f)
+		p.PassHash = hash
 	})
-	if err != nil {
-		return nil, err
-	}
-	return next, nil
 }

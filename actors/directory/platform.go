@@ -68,7 +68,7 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 			return nil, nil, err
 		}
 		return &posting.Change{Steps: []posting.Step{
-			step(directory.PlatformOrg, old.stamp.Version, encodePlatform(next), next.Rotated()),
+			plainStep(directory.Platforms, directory.PlatformOrg, old.stamp.Version, next, next.Rotated()),
 		}}, successor, nil
 	}, func(stamps []posting.Stamp) {
 		s.putPlatform(next, stamps[0])
@@ -103,7 +103,7 @@ func (s *Service) changePlatform(ctx context.Context, op string, change func(*di
 }
 
 func platformStep(expect uint64, p *directory.Platform) posting.Step {
-	return step(directory.PlatformOrg, expect, encodePlatform(p), p.Event(expect == 0))
+	return plainStep(directory.Platforms, directory.PlatformOrg, expect, p, p.Event(expect == 0))
 }
 
 // maxSpare bounds the reserved partner numbers that are kept for the next partners; further ones

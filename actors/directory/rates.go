@@ -34,7 +34,7 @@ func (o *org) rateOf(from, to money.Currency) (*recordSlot[directory.Rate], bool
 
 // PutRate sets the rate of a currency pair in the organization, new or existing. An unchanged rate
 // is not written again. Errors are *ledger.Refusal.
-func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.RateDraft) (*directory.Rate, error) {
+func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.Rate) (*directory.Rate, error) {
 	const op = "directory.PutRate"
 	if _, err := s.writable(op, org); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.RateDr
 			return nil, nil, err
 		}
 		next.Updated = 0 // the writer sets it
-		return &posting.Change{Steps: []posting.Step{step(org, version, encodeRate(next), event)}}, next, nil
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.Rates, org, version, next, event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putRate(next, stamps[0])

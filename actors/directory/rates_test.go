@@ -11,12 +11,13 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // put sets a rate.
 func (h *fixture) put(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
 	h.t.Helper()
-	return must(h.PutRate(h.t.Context(), org, directory.RateDraft{From: from, To: to, Value: must(money.ParseRate(value))}))
+	return must(h.PutRate(h.t.Context(), org, directory.Rate{From: from, To: to, Value: must(money.ParseRate(value))}))
 }
 
 // wantRate checks the rate of a pair; empty: no rate.
@@ -84,7 +85,7 @@ func TestRatesThatAreRefused(t *testing.T) {
 	h := open(t)
 	ctx, o := t.Context(), h.organization("One")
 	h.put(o.ID, "USD", "RUB", "92.5")
-	for field, d := range map[string]directory.RateDraft{
+	for field, d := range map[string]directory.Rate{
 		"from": {From: "JPY", To: "RUB", Value: aRate},
 		"to":   {From: "USD", To: "USD", Value: aRate},
 		"rate": {From: "USD", To: "RUB"},
@@ -92,11 +93,11 @@ func TestRatesThatAreRefused(t *testing.T) {
 		_, err := h.PutRate(ctx, o.ID, d)
 		wantCode(t, field, err, ledger.Invalid, field)
 	}
-	good := directory.RateDraft{From: "USD", To: "RUB", Value: must(money.ParseRate("1"))}
+	good := directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("1"))}
 	_, err := h.PutRate(ctx, uuid.New(), good)
 	wantCode(t, "no organization", err, ledger.NotFound, "")
 	archived := directory.Archived
-	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &archived}))
+	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
 	_, err = h.PutRate(ctx, o.ID, good)
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
 	h.wantRate(o.ID, "USD", "RUB", "92.5")

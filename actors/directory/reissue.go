@@ -7,6 +7,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -85,19 +86,18 @@ func (s *Service) reissuePass(ctx context.Context, demo Demo) (secret.Text, erro
 	if err != nil {
 		return "", err
 	}
-	_, err = s.changePartner(ctx, demo.Org, demo.Partner, func(old *directory.Partner) (*directory.Partner, ledger.Event, error) {
-		next, event := old.WithPass(hash)
-		return next, event, nil
-	})
-	if err != nil {
+	if _, err = s.PatchPartner(ctx, demo.Org, demo.Partner, func(p *directory.Partner, _ *schema.Faults) { p.PassHash = hash }); err != nil {
 		return "", err
 	}
 	return secret.Text(pass), nil
 }
 
 func (s *Service) reissueKey(ctx context.Context, demo Demo) (secret.Text, error) {
-	_, value, err := s.CreateAPIKey(ctx, demo.Org, sandboxKey(demo.Partner))
-	return value, err
+	k, err := s.CreateAPIKey(ctx, demo.Org, sandboxKey(demo.Partner))
+	if err != nil {
+		return "", err
+	}
+	return secret.Text(k.Value), nil
 }
 
 func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role directory.Role) (secret.Text, error) {
@@ -108,7 +108,7 @@ func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role direct
 			return nil, err
 		}
 		return &posting.Change{
-			Steps:  []posting.Step{step(org, 0, encodeSession(record), event)},
+			Steps:  []posting.Step{plainStep(directory.Sessions, org, 0, record, event)},
 			Claims: []ledger.Claim{hashClaim(org, record.Hash, record.ID)},
 		}, nil
 	}, func(stamps []posting.Stamp) {

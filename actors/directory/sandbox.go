@@ -94,13 +94,13 @@ func (n *seeding) publish(stamps []posting.Stamp) {
 }
 
 func (n *seeding) all(in SeedInput, passHash string) (err error) {
-	first := directory.OrganizationDraft{
-		Name: "Sandbox bank", Type: directory.Bank, Modules: []string{directory.ParticipatoryFinance, directory.IslamicFinance},
+	first := directory.Organization{
+		Name: "Sandbox bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.ParticipatoryFinance, directory.IslamicFinance},
 	}
 	if err = n.organization(first, "Demo merchant", passHash, &n.sandbox.First, directory.Admin, directory.Auditor); err != nil {
 		return err
 	}
-	second := directory.OrganizationDraft{Name: "Sandbox merchant", Type: directory.Merchant}
+	second := directory.Organization{Name: "Sandbox merchant", Type: directory.Merchant, Status: directory.Active}
 	if err = n.organization(second, "Second merchant", "", &n.sandbox.Second, directory.Admin); err != nil {
 		return err
 	}
@@ -118,26 +118,22 @@ func (n *seeding) all(in SeedInput, passHash string) (err error) {
 }
 
 // organization adds one organization with its partner, terminals, key, sessions and balances.
-func (n *seeding) organization(d directory.OrganizationDraft, partner, passHash string, demo *Demo, roles ...directory.Role) error {
-	record, event, err := directory.NewOrganization(uuid.New(), d)
+func (n *seeding) organization(draft directory.Organization, partner, passHash string, demo *Demo, roles ...directory.Role) error {
+	draft.ID = uuid.New()
+	record, event, err := directory.NewOrganization(draft)
 	if err != nil {
 		return err
 	}
 	o := newOrg(record.ID, &n.service.everyone)
-	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, step(record.ID, 0, encodeOrganization(record), event))
+	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, plainStep(directory.Organizations, record.ID, 0, record, event))
 
 	var number int64
 	n.platform, number = n.platform.Reserve()
 	n.platform.Sandbox = append(n.platform.Sandbox, directory.Demo{Org: record.ID, Partner: number})
-	p, event, err := directory.NewPartner(uuid.New(), record.ID, number, directory.PartnerDraft{Name: partner, Login: demoLogin, PassHash: passHash})
+	p, err := n.partner(o, directory.Partner{Number: number, Name: partner, Login: demoLogin, PassHash: passHash})
 	if err != nil {
 		return err
 	}
-	sealed, err := n.service.sealPartner(p)
-	if err != nil {
-		return err
-	}
-	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step(record.ID, 0, sealed, event), partnerClaims(p)...)
 	demo.Org, demo.Partner = record.ID, number
 
 	if err := n.terminals(o, p); err != nil {
@@ -150,6 +146,18 @@ func (n *seeding) organization(d directory.OrganizationDraft, partner, passHash 
 		n.session(o, role, demo)
 	}
 	return n.opening(p)
+}
+
+// partner adds an active partner.
+func (n *seeding) partner(o *org, draft directory.Partner) (*directory.Partner, error) {
+	draft.ID, draft.Org, draft.Active = uuid.New(), o.id, true
+	p, event, err := directory.NewPartner(draft, false)
+	if err != nil {
+		return nil, err
+	}
+	step, err := recordStep(n.service, directory.Partners, o.id, 0, p, event)
+	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step, partnerClaims(p)...)
+	return p, err
 }
 
 func (n *seeding) terminals(o *org, owner *directory.Partner) error {
@@ -165,43 +173,42 @@ func (n *seeding) terminals(o *org, owner *directory.Partner) error {
 
 // terminal adds a terminal of the simulator.
 func (n *seeding) terminal(o *org, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
-	t, event, err := directory.NewTerminal(uuid.New(), owner, directory.TerminalDraft{
-		Name: "Simulator " + string(kind) + " " + env.String(), Provider: directory.Simulator, Type: kind, Env: env.String(),
-	})
+	t, event, err := directory.NewTerminal(directory.Terminal{
+		ID: uuid.New(), Org: o.id, Partner: owner.Number, Name: "Simulator " + string(kind) + " " + env.String(),
+		Provider: directory.Simulator, Type: kind, Active: true, Env: env,
+	}, false)
 	if err != nil {
 		return err
 	}
-	sealed, err := n.service.sealTerminal(t)
-	if err != nil {
-		return err
-	}
-	n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step(o.id, 0, sealed, event))
-	return nil
+	step, err := recordStep(n.service, directory.Terminals, o.id, 0, t, event)
+	n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step)
+	return err
 }
 
 func (n *seeding) key(o *org, owner *directory.Partner, demo *Demo) (err error) {
-	demo.APIKey, err = n.issue(o, owner, sandboxKey(owner.Number))
+	demo.APIKey, err = n.issue(o, sandboxKey(owner.Number))
 	return err
 }
 
 // issue adds a key and returns its value.
-func (n *seeding) issue(o *org, owner *directory.Partner, d directory.APIKeyDraft) (secret.Text, error) {
-	value := secret.NewToken(keyPrefix, n.service.random)
-	k, event, err := newKey(uuid.New(), owner, value, d, n.now)
+func (n *seeding) issue(o *org, draft directory.APIKey) (secret.Text, error) {
+	draft.Org = o.id
+	value := newKey(&draft, n.service.random)
+	k, event, err := directory.NewAPIKey(draft, n.now)
 	if err != nil {
 		return "", err
 	}
-	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, step(o.id, 0, encodeKey(k), event), hashClaim(o.id, k.Hash, k.ID))
+	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, plainStep(directory.APIKeys, o.id, 0, k, event), hashClaim(o.id, k.Hash, k.ID))
 	return secret.Text(value), nil
 }
 
-func sandboxKey(partner int64) directory.APIKeyDraft {
-	return directory.APIKeyDraft{Partner: partner, Name: "sandbox"}
+func sandboxKey(partner int64) directory.APIKey {
+	return directory.APIKey{Partner: partner, Name: "sandbox"}
 }
 
 func (n *seeding) session(o *org, role directory.Role, demo *Demo) {
 	record, event, token := n.service.newSession(o.id, role)
-	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, step(o.id, 0, encodeSession(record), event), hashClaim(o.id, record.Hash, record.ID))
+	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, plainStep(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {
 		demo.AuditorToken = secret.Text(token)
 		return
@@ -216,7 +223,7 @@ func (n *seeding) opening(owner *directory.Partner) error {
 	if err != nil {
 		return err
 	}
-	n.add(func(posting.Stamp) {}, step(owner.Org, 0, encodeSettlement(record), events...), record.Claim())
+	n.add(func(posting.Stamp) {}, plainStep(directory.Settlements, owner.Org, 0, record, events...), record.Claim())
 	n.change.Counters = append(n.change.Counters, record.Counters()...)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 // heap returns the live heap and the total ever allocated.
@@ -159,7 +160,7 @@ func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
 	_, value := h.keyOf(p)
 	revoked, gone := h.keyOf(p)
 	must(h.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	_, past, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(began) + 1})
+	_, past, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(began) + 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
 	}
 	_, sleeping := h.keyOf(h.partnerOf(resting.ID, "sleeps"))
 	status := directory.Maintenance
-	must(h.PatchOrganization(t.Context(), resting.ID, directory.OrganizationPatch{Status: &status}))
+	must(h.PatchOrganization(t.Context(), resting.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := append([]byte(nil), value...)
 	unknown[len(unknown)-1] ^= 1
 	for name, c := range map[string]struct {

@@ -12,6 +12,8 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -29,13 +31,8 @@ const (
 // signing returns a terminal and its partner, each with an address and a secret.
 func (h *fixture) signing() (*directory.Partner, *directory.Terminal) {
 	h.t.Helper()
-	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.PartnerDraft{
-		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary,
-	}, []byte("nine-Lions-paint")))
-	return p, must(h.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
-		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
-		ProviderParams: []byte(ownParams), MerchantParams: []byte(signParams),
-	}))
+	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.Partner{Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary, Active: true}, []byte("nine-Lions-paint")))
+	return p, must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal, ProviderParams: []byte(ownParams), MerchantParams: []byte(signParams), Env: money.Prod, Active: true}))
 }
 
 // wantAddresses checks the secrets that sign the notifications of both.
@@ -104,8 +101,8 @@ func TestWhatSignsNotificationsIsSealed(t *testing.T) {
 		if string(found.MerchantParams) != signParams || string(found.ProviderParams) != ownParams || found.Settings.Priority != 4 {
 			t.Error("what was sealed is not what is opened")
 		}
-		must(h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{Name: &name}))
-		must(h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Name: &name}))
+		must(h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
+		must(h.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
 	}
 }
 
@@ -117,7 +114,7 @@ func TestAKeptAnswerHasNoSecretInTheClear(t *testing.T) {
 	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer {
 		return Answer{Status: 200, Body: []byte(made.(*directory.Partner).Secret)}
 	})
-	must(h.PatchPartner(ctx, p.Org, p.Number, directory.PartnerPatch{Secret: &next}))
+	must(h.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next }))
 	for _, org := range []ledger.ID{p.Org, directory.PlatformOrg} {
 		if n := h.openly(org, next); n != 0 {
 			t.Errorf("%d rows have the secret", n)
@@ -155,16 +152,16 @@ func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	h.wantAddresses(p, term, "", "", "")
 	found, _ := h.Terminal(p.Org, term.ID)
 	masked := bytes.Clone(found.MerchantParams)
-	_, err := h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{MerchantParams: &masked})
+	_, err := h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = masked })
 	wantCode(t, "a mask of what does not open", err, ledger.Invalid, "merchant_params.secret")
 	name := "renamed"
-	must(h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{Name: &name}))
-	must(h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Name: &name}))
+	must(h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
+	must(h.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
 	h.restart()
 	h.wantAddresses(p, term, "", "", "")
 	params, again := []byte(signParams), partnerCanary
-	must(h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{MerchantParams: &params}))
-	must(h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Secret: &again}))
+	must(h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params }))
+	must(h.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = again }))
 	h.restart()
 	h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
 }
@@ -175,8 +172,8 @@ func TestWithoutAKeyringNoSecretIsTaken(t *testing.T) {
 	h.sealer = NoKeys
 	h.restart()
 	params, next := []byte(signParams), "next"
-	_, err := h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{MerchantParams: &params})
+	_, err := h.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
 	wantCode(t, "a terminal's", err, ledger.Unavailable, "")
-	_, err = h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Secret: &next})
+	_, err = h.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next })
 	wantCode(t, "a partner's", err, ledger.Unavailable, "")
 }

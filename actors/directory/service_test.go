@@ -12,6 +12,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -70,25 +71,25 @@ func TestPatchesArePublished(t *testing.T) {
 	other := h.terminalOf(p, `{"priority":2}`)
 
 	off, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
-	if next := must(h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Active: &off})); next.Active || next.Created != p.Created {
+	if next := must(h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off })); next.Active || next.Created != p.Created {
 		t.Error("partner not switched off", next)
 	}
 	if got, _ := h.Partner(o.ID, p.Number); got.Active || !p.Active {
 		t.Error("the view has the old partner, or the old record changed")
 	}
-	must(h.PatchTerminal(ctx, o.ID, term.ID, directory.TerminalPatch{ProviderParams: &params}))
+	must(h.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	if got := h.Terminals(o.ID, p.Number); len(got) != 2 || got[0].ID != other.ID || got[1].Settings.Priority != 3 {
 		t.Error("terminals aren't in their new order")
 	}
-	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Name: &name}))
-	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &status}))
+	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
+	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	if got, _ := h.Organization(o.ID); got.Name != name || got.Status != status {
 		t.Error("organization not changed", got)
 	}
 	before := len(h.events(o.ID))
-	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Name: &name}))
-	must(h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Active: &off}))
-	must(h.PatchTerminal(ctx, o.ID, term.ID, directory.TerminalPatch{ProviderParams: &params}))
+	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
+	must(h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	must(h.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	if events := h.events(o.ID); len(events) != before {
 		t.Errorf("changes that change nothing were written: %v", events[before:])
 	}
@@ -102,31 +103,31 @@ func TestRefusals(t *testing.T) {
 	k, _ := h.keyOf(p)
 	term := h.terminalOf(p, ``)
 	pass := []byte("nine-Lions-paint")
-	draft := directory.PartnerDraft{Name: "x", Login: "x"}
+	draft := directory.Partner{Name: "x", Login: "x", Active: true}
 
-	_, err := h.CreateOrganization(ctx, directory.OrganizationDraft{})
+	_, err := h.CreateOrganization(ctx, directory.Organization{Type: directory.Merchant, Status: directory.Active})
 	wantCode(t, "organization without a name", err, ledger.Invalid, "name")
-	_, err = h.PatchOrganization(ctx, nobody, directory.OrganizationPatch{})
+	_, err = h.PatchOrganization(ctx, nobody, func(_ *directory.Organization, _ *schema.Faults) {})
 	wantCode(t, "patch of no organization", err, ledger.NotFound, "")
 	_, err = h.CreatePartner(ctx, nobody, draft, pass)
 	wantCode(t, "partner of no organization", err, ledger.NotFound, "")
-	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x"}, pass)
+	_, err = h.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Active: true}, pass)
 	wantCode(t, "partner without a login", err, ledger.Invalid, "login")
 	_, err = h.CreatePartner(ctx, o.ID, draft, nil)
 	wantCode(t, "partner without a password", err, ledger.Invalid, "pass")
-	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x", Login: "one"}, pass)
+	_, err = h.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "one", Active: true}, pass)
 	wantCode(t, "login twice", err, ledger.Conflict, "login")
-	_, err = h.PatchPartner(ctx, o.ID, 99, directory.PartnerPatch{})
+	_, err = h.PatchPartner(ctx, o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "patch of no partner", err, ledger.NotFound, "")
-	_, err = h.CreateTerminal(ctx, o.ID, directory.TerminalDraft{Partner: 99})
+	_, err = h.CreateTerminal(ctx, o.ID, directory.Terminal{Partner: 99, Env: money.Prod, Active: true})
 	wantCode(t, "terminal of no partner", err, ledger.Invalid, "partner_id")
-	_, err = h.CreateTerminal(ctx, nobody, directory.TerminalDraft{Partner: p.Number})
+	_, err = h.CreateTerminal(ctx, nobody, directory.Terminal{Partner: p.Number, Env: money.Prod, Active: true})
 	wantCode(t, "terminal of no organization", err, ledger.NotFound, "")
-	_, err = h.PatchTerminal(ctx, o.ID, nobody, directory.TerminalPatch{})
+	_, err = h.PatchTerminal(ctx, o.ID, nobody, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of no terminal", err, ledger.NotFound, "")
-	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: 99, Name: "k"})
+	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: 99, Name: "k"})
 	wantCode(t, "key of no partner", err, ledger.Invalid, "partner_id")
-	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "k", Expires: 1})
+	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k", Expires: 1})
 	wantCode(t, "key of the past", err, ledger.Invalid, "expires_at")
 	_, err = h.RevokeAPIKey(ctx, o.ID, nobody)
 	wantCode(t, "revocation of no key", err, ledger.NotFound, "")
@@ -135,25 +136,25 @@ func TestRefusals(t *testing.T) {
 	foreign := h.organization("Two")
 	_, err = h.RevokeAPIKey(ctx, foreign.ID, k.ID)
 	wantCode(t, "revocation of a foreign key", err, ledger.NotFound, "")
-	_, err = h.PatchTerminal(ctx, foreign.ID, term.ID, directory.TerminalPatch{})
+	_, err = h.PatchTerminal(ctx, foreign.ID, term.ID, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of a foreign terminal", err, ledger.NotFound, "")
-	_, err = h.PatchPartner(ctx, foreign.ID, p.Number, directory.PartnerPatch{})
+	_, err = h.PatchPartner(ctx, foreign.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "patch of a foreign partner", err, ledger.NotFound, "")
-	_, err = h.CreateTerminal(ctx, foreign.ID, directory.TerminalDraft{Partner: p.Number})
+	_, err = h.CreateTerminal(ctx, foreign.ID, directory.Terminal{Partner: p.Number, Env: money.Prod, Active: true})
 	wantCode(t, "terminal of a foreign partner", err, ledger.Invalid, "partner_id")
 	if _, ok := h.Partner(foreign.ID, p.Number); ok {
 		t.Error("a partner shows in another organization")
 	}
 
 	archived, active := directory.Archived, directory.Active
-	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &archived}))
-	_, err = h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &active})
+	must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active })
 	wantCode(t, "back from the archive", err, ledger.IllegalTransition, "")
 	_, err = h.CreatePartner(ctx, o.ID, draft, pass)
 	wantCode(t, "partner of an archived organization", err, ledger.Conflict, "")
-	_, err = h.CreateTerminal(ctx, o.ID, directory.TerminalDraft{Partner: p.Number})
+	_, err = h.CreateTerminal(ctx, o.ID, directory.Terminal{Partner: p.Number, Env: money.Prod, Active: true})
 	wantCode(t, "terminal in the archive", err, ledger.Conflict, "")
-	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "k"})
+	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "key in the archive", err, ledger.Conflict, "")
 	if revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID)); revoked.Revoked == 0 {
 		t.Error("a key of the archive can't be revoked")
@@ -168,7 +169,7 @@ func TestOneLoginUnderManyCreates(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range parallel {
 		wait.Go(func() {
-			_, errs[i] = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "x", Login: "same"}, []byte("nine-Lions-paint"))
+			_, errs[i] = h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "x", Login: "same", Active: true}, []byte("nine-Lions-paint"))
 		})
 	}
 	wait.Wait()
@@ -198,7 +199,7 @@ func TestOneLoginUnderManyCreates(t *testing.T) {
 	if err := h.commit(&posting.Change{Steps: []posting.Step{user}, Claims: []ledger.Claim{claim}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "x", Login: "user"}, []byte("nine-Lions-paint"))
+	_, err = h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "x", Login: "user", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a user's login", err, ledger.Conflict, "login")
 }
 
@@ -254,27 +255,18 @@ func TestRestartFindsEverything(t *testing.T) {
 	h := open(t)
 	ctx := t.Context()
 	box := must(h.Seed(ctx, SeedInput{}))
-	o := must(h.CreateOrganization(ctx, directory.OrganizationDraft{
-		Name: "Third", Type: directory.Bank, Status: directory.Maintenance, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE", "MY"},
-	}))
-	full := must(h.CreatePartner(ctx, o.ID, directory.PartnerDraft{
-		Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s", Inactive: true,
-		Sources:   []string{"10.0.0.0/8", "2001:db8::/32"},
-		Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}},
-	}, []byte("nine-Lions-paint")))
-	term := must(h.CreateTerminal(ctx, o.ID, directory.TerminalDraft{
-		Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: "test", Inactive: true, MerchantAdapter: "a",
-		ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`),
-	}))
-	k, value, err := h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(began.AddDate(1, 0, 0))})
+	o := must(h.CreateOrganization(ctx, directory.Organization{Name: "Third", Type: directory.Bank, Status: directory.Maintenance, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE", "MY"}}))
+	full := must(h.CreatePartner(ctx, o.ID, directory.Partner{Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s", Sources: sourcesOf("10.0.0.0/8", "2001:db8::/32"), Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}}}, []byte("nine-Lions-paint")))
+	term := must(h.CreateTerminal(ctx, o.ID, directory.Terminal{Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a", ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`)}))
+	k, value, err := h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(began.AddDate(1, 0, 0))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID)).APIKey
-	must(h.PutRate(ctx, o.ID, directory.RateDraft{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
-	rate := must(h.PutRate(ctx, o.ID, directory.RateDraft{From: "USD", To: "RUB", Value: aRate}))
+	must(h.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
+	rate := must(h.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
 	active := directory.Active
-	changed := must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &active}))
+	changed := must(h.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active }))
 	admin := must(h.MintAdminToken(ctx))
 
 	h.restart()
@@ -305,8 +297,8 @@ func TestRestartFindsEverything(t *testing.T) {
 	checkSandbox(t, h, box)
 	// Versions, numbers and logins continue after the restart.
 	name := "Renamed"
-	must(h.PatchPartner(ctx, o.ID, full.Number, directory.PartnerPatch{Name: &name}))
-	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x", Login: "full"}, []byte("nine-Lions-paint"))
+	must(h.PatchPartner(ctx, o.ID, full.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
+	_, err = h.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "full", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a login from before", err, ledger.Conflict, "login")
 	if p := h.partnerOf(o.ID, "new"); p.Number != 4 {
 		t.Errorf("the next number is %d", p.Number)
@@ -326,7 +318,7 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 		}, nil)
 	}()
 	<-entered
-	_, _, err := h.CreateAPIKey(canceled(t), o.ID, directory.APIKeyDraft{Partner: 1, Name: "k"})
+	_, _, err := h.CreateAPIKey(canceled(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
 	wantCode(t, "behind a slow command", err, ledger.Unavailable, "")
 	leave <- true
 	if err := <-first; err != nil {
@@ -342,7 +334,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 3 * maxCommands {
 		wait.Go(func() {
-			if _, _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "k"}); err != nil {
+			if _, _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -354,7 +346,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 	for range cap(h.commands.admitted) {
 		h.commands.admitted <- struct{}{}
 	}
-	_, _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "k"})
+	_, _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
 }
 
@@ -368,7 +360,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 
 	// A panic after the commit and before the view is updated: the change is durable and must show.
 	id := uuid.New()
-	k, event, err := newKey(id, p, "mzk_0123456789abcdef", directory.APIKeyDraft{Partner: p.Number, Name: "k"}, 1)
+	k, event, err := newKey(id, p, "mzk_0123456789abcdef", directory.APIKey{Partner: p.Number, Name: "k"}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +374,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	}
 	// The platform's part is reloaded too, with the organization that it had created.
 	err = h.run(ctx, directory.PlatformOrg, "test", func(ledger.Micros) (*posting.Change, error) {
-		other, event, err := directory.NewOrganization(id, directory.OrganizationDraft{Name: "Two"})
+		other, event, err := directory.NewOrganization(id, directory.Organization{Name: "Two", Type: directory.Merchant, Status: directory.Active})
 		if err != nil {
 			return nil, err
 		}
@@ -409,9 +401,9 @@ func TestStaleViewIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	off := false
-	_, err := h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: &off})
+	_, err := h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off })
 	wantCode(t, "against another version", err, ledger.StaleVersion, "")
-	next := must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: &off}))
+	next := must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
 	if next.Name != behind.Name || next.Active {
 		t.Errorf("%+v", next)
 	}

@@ -166,13 +166,13 @@ func (s *Service) beginSession(ctx context.Context, who *person) (*directory.Ses
 		}
 		created = n
 		change := &posting.Change{
-			Steps:  []posting.Step{step(org, 0, encodeSession(n), event)},
+			Steps:  []posting.Step{plainStep(directory.Sessions, org, 0, n, event)},
 			Claims: []ledger.Claim{hashClaim(org, n.Hash, n.ID)},
 		}
 		if oldest := o.makeRoom(n, now); oldest != nil {
 			old := oldest.now.Load()
 			ended, event = old.record.Revoke(now)
-			change.Steps = append(change.Steps, step(org, old.stamp.Version, encodeSession(ended), event))
+			change.Steps = append(change.Steps, plainStep(directory.Sessions, org, old.stamp.Version, ended, event))
 		}
 		return change, nil
 	}, func(stamps []posting.Stamp) {
@@ -201,7 +201,7 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 		old := place.now.Load()
 		var event ledger.Event
 		ended, event = old.record.Revoke(now)
-		return &posting.Change{Steps: []posting.Step{step(n.Org, old.stamp.Version, encodeSession(ended), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.Sessions, n.Org, old.stamp.Version, ended, event)}}, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(n.Org)
 		o.endSession(ended, stamps[0])
@@ -317,13 +317,17 @@ func (o *org) drop(c *recordSlot[directory.Session]) { o.sessionHashes.Delete(c.
 // readSessions reads the sessions that are not over from the store. Users and partners must be in
 // the view before.
 func (o *org) readSessions(v *posting.View, now ledger.Micros) ([]read[directory.Session], error) {
-	return readKind(v, o.id, ledger.Session, decodeSession, func(n *directory.Session) bool {
+	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
 		return n.Valid(now) && o.begunAs(n) && !n.Rested(0, now)
 	})
 }
 
 // loadSessions publishes the live sessions at start. It does not load sessions that are over,
 // because their number grows every day.
+func readSession(org, id ledger.ID, payload []byte) (*directory.Session, error) {
+	return directory.Sessions.Read(org, id, payload, nil)
+}
+
 func (o *org) loadSessions(v *posting.View, now ledger.Micros) error {
 	live, err := o.readSessions(v, now)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 const goodPass = "nine-Lions-paint"
@@ -21,7 +22,7 @@ var somewhere = netip.MustParseAddr("203.0.113.9")
 
 func (h *fixture) userOf(org ledger.ID, login string, roles ...string) *directory.User {
 	h.t.Helper()
-	d := directory.UserDraft{Login: login, Name: login, Roles: roles}
+	d := directory.User{Login: login, Name: login, Roles: roles, Active: true}
 	return must(h.CreateUser(h.t.Context(), org, d, []byte(goodPass)))
 }
 
@@ -41,7 +42,7 @@ func TestAFloodOfNewPasswordsKeepsNobodyOut(t *testing.T) {
 	for range maxHashing + maxHashWaiting {
 		h.passwords.set.admitted <- struct{}{}
 	}
-	if _, err := h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "boris", Name: "boris", Roles: []string{"client"}}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
+	if _, err := h.CreateUser(t.Context(), o.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one password too many: %v", err)
 	}
 	h.in(o.ID, "anna", goodPass)
@@ -101,12 +102,12 @@ func TestWhoLogsIn(t *testing.T) {
 
 	off, status := false, directory.Maintenance
 	gone := h.userOf(o.ID, "gone", "admin")
-	must(h.PatchUser(ctx, o.ID, gone.ID, directory.UserPatch{Active: &off}, nil))
+	must(h.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = off }, nil))
 	idle := h.organization("Idle")
 	h.userOf(idle.ID, "anna", "admin")
-	must(h.PatchOrganization(ctx, idle.ID, directory.OrganizationPatch{Status: &status}))
+	must(h.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	far := h.partnerOf(o.ID, "far")
-	must(h.PatchPartner(ctx, o.ID, far.Number, directory.PartnerPatch{Sources: &[]string{"192.0.2.0/24"}}))
+	must(h.PatchPartner(ctx, o.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = []string{"192.0.2.0/24"} }))
 	none := must(h.AddMerchants(ctx, o.ID, MerchantsDraft{Partners: 1}))[0].Number
 	passless, _ := h.Partner(o.ID, none)
 	for what, c := range map[string]struct {
@@ -144,9 +145,9 @@ func TestADeactivatedPartnerIsToldSoByItsPasswordOnly(t *testing.T) {
 	o := h.organization("One")
 	p := h.partnerOf(o.ID, "shop")
 	off := false
-	user := must(h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "staff", Name: "C", Roles: []string{"partner"}, Partner: p.Number}, []byte(goodPass)))
+	user := must(h.CreateUser(t.Context(), o.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
 	token, hers := h.in(o.ID, "shop", goodPass), h.in(o.ID, "staff", goodPass)
-	must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: &off}))
+	must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
 	for login, pass := range map[string]string{"shop": goodPass, user.Login: goodPass} {
 		_, _, err := h.logIn(o.ID, login, pass)
 		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
@@ -250,19 +251,19 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 	on, off, name := true, false, "Other"
 	roles, partner := []string{"auditor"}, q.Number
 	for what, c := range map[string]struct {
-		patch directory.UserPatch
+		patch schema.Change[directory.User]
 		pass  string
 		ends  bool
 	}{
-		"a name":        {directory.UserPatch{Name: &name}, "", false},
-		"what it is":    {directory.UserPatch{Active: &on}, "", false},
-		"a password":    {directory.UserPatch{}, goodPass + " again", true},
-		"other roles":   {directory.UserPatch{Roles: &roles}, "", true},
-		"a partner":     {directory.UserPatch{Partner: &partner}, "", true},
-		"deactivation":  {directory.UserPatch{Active: &off}, "", true},
-		"and once more": {directory.UserPatch{Active: &off}, "", true},
+		"a name":        {func(r *directory.User, _ *schema.Faults) { r.Name = name }, "", false},
+		"what it is":    {func(r *directory.User, _ *schema.Faults) { r.Active = on }, "", false},
+		"a password":    {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
+		"other roles":   {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
+		"a partner":     {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
+		"deactivation":  {func(r *directory.User, _ *schema.Faults) { r.Active = off }, "", true},
+		"and once more": {func(r *directory.User, _ *schema.Faults) { r.Active = off }, "", true},
 	} {
-		u := must(h.CreateUser(ctx, o.ID, directory.UserDraft{Login: uuid.NewString(), Name: "U", Roles: []string{"partner"}, Partner: p.Number}, []byte(goodPass)))
+		u := must(h.CreateUser(ctx, o.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
 		one, two := h.in(o.ID, u.Login, goodPass), h.in(o.ID, u.Login, goodPass)
 		var pass []byte
 		if c.pass != "" {
@@ -271,13 +272,13 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 		must(h.PatchUser(ctx, o.ID, u.ID, c.patch, pass))
 		h.wantLive(what, o.ID, one, !c.ends)
 		h.wantLive(what, o.ID, two, !c.ends)
-		must(h.PatchUser(ctx, o.ID, u.ID, directory.UserPatch{Active: &on}, nil))
+		must(h.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Active = on }, nil))
 		h.wantLive(what+", and activated", o.ID, one, !c.ends)
 	}
 	token := h.in(o.ID, "shop", goodPass)
-	must(h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Name: &name}))
+	must(h.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
 	h.wantLive("a partner's name", o.ID, token, true)
-	must(h.PatchPartnerPass(ctx, o.ID, p.Number, directory.PartnerPatch{}, []byte("another-Lion-paints-9")))
+	must(h.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
 	h.wantLive("a partner's password", o.ID, token, false)
 	h.in(o.ID, "shop", "another-Lion-paints-9")
 	h.restart()
@@ -399,7 +400,7 @@ func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
 	o := h.organization("One")
 	u := h.userOf(o.ID, "anna", "client")
 	who, _ := h.person(o.ID, "anna")
-	must(h.PatchUser(t.Context(), o.ID, u.ID, directory.UserPatch{}, []byte(goodPass+" again")))
+	must(h.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
 	_, _, err := h.beginSession(context.Background(), &who)
 	wantCode(t, "a session of an old password", err, ledger.Unauthorized, "")
 }
@@ -409,12 +410,12 @@ func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
 func TestARightPasswordFromElsewhereIsAFailure(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
-	p := must(h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "P", Login: "far", Sources: []string{"192.0.2.0/24"}}, []byte(goodPass)))
+	p := must(h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "far", Sources: sourcesOf("192.0.2.0/24"), Active: true}, []byte(goodPass)))
 	for range 5 {
 		_, _, err := h.logIn(o.ID, "far", goodPass)
 		wantCode(t, "from elsewhere", err, ledger.Unauthorized, "")
 	}
-	must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Sources: &[]string{}}))
+	must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = []string{} }))
 	_, _, err := h.logIn(o.ID, "far", goodPass)
 	wantLocked(t, "after five failures", err, 15*time.Minute)
 }

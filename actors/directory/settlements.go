@@ -98,7 +98,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 // settlementChange returns the Change that books a settlement. No part of it enters the view.
 func (s *Service) settlementChange(n *directory.Settlement, event ledger.Event) *posting.Change {
 	owner, _ := s.Partner(n.Org, n.Partner)
-	booked := step(n.Org, 0, encodeSettlement(n), event)
+	booked := plainStep(directory.Settlements, n.Org, 0, n, event)
 	booked.List = settlementList(n)
 	return &posting.Change{
 		Steps:    []posting.Step{booked},
@@ -155,7 +155,7 @@ func readSettlement(v *posting.View, org, id ledger.ID) (*directory.Settlement, 
 	if err != nil || !found {
 		return nil, false, err
 	}
-	n, err := decodeSettlement(org, id, r.Payload)
+	n, err := directory.Settlements.Read(org, id, r.Payload, nil)
 	if err != nil {
 		return nil, false, unreadable(ledger.Settlement, id, err)
 	}

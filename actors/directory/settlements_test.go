@@ -10,6 +10,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -103,9 +104,7 @@ func TestSettlementsThatAreRefused(t *testing.T) {
 	h := open(t)
 	o, other := h.organization("A"), h.organization("B")
 	p := h.partnerOf(o.ID, "p")
-	at := must(h.CreateTerminal(t.Context(), o.ID, directory.TerminalDraft{
-		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: "test",
-	}))
+	at := must(h.CreateTerminal(t.Context(), o.ID, directory.Terminal{Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, Active: true}))
 	settle := func(org ledger.ID, number int64, out bool, d directory.SettlementDraft) error {
 		_, _, err := h.SettlePartner(t.Context(), org, number, out, d)
 		return err
@@ -121,7 +120,7 @@ func TestSettlementsThatAreRefused(t *testing.T) {
 	wantCode(t, "an organization that is not there", settle(uuid.New(), p.Number, false, drafted(1, "r")), ledger.NotFound, "")
 	wantCode(t, "a terminal of another organization", collect(other.ID, at.ID, 0, drafted(1, "r")), ledger.NotFound, "")
 	wantCode(t, "a fee above gross", collect(o.ID, at.ID, 2, drafted(1, "r")), ledger.Invalid, "fee")
-	must(h.PatchOrganization(t.Context(), o.ID, directory.OrganizationPatch{Status: new(directory.Archived)}))
+	must(h.PatchOrganization(t.Context(), o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Archived }))
 	before++
 	wantCode(t, "an archived organization", settle(o.ID, p.Number, false, drafted(1, "r")), ledger.Conflict, "")
 	wantCode(t, "an archived organization's terminal", collect(o.ID, at.ID, 0, drafted(1, "r")), ledger.Conflict, "")
@@ -156,7 +155,7 @@ func TestADeactivatedPartnerIsSettledWith(t *testing.T) {
 	o := h.organization("A")
 	p := h.partnerOf(o.ID, "p")
 	h.settles(p, 500, "in")
-	must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: new(bool)}))
+	must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
 	if _, _, err := h.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "out")); err != nil {
 		t.Error(err)
 	}

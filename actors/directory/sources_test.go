@@ -12,6 +12,7 @@ import (
 	"mizan/internal/fair"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 // takePlaces takes all places to hash, until leave is called.
@@ -155,8 +156,8 @@ func TestAFloodOfLoginsKeepsNoPasswordFromBeingSet(t *testing.T) {
 	}
 	u := h.userOf(o.ID, "anna", "client")
 	p := h.partnerOf(o.ID, "shop")
-	must(h.PatchUser(t.Context(), o.ID, u.ID, directory.UserPatch{}, []byte(goodPass+" again")))
-	must(h.PatchPartnerPass(t.Context(), o.ID, p.Number, directory.PartnerPatch{}, []byte("another-Lion-paints-9")))
+	must(h.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
+	must(h.PatchPartnerPass(t.Context(), o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
 	if _, _, err := h.logIn(o.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("a login without a place to wait: %v", err)
 	}

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/google/uuid"
@@ -8,93 +9,57 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
-	"mizan/posting"
+	"mizan/ledger/schema"
 )
 
-// CreateTerminal adds a terminal to a partner of the organization. Errors are *ledger.Refusal.
-func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory.TerminalDraft) (*directory.Terminal, error) {
+// CreateTerminal adds a terminal with the draft's fields to a partner of the organization. Errors are *ledger.Refusal.
+func (s *Service) CreateTerminal(ctx context.Context, id ledger.ID, draft directory.Terminal) (*directory.Terminal, error) {
 	const op = "directory.CreateTerminal"
-	if _, err := s.writable(op, org); err != nil {
-		return nil, err
-	}
-	d.PrivateHooks = s.privateHooks.Load()
-	var created *directory.Terminal
-	id := uuid.New()
-	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
-			return nil, nil, err
+	draft.Org, draft.ID = id, uuid.New()
+	return terminals.create(ctx, s, op, id, func(o *org, _ ledger.Micros) (*directory.Terminal, ledger.Event, []ledger.Claim, error) {
+		_, missing := o.owner(op, draft.Partner)
+		if len(o.terminalsOf(draft.Partner)) >= directory.MaxTerminals {
+			return nil, ledger.Event{}, nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
 		}
-		owner, missing := o.owner(op, d.Partner)
-		if len(o.terminalsOf(d.Partner)) >= directory.MaxTerminals {
-			return nil, nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
+		t, event, err := directory.NewTerminal(draft, s.privateHooks.Load())
+		if err = directory.Join(checkMethods(op, &draft), missing, err); err == nil {
+			err = directory.Join(checkStatuses(op, t), s.checkPlain(t))
 		}
-		t, event, err := directory.NewTerminal(id, owner, d)
-		if err := directory.Join(missing, err); err != nil {
-			return nil, nil, err
-		}
-		if err := directory.Join(checkStatuses(op, t), s.checkPlain(t)); err != nil {
-			return nil, nil, err
-		}
-		created = t
-		record, err := s.sealTerminal(t)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &posting.Change{Steps: []posting.Step{step(org, 0, record, event)}}, t, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putTerminal(created, stamps[0])
+		return t, event, nil, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return created, nil
 }
 
 // PatchTerminal changes a terminal. Errors are *ledger.Refusal, NotFound for a terminal that the
 // organization does not have.
-func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p directory.TerminalPatch) (*directory.Terminal, error) {
+func (s *Service) PatchTerminal(ctx context.Context, id, terminal ledger.ID, change schema.Change[directory.Terminal]) (*directory.Terminal, error) {
 	const op = "directory.PatchTerminal"
-	if _, ok := s.Terminal(org, id); !ok {
-		return nil, notFound(op, "terminal")
-	}
-	p.PrivateHooks = s.privateHooks.Load()
-	var next *directory.Terminal
-	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
-			return nil, nil, err
+	return terminals.change(ctx, s, op, id, terminals.at(terminal), func(_ *org, old *directory.Terminal, _ ledger.Micros) (*directory.Terminal, ledger.Event, error) {
+		sent := *old
+		change(&sent, new(schema.Faults))
+		next, event, err := old.Patch(change, s.privateHooks.Load())
+		newProvider, newMerchant := !bytes.Equal(sent.ProviderParams, old.ProviderParams), !bytes.Equal(sent.MerchantParams, old.MerchantParams)
+		if newProvider {
+			err = directory.Join(checkMethods(op, &sent), err)
 		}
-		place, _ := o.terminals.get(id)
-		old := place.now.Load()
-		patched, event, err := old.record.Patch(p)
-		if next = patched; err != nil || event.Name == "" {
-			return nil, nil, err
+		if err == nil && newMerchant {
+			err = checkStatuses(op, next)
 		}
-		if p.MerchantParams != nil {
-			if err := checkStatuses(op, next); err != nil {
-				return nil, nil, err
-			}
+		if err == nil && newProvider {
+			err = s.checkPlain(next)
 		}
-		if p.ProviderParams != nil {
-			if err := s.checkPlain(next); err != nil {
-				return nil, nil, err
-			}
-		}
-		record, err := s.sealTerminal(next)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, record, event)}}, next, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putTerminal(next, stamps[0])
+		return next, event, err
 	})
-	if err != nil {
-		return nil, err
+}
+
+// checkMethods refuses a terminal that names a type of money_storage that transactions do not have.
+func checkMethods(op string, t *directory.Terminal) error {
+	settings, _ := directory.ParseSettings(t.ProviderParams)
+	for _, method := range settings.Methods {
+		if _, known := payment.Method([]byte(method)); !known {
+			return ledger.RefuseField(op, directory.MethodsField, "holds what is not a money_storage type")
+		}
 	}
-	return next, nil
+	return nil
 }
 
 // checkStatuses refuses a terminal that notifies of a status that transactions do not have.

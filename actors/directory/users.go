@@ -8,6 +8,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -32,124 +33,81 @@ func checkPass(pass []byte, known ...string) error {
 }
 
 // User finds a user of the organization.
-func (s *Service) User(id, user ledger.ID) (*directory.User, bool) {
-	if o, ok := s.org(id); ok {
-		if u, ok := o.users.get(user); ok {
-			return u.record(), true
-		}
-	}
-	return nil, false
-}
+func (s *Service) User(id, user ledger.ID) (*directory.User, bool) { return users.find(s, id, user) }
 
 // ListUsers returns a page of an organization's users.
-func (s *Service) ListUsers(org ledger.ID, p Page) ([]*directory.User, Cursor, error) {
-	o, ok := s.org(org)
-	if !ok {
-		return nil, Cursor{}, notFound("directory.ListUsers", "organization")
-	}
-	return page(&o.users, p, func(c *recordSlot[directory.User]) (*directory.User, bool) {
-		r := c.record()
-		return r, p.Partner == 0 || r.Partner == p.Partner
-	})
+func (s *Service) ListUsers(id ledger.ID, p Page) ([]*directory.User, Cursor, error) {
+	return users.list(s, id, p)
 }
 
-// CreateUser adds a user, whose password must not be easy to guess. A login that a user or a
-// partner of the organization already has is a Conflict. Errors are *ledger.Refusal.
-func (s *Service) CreateUser(ctx context.Context, org ledger.ID, d directory.UserDraft, pass []byte) (*directory.User, error) {
+// CreateUser adds a user with the draft's fields and the password, which must not be easy to guess. A login that a user
+// or a partner of the organization already has is a Conflict. Errors are *ledger.Refusal.
+func (s *Service) CreateUser(ctx context.Context, id ledger.ID, draft directory.User, pass []byte) (*directory.User, error) {
 	const op = "directory.CreateUser"
-	o, err := s.writable(op, org)
+	o, err := s.writable(op, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := directory.Join(d.Check(), o.actsAs(op, d.Partner), checkPass(pass, d.Login, d.Name, d.Email)); err != nil || isDryRun(ctx) {
+	draft.Org, draft.ID = id, uuid.New()
+	_, _, err = directory.NewUser(draft)
+	if err := directory.Join(err, o.actsAs(op, draft.Partner), checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
-	if o.hasLogin(d.Login) { // before a hash is spent on it
+	if o.hasLogin(draft.Login) { // before a hash is spent on it
 		return nil, loginTaken(op)
 	}
-	if d.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
+	if draft.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
 		return nil, err
 	}
-	var created *directory.User
-	id := uuid.New()
-	err = s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
-		if _, err := s.writable(op, org); err != nil {
-			return nil, nil, err
-		}
-		u, event, err := directory.NewUser(id, org, d)
-		if err != nil {
-			return nil, nil, err
-		}
-		created = u
-		return &posting.Change{
-			Steps:  []posting.Step{step(org, 0, encodeUser(u), event)},
-			Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimLogin, Key: u.Login, Owner: u.ID[:]}},
-		}, u, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putUser(created, stamps[0])
+	created, err := users.create(ctx, s, op, id, func(*org, ledger.Micros) (*directory.User, ledger.Event, []ledger.Claim, error) {
+		u, event, err := directory.NewUser(draft)
+		return u, event, []ledger.Claim{{Org: id, Kind: ledger.ClaimLogin, Key: draft.Login, Owner: draft.ID[:]}}, err
 	})
 	if codeOf(err) == ledger.ClaimTaken {
 		err = loginTaken(op)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return created, nil
+	return created, err
 }
 
 // PatchUser changes a user; pass is the new password, nil to keep the current one. A change that
 // ends the user's sessions (directory.User.Patch) ends them before PatchUser returns. Errors are
 // *ledger.Refusal, NotFound for a user that the organization does not have.
-func (s *Service) PatchUser(ctx context.Context, org, id ledger.ID, p directory.UserPatch, pass []byte) (*directory.User, error) {
+func (s *Service) PatchUser(ctx context.Context, id, user ledger.ID, change schema.Change[directory.User], pass []byte) (*directory.User, error) {
 	const op = "directory.PatchUser"
-	u, ok := s.User(org, id)
-	if !ok {
-		return nil, notFound(op, "user")
-	}
 	if pass != nil {
-		o, _ := s.org(org)
-		_, _, err := u.Patch(p) // before a hash is spent on it
-		err = directory.Join(err, o.actsAs(op, asked(p.Partner)), checkPass(pass, u.Login, u.Name, u.Email))
-		if err != nil || isDryRun(ctx) {
+		u, ok := s.User(id, user)
+		if !ok {
+			return nil, notFound(op, "user")
+		}
+		o, _ := s.org(id)
+		_, _, err := o.patchUser(op, u, change) // before a hash is spent on it
+		if err = directory.Join(err, checkPass(pass, u.Login, u.Name, u.Email)); err != nil || isDryRun(ctx) {
 			return nil, err
 		}
 		hash, err := s.passwords.hash(ctx, s.random, pass)
 		if err != nil {
 			return nil, err
 		}
-		p.PassHash = &hash
+		sent := change
+		change = func(u *directory.User, f *schema.Faults) {
+			sent(u, f)
+			u.PassHash = hash
+		}
 	}
-	var next *directory.User
-	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
-			return nil, nil, err
-		}
-		place, _ := o.users.get(id)
-		old := place.now.Load()
-		patched, event, err := old.record.Patch(p)
-		err = directory.Join(err, o.actsAs(op, asked(p.Partner)))
-		if next = patched; err != nil || event.Name == "" {
-			return nil, nil, err
-		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeUser(next), event)}}, next, nil
-	}, func(stamps []posting.Stamp) {
-		o, _ := s.org(org)
-		o.putUser(next, stamps[0])
+	return users.change(ctx, s, op, id, users.at(user), func(o *org, old *directory.User, _ ledger.Micros) (*directory.User, ledger.Event, error) {
+		return o.patchUser(op, old, change)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return next, nil
 }
 
-// asked returns the partner that a change of a user names; 0 if it names none.
-func asked(partner *int64) int64 {
-	if partner == nil {
-		return 0
+// patchUser decides a change of a user, and checks that the partner whom the change names exists.
+func (o *org) patchUser(op string, old *directory.User, change schema.Change[directory.User]) (*directory.User, ledger.Event, error) {
+	sent := *old
+	change(&sent, new(schema.Faults))
+	next, event, err := old.Patch(change)
+	if sent.Partner != old.Partner {
+		err = directory.Join(err, o.actsAs(op, sent.Partner))
 	}
-	return *partner
+	return next, event, err
 }
 
 // actsAs checks that the partner whom a user is to act for exists in the organization; 0 means no

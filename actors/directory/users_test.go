@@ -11,6 +11,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 func TestUsersAreKept(t *testing.T) {
@@ -18,10 +19,10 @@ func TestUsersAreKept(t *testing.T) {
 	ctx := t.Context()
 	o, other := h.organization("One"), h.organization("Two")
 	p := h.partnerOf(o.ID, "shop")
-	d := directory.UserDraft{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: []string{"partner", "client"}, Partner: p.Number}
+	d := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: p.Number, Active: true}
 	u := must(h.CreateUser(ctx, o.ID, d, []byte(goodPass)))
 	name := "Anna B"
-	must(h.PatchUser(ctx, o.ID, u.ID, directory.UserPatch{Name: &name}, nil))
+	must(h.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Name = name }, nil))
 	check := func() {
 		t.Helper()
 		got, ok := h.User(o.ID, u.ID)
@@ -55,13 +56,13 @@ func TestRefusalsOfUsers(t *testing.T) {
 	unknown := h.partnerOf(other.ID, "unknown")
 	anna := h.userOf(o.ID, "anna", "client")
 	archived, status := h.organization("Old"), directory.Archived
-	must(h.PatchOrganization(ctx, archived.ID, directory.OrganizationPatch{Status: &status}))
-	create := func(org ledger.ID, d directory.UserDraft, pass string) error {
+	must(h.PatchOrganization(ctx, archived.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	create := func(org ledger.ID, d directory.User, pass string) error {
 		_, err := h.CreateUser(ctx, org, d, []byte(pass))
 		return err
 	}
-	good := directory.UserDraft{Login: "new", Name: "N", Roles: []string{"client"}}
-	but := func(change func(*directory.UserDraft)) directory.UserDraft {
+	good := directory.User{Login: "new", Name: "N", Roles: directory.Roles{"client"}, Active: true}
+	but := func(change func(*directory.User)) directory.User {
 		d := good
 		change(&d)
 		return d
@@ -69,29 +70,29 @@ func TestRefusalsOfUsers(t *testing.T) {
 	before := len(h.events(o.ID))
 	wantCode(t, "no organization", create(uuid.New(), good, goodPass), ledger.NotFound, "")
 	wantCode(t, "an archived one", create(archived.ID, good, goodPass), ledger.Conflict, "")
-	wantCode(t, "a role", create(o.ID, but(func(d *directory.UserDraft) { d.Roles = []string{"root"} }), goodPass), ledger.Invalid, "roles")
+	wantCode(t, "a role", create(o.ID, but(func(d *directory.User) { d.Roles = []string{"root"} }), goodPass), ledger.Invalid, "roles")
 	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": unknown.Number} {
-		d := but(func(d *directory.UserDraft) { d.Roles, d.Partner = []string{"partner"}, number })
+		d := but(func(d *directory.User) { d.Roles, d.Partner = []string{"partner"}, number })
 		wantCode(t, what, create(o.ID, d, goodPass), ledger.Invalid, "partner_id")
-		_, err := h.PatchUser(ctx, o.ID, anna.ID, directory.UserPatch{Roles: &d.Roles, Partner: &number}, nil)
+		_, err := h.PatchUser(ctx, o.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
 		wantCode(t, what, err, ledger.Invalid, "partner_id")
 	}
-	wantCode(t, "a user's login", create(o.ID, but(func(d *directory.UserDraft) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
-	wantCode(t, "a partner's login", create(o.ID, but(func(d *directory.UserDraft) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
-	_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "A", Login: "anna"}, []byte("nine-Lions-paint"))
+	wantCode(t, "a user's login", create(o.ID, but(func(d *directory.User) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
+	wantCode(t, "a partner's login", create(o.ID, but(func(d *directory.User) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
+	_, err := h.CreatePartner(ctx, o.ID, directory.Partner{Name: "A", Login: "anna", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a partner with a user's login", err, ledger.Conflict, "login")
-	_, err = h.PatchUser(ctx, o.ID, uuid.New(), directory.UserPatch{}, nil)
+	_, err = h.PatchUser(ctx, o.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "an unknown user", err, ledger.NotFound, "")
-	_, err = h.PatchUser(ctx, other.ID, anna.ID, directory.UserPatch{}, nil)
+	_, err = h.PatchUser(ctx, other.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "another organization's user", err, ledger.NotFound, "")
-	_, err = h.PatchUser(ctx, o.ID, p.ID, directory.UserPatch{}, nil)
+	_, err = h.PatchUser(ctx, o.ID, p.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "a partner", err, ledger.NotFound, "")
 	for what, pass := range map[string]string{
 		"empty": "", "a word": "password", "a row of keys": "qwertyuiop", "short": "a1", "a name and a year": "anna1999",
 		"one character": strings.Repeat("a", 256), "too long": goodPass + strings.Repeat("x", 256),
 	} {
 		wantCode(t, what+" password", create(o.ID, good, pass), ledger.Invalid, "pass")
-		_, err := h.PatchUser(ctx, o.ID, anna.ID, directory.UserPatch{}, []byte(pass))
+		_, err := h.PatchUser(ctx, o.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(pass))
 		wantCode(t, what+" password of a user", err, ledger.Invalid, "pass")
 	}
 	if after := len(h.events(o.ID)); after != before {
@@ -109,9 +110,9 @@ func TestOneLoginForUsersAndPartnersAtOnce(t *testing.T) {
 		all.Go(func() {
 			var err error
 			if i%2 == 0 {
-				_, err = h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "one", Name: "U", Roles: []string{"client"}}, []byte(goodPass))
+				_, err = h.CreateUser(t.Context(), o.ID, directory.User{Login: "one", Name: "U", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass))
 			} else {
-				_, err = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "P", Login: "one"}, []byte("nine-Lions-paint"))
+				_, err = h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "one", Active: true}, []byte("nine-Lions-paint"))
 			}
 			switch {
 			case err == nil:

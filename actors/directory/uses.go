@@ -87,7 +87,7 @@ func keyUse(place *recordSlot[directory.APIKey], id ledger.ID) use {
 		if event.Name == "" {
 			return written{}, false
 		}
-		return written{step(o.id, old.stamp.Version, encodeKey(next), event), func(stamp posting.Stamp) { o.putKey(next, stamp) }}, true
+		return written{plainStep(directory.APIKeys, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putKey(next, stamp) }}, true
 	}}
 }
 
@@ -111,7 +111,7 @@ func sessionUse(place *recordSlot[directory.Session], hash [32]byte) use {
 		if event.Name == "" {
 			return written{}, false
 		}
-		return written{step(o.id, old.stamp.Version, encodeSession(next), event), func(stamp posting.Stamp) { o.putSession(next, stamp) }}, true
+		return written{plainStep(directory.Sessions, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putSession(next, stamp) }}, true
 	}}
 }
 

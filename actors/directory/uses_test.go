@@ -8,6 +8,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -134,7 +135,7 @@ func TestManyFirstUsesHinderNobody(t *testing.T) {
 	for range 32 {
 		all.Go(func() {
 			name := "Renamed"
-			if _, err := h.PatchPartner(t.Context(), o.ID, made.Number, directory.PartnerPatch{Name: &name}); err != nil {
+			if _, err := h.PatchPartner(t.Context(), o.ID, made.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 				t.Error(err)
 			}
 		})

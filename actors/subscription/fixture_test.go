@@ -27,6 +27,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -316,7 +317,7 @@ func (h *fixture) terminal() *directory.Terminal {
 // set changes the terminal's settings.
 func (h *fixture) set(provider, merchant string) {
 	h.t.Helper()
-	var p directory.TerminalPatch
+	var p schema.Change[directory.Terminal]
 	if provider != "" {
 		p.ProviderParams = ptr([]byte(provider))
 	}

@@ -18,6 +18,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/ledger/schema"
 )
 
 // DECISIONS, 8: "A charged card leaves the provider's token with the record; renewals use it."
@@ -91,9 +92,7 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 func TestARenewalIsHeldAgainstTheLimits(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
-	_, err := h.directory.CreateLimit(t.Context(), h.first.Org, directory.LimitDraft{
-		Partner: h.first.Partner, Kind: "per_transaction", Currency: "USD", Env: "test", MaxAmount: ptr(money.FromUint64(100)),
-	})
+	_, err := h.directory.CreateLimit(t.Context(), h.first.Org, directory.Limit{Partner: h.first.Partner, Kind: "per_transaction", MaxAmount: money.FromUint64(100), Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: directory.ScopePartner, Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,14 +124,11 @@ func TestARenewalIsHeldAgainstTheBlocklist(t *testing.T) {
 func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
-	_, err := h.directory.CreateTerminal(t.Context(), h.first.Org, directory.TerminalDraft{
-		Name: "second", Partner: h.first.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: "test",
-		ProviderParams: []byte(`{"priority":-1}`),
-	})
+	_, err := h.directory.CreateTerminal(t.Context(), h.first.Org, directory.Terminal{Name: "second", Partner: h.first.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: []byte(`{"priority":-1}`), Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails := directory.TerminalPatch{ProviderParams: ptr([]byte(`{"fail":"rejected"}`))}
+	fails := func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = []byte(`{"fail":"rejected"}`) }
 	if _, err := h.directory.PatchTerminal(t.Context(), h.first.Org, s.Terminal, fails); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +301,7 @@ func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
 
 func (h *fixture) partner(active bool) {
 	h.t.Helper()
-	if _, err := h.directory.PatchPartner(h.t.Context(), h.first.Org, h.first.Partner, directory.PartnerPatch{Active: &active}); err != nil {
+	if _, err := h.directory.PatchPartner(h.t.Context(), h.first.Org, h.first.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Active = active }); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -313,12 +309,12 @@ func (h *fixture) partner(active bool) {
 func TestAnInactiveOrganizationIsNotRenewed(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
-	if _, err := h.directory.PatchOrganization(t.Context(), h.first.Org, directory.OrganizationPatch{Status: ptr(directory.Maintenance)}); err != nil {
+	if _, err := h.directory.PatchOrganization(t.Context(), h.first.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Maintenance }); err != nil {
 		t.Fatal(err)
 	}
 	h.advance(40 * day)
 	h.is(s.ID, "active", 0, 0)
-	if _, err := h.directory.PatchOrganization(t.Context(), h.first.Org, directory.OrganizationPatch{Status: ptr(directory.Active)}); err != nil {
+	if _, err := h.directory.PatchOrganization(t.Context(), h.first.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Active }); err != nil {
 		t.Fatal(err)
 	}
 	h.advance(time.Hour)

@@ -15,9 +15,11 @@ import (
 	"mizan/ledger/payment"
 )
 
+var showBlock = fieldsOf(directory.Blocks)
+
 // createBlock is POST /blocklist {kind, value}.
 func (h *Handlers) createBlock(req *web.Request) error {
-	how := change[*directory.Block]{status: fiber.StatusCreated, append: appendBlock}
+	how := change[*directory.Block]{status: fiber.StatusCreated, append: showBlock}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
 		f, err := formOf(req, "kind", "value")
 		if err != nil {
@@ -86,7 +88,7 @@ func (h *Handlers) listBlocks(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendBlock)(h.cfg.Directory.ListBlocks(org, p))
+	return writeRows(req, showBlock)(h.cfg.Directory.ListBlocks(org, p))
 }
 
 func blockPageOf(req *web.Request) (directoryactor.BlockPage, error) {
@@ -109,24 +111,15 @@ func (h *Handlers) readBlock(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	web.WriteOne(req, fiber.StatusOK, false, b, appendBlock)
+	web.WriteOne(req, fiber.StatusOK, false, b, showBlock)
 	return nil
 }
 
 // deleteBlock is DELETE /blocklist/{id}: the entry is removed from the list and can be added
 // again. A second DELETE changes nothing.
 func (h *Handlers) deleteBlock(req *web.Request) error {
-	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
+	how := change[*directory.Block]{status: fiber.StatusOK, append: showBlock}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 		return h.cfg.Directory.DeleteBlock(ctx, org, id)
 	})
-}
-
-func appendBlock(e *web.Encoder, b *directory.Block) {
-	e.ID("id", b.ID)
-	e.Word("kind", string(b.Kind))
-	e.Text("value", b.Shown())
-	e.Boolean("active", b.Active)
-	appendBooked(e, "created_at", b.Created)
-	appendBooked(e, "updated_at", b.Updated)
 }

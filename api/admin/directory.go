@@ -10,9 +10,9 @@ import (
 	directoryactor "mizan/actors/directory"
 	"mizan/api/auth"
 	"mizan/api/web"
-	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -26,26 +26,26 @@ type Directory interface {
 	auth.Directory
 
 	SoleOrganization() (ledger.ID, bool)
-	CreateOrganization(context.Context, directory.OrganizationDraft) (*directory.Organization, error)
-	PatchOrganization(context.Context, ledger.ID, directory.OrganizationPatch) (*directory.Organization, error)
+	CreateOrganization(context.Context, directory.Organization) (*directory.Organization, error)
+	PatchOrganization(context.Context, ledger.ID, schema.Change[directory.Organization]) (*directory.Organization, error)
 	ListOrganizations(directoryactor.Page) ([]*directory.Organization, directoryactor.Cursor, error)
 
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	CreatePartner(ctx context.Context, org ledger.ID, d directory.PartnerDraft, pass []byte) (*directory.Partner, error)
-	PatchPartner(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch) (*directory.Partner, error)
+	CreatePartner(ctx context.Context, org ledger.ID, draft directory.Partner, pass []byte) (*directory.Partner, error)
+	PatchPartner(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner]) (*directory.Partner, error)
 	ListPartners(ledger.ID, directoryactor.Page) ([]*directory.Partner, directoryactor.Cursor, error)
 
 	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
 	FindTerminal(id ledger.ID) (*directory.Terminal, bool)
-	CreateTerminal(context.Context, ledger.ID, directory.TerminalDraft) (*directory.Terminal, error)
-	PatchTerminal(ctx context.Context, org, id ledger.ID, p directory.TerminalPatch) (*directory.Terminal, error)
+	CreateTerminal(context.Context, ledger.ID, directory.Terminal) (*directory.Terminal, error)
+	PatchTerminal(ctx context.Context, org, id ledger.ID, change schema.Change[directory.Terminal]) (*directory.Terminal, error)
 	ListTerminals(ledger.ID, directoryactor.Page) ([]*directory.Terminal, directoryactor.Cursor, error)
 
-	CreateAPIKey(context.Context, ledger.ID, directory.APIKeyDraft) (*directory.APIKey, secret.Text, error)
-	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error)
-	ListAPIKeys(ledger.ID, directoryactor.Page) ([]directoryactor.ListedKey, directoryactor.Cursor, error)
+	CreateAPIKey(context.Context, ledger.ID, directory.APIKey) (*directory.APIKey, error)
+	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error)
+	ListAPIKeys(ledger.ID, directoryactor.Page) ([]*directory.APIKey, directoryactor.Cursor, error)
 
-	PutRate(context.Context, ledger.ID, directory.RateDraft) (*directory.Rate, error)
+	PutRate(context.Context, ledger.ID, directory.Rate) (*directory.Rate, error)
 	ListRates(ledger.ID, directoryactor.Page) ([]*directory.Rate, directoryactor.Cursor, error)
 
 	Settlements

@@ -58,12 +58,3 @@ func (f *form) place(field string) int {
 	}
 	return len(f.order)
 }
-
-// asObject returns a record as it is shown, in one object.
-func asObject[T any](thing T, appendThing func(*web.Encoder, T)) []byte {
-	var e web.Encoder
-	e.Open('{')
-	appendThing(&e, thing)
-	e.Close('}')
-	return e.Buf
-}

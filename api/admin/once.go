@@ -8,7 +8,6 @@ import (
 	"mizan/actors"
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
-	"mizan/ledger"
 	"mizan/ledger/schema"
 )
 
@@ -96,29 +95,6 @@ var (
 	instantGap = bytes.Repeat([]byte{0}, len(schema.InstantLayout))
 	seqGap     = []byte{1}
 )
-
-// appendBooked writes a booked time. It is zero only in a reply that is stored before booking.
-func appendBooked(e *web.Encoder, name string, at ledger.Micros) {
-	if at != 0 {
-		e.Instant(name, at)
-		return
-	}
-	e.Key(name)
-	e.Buf = append(e.Buf, '"')
-	e.Buf = append(e.Buf, instantGap...)
-	e.Buf = append(e.Buf, '"')
-}
-
-// appendNumbered writes the seq of the event that created a record. It is zero only in a reply
-// that is stored before booking.
-func appendNumbered(e *web.Encoder, name string, seq uint64) {
-	e.Key(name)
-	if seq == 0 {
-		e.Buf = append(e.Buf, seqGap...)
-		return
-	}
-	e.Buf = strconv.AppendUint(e.Buf, seq, 10)
-}
 
 // fillGaps fills in the values that were not known when the reply was stored.
 func fillGaps(body []byte, a *directoryactor.Answer) []byte {

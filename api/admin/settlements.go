@@ -23,9 +23,11 @@ type Settlements interface {
 	ProviderSettlements(org, terminal ledger.ID, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
 }
 
+var showSettlement = fieldsOf(directory.Settlements)
+
 // settlement describes the answer to a settlement. If the reference was used for the same
 // settlement before, the answer shows that settlement and is marked as a replay.
-var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, append: appendSettlement}
+var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, append: showSettlement}
 
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
@@ -83,7 +85,7 @@ func (h *Handlers) readSettlement(req *web.Request) error {
 	if !found {
 		return web.NotFound()
 	}
-	web.WriteOne(req, fiber.StatusOK, false, n, appendSettlement)
+	web.WriteOne(req, fiber.StatusOK, false, n, showSettlement)
 	return nil
 }
 
@@ -97,7 +99,7 @@ func (h *Handlers) listPartnerSettlements(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendSettlement)(h.cfg.Directory.PartnerSettlements(org, number, p))
+	return writeRows(req, showSettlement)(h.cfg.Directory.PartnerSettlements(org, number, p))
 }
 
 // listProviderSettlements is GET /terminal/{id}/settlements, newest first.
@@ -110,7 +112,7 @@ func (h *Handlers) listProviderSettlements(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendSettlement)(h.cfg.Directory.ProviderSettlements(org, terminal, p))
+	return writeRows(req, showSettlement)(h.cfg.Directory.ProviderSettlements(org, terminal, p))
 }
 
 // settlementPage reads the parameters of a list of settlements.
@@ -119,57 +121,4 @@ func settlementPage(req *web.Request) (directoryactor.SettlementPage, error) {
 	p := directoryactor.SettlementPage{Env: q.Env(), Limit: q.Limit()}
 	p.After = rowCursor(q)
 	return p, q.Problems.Err()
-}
-
-// appendSettlement writes a settlement. The sandbox's opening balance has a line for each asset
-// instead of one amount.
-func appendSettlement(e *web.Encoder, n *directory.Settlement) {
-	e.ID("id", n.ID)
-	e.Integer("partner_id", n.Partner)
-	first := n.Lines[0]
-	switch {
-	case n.WithProvider():
-		net, _ := first.Amount.Sub(n.Fee) // a fee is never above gross
-		e.ID("terminal_id", n.Terminal)
-		e.Amount("gross", first.Amount)
-		e.Amount("fee", n.Fee)
-		e.Amount("net", net)
-		appendMoved(e, first.Asset)
-	case len(n.Lines) == 1:
-		e.Word("direction", directionOf(n))
-		e.Amount("amount", first.Amount)
-		appendMoved(e, first.Asset)
-	default:
-		e.Word("direction", directionOf(n))
-		e.Enter("lines", '[')
-		for i := range n.Lines {
-			e.Open('{')
-			e.Amount("amount", n.Lines[i].Amount)
-			appendMoved(e, n.Lines[i].Asset)
-			e.Close('}')
-		}
-		e.Close(']')
-	}
-	e.Text("reference", n.Reference)
-	appendBooked(e, "created_at", n.Created)
-	appendNumbered(e, "seq", n.Seq)
-}
-
-// Directions of a settlement with a partner's bank.
-const (
-	inward  = "in"
-	outward = "out"
-)
-
-func directionOf(n *directory.Settlement) string {
-	if n.Out {
-		return outward
-	}
-	return inward
-}
-
-func appendMoved(e *web.Encoder, a money.Asset) {
-	e.Word("currency", string(a.Currency))
-	e.Text("network", string(a.Network))
-	e.Word("env", a.Env.String())
 }

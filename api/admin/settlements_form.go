@@ -19,12 +19,12 @@ func (f *form) settlement(amount string) directory.SettlementDraft {
 // isOutward tells whether the money goes out.
 func (f *form) isOutward(name string) bool {
 	switch text := f.text(name); {
-	case text != nil && (*text == inward || *text == outward):
-		return *text == outward
+	case text != nil && (*text == directory.Inward || *text == directory.Outward):
+		return *text == directory.Outward
 	case text == nil && web.Member(f.object, name) != nil:
 		// Not a string; text has added the problem already.
 	default:
-		f.problems.Add(name, name+" must be "+inward+" or "+outward)
+		f.problems.Add(name, name+" must be "+directory.Inward+" or "+directory.Outward)
 	}
 	return false
 }

@@ -12,6 +12,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 // People changes and lists the users who log in; *directory.Service of actors is one. Errors
@@ -19,10 +20,10 @@ import (
 // directory.ErrCrowded.
 type People interface {
 	User(org, id ledger.ID) (*directory.User, bool)
-	CreateUser(ctx context.Context, org ledger.ID, d directory.UserDraft, pass []byte) (*directory.User, error)
-	PatchUser(ctx context.Context, org, id ledger.ID, p directory.UserPatch, pass []byte) (*directory.User, error)
+	CreateUser(ctx context.Context, org ledger.ID, draft directory.User, pass []byte) (*directory.User, error)
+	PatchUser(ctx context.Context, org, id ledger.ID, change schema.Change[directory.User], pass []byte) (*directory.User, error)
 	ListUsers(ledger.ID, directoryactor.Page) ([]*directory.User, directoryactor.Cursor, error)
-	PatchPartnerPass(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch, pass []byte) (*directory.Partner, error)
+	PatchPartnerPass(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner], pass []byte) (*directory.Partner, error)
 
 	LogIn(context.Context, directoryactor.Login) (*directory.Session, secret.Text, error)
 	LogOut(context.Context, *directory.Session) error
@@ -30,28 +31,19 @@ type People interface {
 	RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error)
 }
 
-// The fields of a user in the order of refusals, and those that never change.
-var (
-	userFields = []string{"login", "pass", "email", "name", "roles", "partner_id", "active"}
-	fixedUser  = []string{"id", "login", "created_at"}
-)
+var showUser = fieldsOf(directory.Users)
 
 // createUser is POST /users.
 func (h *Handlers) createUser(req *web.Request) error {
-	how := change[*directory.User]{status: fiber.StatusCreated, append: appendUser}
+	how := change[*directory.User]{status: fiber.StatusCreated, append: showUser}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
-		f, err := formOf(req, userFields...)
+		f, err := recordFormOf(req, directory.Users)
 		if err != nil {
 			return nil, err
 		}
-		pass := f.password("pass")
+		pass, draft := f.password("pass"), f.draft()
 		defer clear(pass)
-		active := f.flag("active")
-		draft := directory.UserDraft{
-			Login: f.textOr("login"), Email: f.textOr("email"), Name: f.textOr("name"), Roles: valueOf(f.texts("roles")),
-			Partner: f.number("partner_id"), Inactive: active != nil && !*active,
-		}
-		return decide(ctx, f, func(ctx context.Context) (*directory.User, error) {
+		return decide(ctx, f.form, func(ctx context.Context) (*directory.User, error) {
 			return h.cfg.Directory.CreateUser(ctx, org, draft, pass)
 		})
 	})
@@ -63,31 +55,29 @@ func (h *Handlers) listUsers(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendUser)(h.cfg.Directory.ListUsers(org, p))
+	return writeRows(req, showUser)(h.cfg.Directory.ListUsers(org, p))
 }
 
 // readUser is GET /users/{id}.
 func (h *Handlers) readUser(req *web.Request) error {
-	return readRecord(h, req, h.cfg.Directory.User, appendUser)
+	return readRecord(h, req, h.cfg.Directory.User, showUser)
 }
 
 // patchUser is PATCH /users/{id}.
 func (h *Handlers) patchUser(req *web.Request) error {
-	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
+	how := change[*directory.User]{status: fiber.StatusOK, append: showUser}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
-		u, found := h.cfg.Directory.User(org, id)
-		if !found {
+		if _, found := h.cfg.Directory.User(org, id); !found {
 			return nil, web.NotFound()
 		}
-		f, err := patchOf(req, asObject(u, appendUser), fixedUser, userFields...)
+		f, err := recordFormOf(req, directory.Users)
 		if err != nil {
 			return nil, err
 		}
-		pass := f.password("pass")
+		pass := f.patchedPassword("pass")
 		defer clear(pass)
-		patch := directory.UserPatch{Email: f.text("email"), Name: f.text("name"), Roles: f.texts("roles"), Partner: f.integer("partner_id"), Active: f.flag("active")}
-		return decide(ctx, f, func(ctx context.Context) (*directory.User, error) {
-			return h.cfg.Directory.PatchUser(ctx, org, id, patch, pass)
+		return decide(ctx, f.form, func(ctx context.Context) (*directory.User, error) {
+			return h.cfg.Directory.PatchUser(ctx, org, id, f.change(), pass)
 		})
 	})
 }
@@ -95,17 +85,14 @@ func (h *Handlers) patchUser(req *web.Request) error {
 // deleteUser is DELETE /users/{id}: the user is switched off and stays in the list. A second
 // DELETE changes nothing.
 func (h *Handlers) deleteUser(req *web.Request) error {
-	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
+	how := change[*directory.User]{status: fiber.StatusOK, append: showUser}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
-		return h.cfg.Directory.PatchUser(ctx, org, id, directory.UserPatch{Active: new(bool)}, nil)
+		return h.cfg.Directory.PatchUser(ctx, org, id, func(u *directory.User, _ *schema.Faults) { u.Active = false }, nil)
 	})
 }
 
 // password reads a password field; nil if it is absent. The caller wipes the result.
 func (f *form) password(name string) []byte {
-	if f.clears(name) {
-		return []byte{}
-	}
 	value := web.Member(f.object, name)
 	if value == nil {
 		return nil
@@ -117,20 +104,12 @@ func (f *form) password(name string) []byte {
 	return append(make([]byte, 0, len(text)), text...)
 }
 
-// appendUser writes a user. The password is never shown.
-func appendUser(e *web.Encoder, u *directory.User) {
-	e.ID("id", u.ID)
-	e.Text("login", u.Login)
-	e.Text("name", u.Name)
-	e.TextOrNull("email", u.Email)
-	e.Texts("roles", u.Roles.Strings())
-	if u.Partner != 0 {
-		e.Integer("partner_id", u.Partner)
-	} else {
-		e.Null("partner_id")
+// patchedPassword reads a password field of a patch, in which null stands for an empty password.
+func (f *form) patchedPassword(name string) []byte {
+	if jsonwalk.Has(f.object, name) && web.Member(f.object, name) == nil {
+		return []byte{}
 	}
-	e.Boolean("active", u.Active)
-	appendBooked(e, "created_at", u.Created)
+	return f.password(name)
 }
 
 // rotateAdminToken is POST /admin_tokens/rotate: a new token, which only this answer shows,

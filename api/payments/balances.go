@@ -49,7 +49,7 @@ func acceptedCurrency(q *web.Query) money.Currency {
 	}
 	currency, accepted := money.Accepted(text)
 	if !accepted {
-		q.Problems.Add("currency", web.UnsupportedCurrency([]byte(text)))
+		q.Problems.Add("currency", money.Unsupported([]byte(text)))
 	}
 	return currency
 }

@@ -196,7 +196,7 @@ func (c *creation) checkCurrency() money.Currency {
 	if payment.CardLike(code) {
 		code = []byte(secret.Redacted)
 	}
-	c.problems.Add("currency", web.UnsupportedCurrency(code))
+	c.problems.Add("currency", money.Unsupported(code))
 	return ""
 }
 

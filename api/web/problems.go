@@ -117,11 +117,3 @@ func Truncate(s []byte, limit int) string {
 func tooLong(name string, limit int) string {
 	return name + " must be at most " + strconv.Itoa(limit) + " characters"
 }
-
-// shownCurrency is how many bytes of an unsupported currency's code a refusal repeats.
-const shownCurrency = 32
-
-// UnsupportedCurrency returns the detail for a currency outside the closed set.
-func UnsupportedCurrency(code []byte) string {
-	return "unsupported currency " + Truncate(code, shownCurrency)
-}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // BlockKind is the kind of value that a blocklist entry names. The zero value is invalid.
@@ -75,6 +76,32 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	}
 	prefix, err := ParseSource(b.Value)
 	return prefix, err == nil
+}
+
+// Blocks are the columns of entries of blocklists. The value that is compared is in a column of its own, because a card's
+// is its fingerprint.
+var Blocks = schema.NewType[Block]("blocklist entry",
+	idColumn(func(b *Block) *ledger.ID { return &b.ID }),
+	schema.TextField(schema.Word(1, "kind", blockKindNames(), schema.Required, schema.Fixed,
+		schema.Help("what the value is")), func(b *Block) *BlockKind { return &b.Kind }),
+	schema.Shown(schema.Text(0, "value",
+		schema.Help("the value that is refused; of a card the first six and last four digits")), func(b *Block) (string, bool) { return b.Shown(), true }),
+	schema.Field(schema.Bool(2, "active", schema.Always,
+		schema.Help("whether the value is refused")), func(b *Block) *bool { return &b.Active }),
+	createdColumn(func(b *Block) *ledger.Micros { return &b.Created }),
+	updatedColumn(func(b *Block) *ledger.Micros { return &b.Updated }),
+	schema.Field(schema.Text(3, "compared", schema.NotShown, schema.Needed), func(b *Block) *string { return &b.Value }),
+	schema.Field(schema.Text(4, "masked", schema.NotShown), func(b *Block) *string { return &b.Masked }),
+).Sound(func(b *Block) bool {
+	_, isRange := b.Prefix()
+	return b.Kind.Valid() && isRange == (b.Kind == BlockIP) && b.ID == BlockID(b.Org, b.Kind, b.Value)
+}).Placed(func(b *Block, org, id ledger.ID) { b.Org, b.ID = org, id })
+
+func blockKindNames() (names []string) {
+	for _, kind := range BlockKinds {
+		names = append(names, string(kind))
+	}
+	return names
 }
 
 // LogValue implements slog.LogValuer.

@@ -1,9 +1,14 @@
 package directory
 
-import "testing"
+import (
+	"testing"
+
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
 
 func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
-	base := TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal}
+	base := Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, Active: true}
 	plain, _, err := NewTerminal(testID(1), owner, base)
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +26,7 @@ func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
 		draft.MerchantParams = params
 		_, _, err := NewTerminal(testID(2), owner, draft)
 		wantField(t, "create with "+text, err, field)
-		_, _, err = plain.Patch(TerminalPatch{MerchantParams: &params})
+		_, _, err = plain.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params })
 		wantField(t, "patch to "+text, err, field)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // APIKey lets requests act as a partner. The key's value is shown once and not stored; Hash is
@@ -15,6 +16,7 @@ type APIKey struct {
 	Name    string
 	Prefix  string // the value's first characters, to tell keys apart
 	Hash    [32]byte
+	Value   string // in the answer to its creation only, and never stored
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	Revoked ledger.Micros // 0: not revoked
@@ -32,29 +34,44 @@ func (k *APIKey) String() string { return "key " + k.ID.String() }
 // LogValue implements slog.LogValuer.
 func (k *APIKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// APIKeyDraft is a request for a new key.
-type APIKeyDraft struct {
-	Partner int64
-	Name    string
-	Expires ledger.Micros // 0: never
+// APIKeys are the columns of API keys.
+var APIKeys = schema.NewType[APIKey]("API key",
+	idColumn(func(k *APIKey) *ledger.ID { return &k.ID }),
+	schema.Field(schema.Text(0, "key", schema.Transient, schema.Sparse,
+		schema.Help("the key itself, shown only in the answer to its creation")), func(k *APIKey) *string { return &k.Value }),
+	schema.Field(schema.Text(1, "prefix", schema.Needed,
+		schema.Help("its first characters, to tell keys apart")), func(k *APIKey) *string { return &k.Prefix }),
+	schema.Field(schema.Text(2, "name", schema.Required, schema.Fixed, schema.OneLine,
+		schema.Help("what the key is for")), func(k *APIKey) *string { return &k.Name }),
+	partnerColumn(3, func(k *APIKey) *int64 { return &k.Partner }, schema.Required, schema.Fixed),
+	createdColumn(func(k *APIKey) *ledger.Micros { return &k.Created }),
+	schema.Field(schema.Instant(4, "last_used_at", schema.SetLater,
+		schema.Help("when it was last used")), func(k *APIKey) *ledger.Micros { return &k.Used }),
+	schema.Field(schema.Instant(5, "expires_at", schema.Fixed,
+		schema.Help("when it ends; never if absent")), func(k *APIKey) *ledger.Micros { return &k.Expires }),
+	schema.Field(schema.Instant(6, "revoked_at", schema.SetLater,
+		schema.Help("when it was revoked")), func(k *APIKey) *ledger.Micros { return &k.Revoked }),
+	schema.Field(hash(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
+).Sound(func(k *APIKey) bool { return min(k.Expires, k.Revoked, k.Used) >= 0 }).
+	Placed(func(k *APIKey, org, id ledger.ID) { k.Org, k.ID = org, id })
+
+// Check reports what is wrong with a new key. The error is Join's.
+func (k *APIKey) Check(now ledger.Micros) error {
+	faults := new(schema.Faults)
+	APIKeys.Check(nil, k, faults)
+	if k.Expires != 0 && k.Expires <= now {
+		faults.Add("expires_at", "must be in the future")
+	}
+	return refusals("directory.CreateAPIKey", faults)
 }
 
-// Check reports what is wrong with the draft. The error is Join's.
-func (d *APIKeyDraft) Check(now ledger.Micros) error {
-	const op = "directory.CreateAPIKey"
-	return Join(
-		checkText(op, "name", d.Name),
-		check(d.Expires == 0 || d.Expires > now, op, "expires_at", "must be in the future"),
-	)
-}
-
-// NewAPIKey decides the creation of a key. The error is Join's.
-func NewAPIKey(id ledger.ID, owner *Partner, prefix string, hash [32]byte, d APIKeyDraft, now ledger.Micros) (*APIKey, ledger.Event, error) {
-	if err := d.Check(now); err != nil {
+// NewAPIKey decides the creation of a key, whose fields the caller has set. The error is Join's.
+func NewAPIKey(draft APIKey, now ledger.Micros) (*APIKey, ledger.Event, error) {
+	k := &draft
+	if err := k.Check(now); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	k := &APIKey{ID: id, Org: owner.Org, Partner: owner.Number, Name: d.Name, Prefix: prefix, Hash: hash, Expires: d.Expires}
-	return k, began(ledger.APIKey, id, StateActive), nil
+	return k, began(ledger.APIKey, k.ID, StateActive), nil
 }
 
 // Revoke decides that the key is no longer accepted. A revoked key does not change.

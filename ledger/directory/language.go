@@ -3,8 +3,6 @@ package directory
 import (
 	"slices"
 	"strings"
-
-	"mizan/ledger"
 )
 
 // languages lists the languages of texts for people. If a catalogue has no text in a language,
@@ -18,10 +16,10 @@ var LanguageRule = "must be one of " + strings.Join(languages, ", ")
 // languages.
 func IsLanguage(lang string) bool { return slices.Contains(languages, lang) }
 
-// checkLang accepts a language of the service, or an empty one.
-func checkLang(op, lang string) error {
-	if lang == "" || IsLanguage(lang) {
-		return nil
+// langRule refuses a language that is not the service's.
+func langRule(value any) string {
+	if IsLanguage(value.(string)) {
+		return ""
 	}
-	return ledger.RefuseField(op, "lang", "%s", LanguageRule)
+	return LanguageRule
 }

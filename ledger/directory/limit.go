@@ -3,11 +3,12 @@ package directory
 import (
 	"time"
 
+	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
 
-// LimitKind is the quantity that a limit bounds. The zero value is invalid.
+// LimitKind is the name of a kind of limit. The zero value is invalid.
 type LimitKind string
 
 // Kinds of limits (specification, "Partner limits").
@@ -18,8 +19,70 @@ const (
 	Velocity       LimitKind = "velocity"        // the number of attempts in a sliding window
 )
 
+// Measure is what a limit compares with its bound.
+type Measure uint8
+
+// The measures.
+const (
+	OneAmount    Measure = iota + 1 // the amount of the transaction itself
+	SumOfAmounts                    // the amounts of a calendar period
+	Attempts                        // the number of attempts in a sliding window
+)
+
+// limitKind says what the limits of a kind do. A kind is one value of limitKinds.
+type limitKind struct {
+	name    LimitKind
+	measure Measure
+
+	// The calendar period of a SumOfAmounts: as much of the layout of a date as names it, and its length.
+	period       string
+	months, days int
+}
+
+var limitKinds = []limitKind{
+	{name: PerTransaction, measure: OneAmount},
+	{name: DailyVolume, measure: SumOfAmounts, period: "2006-01-02", days: 1},
+	{name: MonthlyVolume, measure: SumOfAmounts, period: "2006-01", months: 1},
+	{name: Velocity, measure: Attempts},
+}
+
+// row returns the kind's value; the zero value for an unknown kind.
+func (k LimitKind) row() (row limitKind) {
+	for _, row := range limitKinds {
+		if row.name == k {
+			return row
+		}
+	}
+	return limitKind{}
+}
+
+// LimitKinds lists the names of all kinds.
+func LimitKinds() (names []string) {
+	for _, row := range limitKinds {
+		names = append(names, string(row.name))
+	}
+	return names
+}
+
+// Valid tells whether k is one of the kinds.
+func (k LimitKind) Valid() bool { return k.row().measure != 0 }
+
+// Measure returns what limits of the kind compare with their bound; 0 for an unknown kind.
+func (k LimitKind) Measure() Measure { return k.row().measure }
+
 // Volume tells whether the limit bounds a sum of amounts.
-func (k LimitKind) Volume() bool { return k == DailyVolume || k == MonthlyVolume }
+func (k LimitKind) Volume() bool { return k.Measure() == SumOfAmounts }
+
+// Period returns the layout (package time) of the calendar period of a volume limit's counters; empty for other kinds.
+func (k LimitKind) Period() string { return k.row().period }
+
+// PeriodEnd returns the first instant after the period that holds the instant.
+func (k LimitKind) PeriodEnd(now time.Time) time.Time {
+	row := k.row()
+	start, err := time.Parse(row.period, now.UTC().Format(row.period))
+	assert.NoError(err)
+	return start.AddDate(0, row.months, row.days)
+}
 
 // Scope selects the transactions that a limit counts together. The zero value is invalid.
 type Scope string
@@ -89,9 +152,4 @@ func (l *Limit) takes(a money.Asset) bool {
 
 // CounterWindow returns the name of the window of a volume limit's counters. day is a name from
 // ledger.DayWindow.
-func (l *Limit) CounterWindow(day string) string {
-	if l.Kind == MonthlyVolume {
-		return ledger.MonthWindow(day)
-	}
-	return day
-}
+func (l *Limit) CounterWindow(day string) string { return day[:len(l.Kind.Period())] }

@@ -7,6 +7,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 var (
@@ -19,16 +20,16 @@ func ref[T any](value T) *T { return &value }
 func amountOf(digits string) *money.Amount { return ref(money.MustParse(digits)) }
 
 // aVolume and aVelocity are valid drafts.
-func aVolume(change func(*LimitDraft)) LimitDraft {
-	d := LimitDraft{Partner: 7, Kind: DailyVolume, Currency: "USD", MaxAmount: amountOf("1000")}
+func aVolume(change func(*Limit)) Limit {
+	d := Limit{Partner: 7, Kind: DailyVolume, MaxAmount: *amountOf("1000"), Asset: money.Asset{Currency: "USD", Env: money.Prod}, Scope: ScopePartner, Active: true}
 	if change != nil {
 		change(&d)
 	}
 	return d
 }
 
-func aVelocity(change func(*LimitDraft)) LimitDraft {
-	d := LimitDraft{Partner: 7, Kind: Velocity, MaxCount: ref(int64(5)), Window: "minute"}
+func aVelocity(change func(*Limit)) Limit {
+	d := Limit{Partner: 7, Kind: Velocity, MaxCount: int64(5), Window: time.Minute, Asset: money.Asset{Env: money.Prod}, Scope: ScopePartner, Active: true}
 	if change != nil {
 		change(&d)
 	}
@@ -37,54 +38,54 @@ func aVelocity(change func(*LimitDraft)) LimitDraft {
 
 func TestEachFieldOfALimitIsHeldAgainstItsBound(t *testing.T) {
 	for name, c := range map[string]struct {
-		draft LimitDraft
+		draft Limit
 		field string
 	}{
 		"volume":                     {aVolume(nil), ""},
 		"velocity":                   {aVelocity(nil), ""},
-		"no kind":                    {aVolume(func(d *LimitDraft) { d.Kind = "" }), "kind"},
-		"kind":                       {aVolume(func(d *LimitDraft) { d.Kind = "weekly_volume" }), "kind"},
-		"payments":                   {aVolume(func(d *LimitDraft) { d.Type = PaymentTerminal }), ""},
-		"payouts":                    {aVolume(func(d *LimitDraft) { d.Type = PayoutTerminal }), ""},
-		"type":                       {aVolume(func(d *LimitDraft) { d.Type = MerchantTerminal }), "type"},
-		"scope":                      {aVolume(func(d *LimitDraft) { d.Scope = "country" }), "scope"},
-		"card":                       {aVolume(func(d *LimitDraft) { d.Scope = ScopeCard }), ""},
-		"per transaction":            {aVolume(func(d *LimitDraft) { d.Kind = PerTransaction }), ""},
-		"per transaction of a card":  {aVolume(func(d *LimitDraft) { d.Kind, d.Scope = PerTransaction, ScopeCard }), "scope"},
-		"env":                        {aVolume(func(d *LimitDraft) { d.Env = "live" }), "env"},
-		"test":                       {aVolume(func(d *LimitDraft) { d.Env = "test" }), ""},
-		"no currency":                {aVolume(func(d *LimitDraft) { d.Currency = "" }), "currency"},
-		"currency":                   {aVolume(func(d *LimitDraft) { d.Currency = "AED" }), "currency"},
-		"velocity's currency":        {aVelocity(func(d *LimitDraft) { d.Currency = "JPY" }), "currency"},
-		"velocity of a currency":     {aVelocity(func(d *LimitDraft) { d.Currency = "EUR" }), ""},
-		"network without currency":   {aVelocity(func(d *LimitDraft) { d.Network = ref("tron") }), "network"},
-		"no network of several":      {aVolume(func(d *LimitDraft) { d.Currency = "USDT" }), "network"},
-		"velocity without network":   {aVelocity(func(d *LimitDraft) { d.Currency = "USDT" }), "network"},
-		"one of several":             {aVolume(func(d *LimitDraft) { d.Currency, d.Network = "USDT", ref("bsc") }), ""},
-		"the unresolved one":         {aVolume(func(d *LimitDraft) { d.Currency, d.Network = "USDT", ref("") }), ""},
-		"network of another":         {aVolume(func(d *LimitDraft) { d.Currency, d.Network = "USDT", ref("solana") }), "network"},
-		"another than the only one":  {aVolume(func(d *LimitDraft) { d.Currency, d.Network = "TRX", ref("ton") }), "network"},
-		"network of money":           {aVolume(func(d *LimitDraft) { d.Network = ref("tron") }), "network"},
-		"no name of a network":       {aVolume(func(d *LimitDraft) { d.Currency, d.Network = "USDT", ref("Tron") }), "network"},
-		"neither amount nor count":   {aVolume(func(d *LimitDraft) { d.MaxAmount = nil }), "max_amount"},
-		"velocity without count":     {aVelocity(func(d *LimitDraft) { d.MaxCount = nil }), "max_count"},
-		"zero":                       {aVolume(func(d *LimitDraft) { d.MaxAmount = amountOf("0") }), "max_amount"},
-		"one":                        {aVolume(func(d *LimitDraft) { d.MaxAmount = amountOf("1") }), ""},
-		"10^72":                      {aVolume(func(d *LimitDraft) { d.MaxAmount = &ledger.MaxAmount }), ""},
-		"above 10^72":                {aVolume(func(d *LimitDraft) { d.MaxAmount = amountOf(ledger.MaxAmount.String()[:72] + "1") }), "max_amount"},
-		"volume with a count":        {aVolume(func(d *LimitDraft) { d.MaxCount = ref(int64(1)) }), "max_count"},
-		"volume with a window":       {aVolume(func(d *LimitDraft) { d.Window = "hour" }), "window"},
-		"velocity with an amount":    {aVelocity(func(d *LimitDraft) { d.MaxAmount = amountOf("1") }), "max_amount"},
-		"no attempt":                 {aVelocity(func(d *LimitDraft) { d.MaxCount = ref(int64(0)) }), "max_count"},
-		"most attempts":              {aVelocity(func(d *LimitDraft) { d.MaxCount = ref(int64(1_000_000)) }), ""},
-		"an attempt too many":        {aVelocity(func(d *LimitDraft) { d.MaxCount = ref(int64(1_000_001)) }), "max_count"},
-		"no window":                  {aVelocity(func(d *LimitDraft) { d.Window = "" }), "window"},
-		"an hour":                    {aVelocity(func(d *LimitDraft) { d.Window = "hour" }), ""},
-		"a day":                      {aVelocity(func(d *LimitDraft) { d.Window = "day" }), "window"},
-		"terminal":                   {aVolume(func(d *LimitDraft) { d.Terminal = &limitTerminal.ID }), ""},
-		"terminal of the type":       {aVolume(func(d *LimitDraft) { d.Terminal, d.Type = &limitTerminal.ID, PaymentTerminal }), ""},
-		"terminal of the other type": {aVolume(func(d *LimitDraft) { d.Terminal, d.Type = &limitTerminal.ID, PayoutTerminal }), "terminal_id"},
-		"terminal of the other env":  {aVolume(func(d *LimitDraft) { d.Terminal, d.Env = &limitTerminal.ID, "test" }), "terminal_id"},
+		"no kind":                    {aVolume(func(d *Limit) { d.Kind = "" }), "kind"},
+		"kind":                       {aVolume(func(d *Limit) { d.Kind = "weekly_volume" }), "kind"},
+		"payments":                   {aVolume(func(d *Limit) { d.Type = PaymentTerminal }), ""},
+		"payouts":                    {aVolume(func(d *Limit) { d.Type = PayoutTerminal }), ""},
+		"type":                       {aVolume(func(d *Limit) { d.Type = MerchantTerminal }), "type"},
+		"scope":                      {aVolume(func(d *Limit) { d.Scope = "country" }), "scope"},
+		"card":                       {aVolume(func(d *Limit) { d.Scope = ScopeCard }), ""},
+		"per transaction":            {aVolume(func(d *Limit) { d.Kind = PerTransaction }), ""},
+		"per transaction of a card":  {aVolume(func(d *Limit) { d.Kind, d.Scope = PerTransaction, ScopeCard }), "scope"},
+		"env":                        {aVolume(func(d *Limit) { d.Env = "live" }), "env"},
+		"test":                       {aVolume(func(d *Limit) { d.Env = "test" }), ""},
+		"no currency":                {aVolume(func(d *Limit) { d.Currency = "" }), "currency"},
+		"currency":                   {aVolume(func(d *Limit) { d.Currency = "AED" }), "currency"},
+		"velocity's currency":        {aVelocity(func(d *Limit) { d.Currency = "JPY" }), "currency"},
+		"velocity of a currency":     {aVelocity(func(d *Limit) { d.Currency = "EUR" }), ""},
+		"network without currency":   {aVelocity(func(d *Limit) { d.Network = ref("tron") }), "network"},
+		"no network of several":      {aVolume(func(d *Limit) { d.Currency = "USDT" }), "network"},
+		"velocity without network":   {aVelocity(func(d *Limit) { d.Currency = "USDT" }), "network"},
+		"one of several":             {aVolume(func(d *Limit) { d.Currency, d.Network = "USDT", ref("bsc") }), ""},
+		"the unresolved one":         {aVolume(func(d *Limit) { d.Currency, d.Network = "USDT", ref("") }), ""},
+		"network of another":         {aVolume(func(d *Limit) { d.Currency, d.Network = "USDT", ref("solana") }), "network"},
+		"another than the only one":  {aVolume(func(d *Limit) { d.Currency, d.Network = "TRX", ref("ton") }), "network"},
+		"network of money":           {aVolume(func(d *Limit) { d.Network = ref("tron") }), "network"},
+		"no name of a network":       {aVolume(func(d *Limit) { d.Currency, d.Network = "USDT", ref("Tron") }), "network"},
+		"neither amount nor count":   {aVolume(func(d *Limit) { d.MaxAmount = nil }), "max_amount"},
+		"velocity without count":     {aVelocity(func(d *Limit) { d.MaxCount = nil }), "max_count"},
+		"zero":                       {aVolume(func(d *Limit) { d.MaxAmount = amountOf("0") }), "max_amount"},
+		"one":                        {aVolume(func(d *Limit) { d.MaxAmount = amountOf("1") }), ""},
+		"10^72":                      {aVolume(func(d *Limit) { d.MaxAmount = &ledger.MaxAmount }), ""},
+		"above 10^72":                {aVolume(func(d *Limit) { d.MaxAmount = amountOf(ledger.MaxAmount.String()[:72] + "1") }), "max_amount"},
+		"volume with a count":        {aVolume(func(d *Limit) { d.MaxCount = ref(int64(1)) }), "max_count"},
+		"volume with a window":       {aVolume(func(d *Limit) { d.Window = "hour" }), "window"},
+		"velocity with an amount":    {aVelocity(func(d *Limit) { d.MaxAmount = amountOf("1") }), "max_amount"},
+		"no attempt":                 {aVelocity(func(d *Limit) { d.MaxCount = ref(int64(0)) }), "max_count"},
+		"most attempts":              {aVelocity(func(d *Limit) { d.MaxCount = ref(int64(1_000_000)) }), ""},
+		"an attempt too many":        {aVelocity(func(d *Limit) { d.MaxCount = ref(int64(1_000_001)) }), "max_count"},
+		"no window":                  {aVelocity(func(d *Limit) { d.Window = "" }), "window"},
+		"an hour":                    {aVelocity(func(d *Limit) { d.Window = "hour" }), ""},
+		"a day":                      {aVelocity(func(d *Limit) { d.Window = "day" }), "window"},
+		"terminal":                   {aVolume(func(d *Limit) { d.Terminal = &limitTerminal.ID }), ""},
+		"terminal of the type":       {aVolume(func(d *Limit) { d.Terminal, d.Type = &limitTerminal.ID, PaymentTerminal }), ""},
+		"terminal of the other type": {aVolume(func(d *Limit) { d.Terminal, d.Type = &limitTerminal.ID, PayoutTerminal }), "terminal_id"},
+		"terminal of the other env":  {aVolume(func(d *Limit) { d.Terminal, d.Env = &limitTerminal.ID, "test" }), "terminal_id"},
 	} {
 		_, _, err := NewLimit(testID(9), limitOwner, limitTerminal, c.draft)
 		wantField(t, name, err, c.field)
@@ -94,13 +95,13 @@ func TestEachFieldOfALimitIsHeldAgainstItsBound(t *testing.T) {
 		"another partner's":  {ID: testID(3), Partner: 8, Type: PaymentTerminal, Env: money.Prod},
 		"notifications only": {ID: testID(3), Partner: 7, Type: MerchantTerminal, Env: money.Prod},
 	} {
-		_, _, err := NewLimit(testID(9), limitOwner, terminal, aVolume(func(d *LimitDraft) { d.Terminal = ref(testID(3)) }))
+		_, _, err := NewLimit(testID(9), limitOwner, terminal, aVolume(func(d *Limit) { d.Terminal = ref(testID(3)) }))
 		wantField(t, name, err, "terminal_id")
 	}
 }
 
 func TestALimitIsWhatWasAskedFor(t *testing.T) {
-	l, event, err := NewLimit(testID(9), limitOwner, limitTerminal, aVolume(func(d *LimitDraft) {
+	l, event, err := NewLimit(testID(9), limitOwner, limitTerminal, aVolume(func(d *Limit) {
 		d.Kind, d.Type, d.Terminal, d.Scope = MonthlyVolume, PaymentTerminal, &limitTerminal.ID, ScopeEmail
 	}))
 	want := Limit{
@@ -110,7 +111,7 @@ func TestALimitIsWhatWasAskedFor(t *testing.T) {
 	if err != nil || *l != want || event.Name != "create" || event.From != "" || event.To != "active" || event.Source != (ledger.Source{Kind: ledger.Limit, ID: testID(9)}) {
 		t.Errorf("%+v, %+v, %v", l, event, err)
 	}
-	l, event, err = NewLimit(testID(9), limitOwner, nil, aVelocity(func(d *LimitDraft) { d.Inactive = true }))
+	l, event, err = NewLimit(testID(9), limitOwner, nil, aVelocity(func(d *Limit) { d.Inactive = true }))
 	want = Limit{
 		ID: testID(9), Org: testID(2), Partner: 7, Kind: Velocity, Asset: money.Asset{Env: money.Prod}, MaxCount: 5, Window: time.Minute, Scope: ScopePartner,
 	}
@@ -130,7 +131,7 @@ func TestTheNetworkOfALimitIsResolved(t *testing.T) {
 		{"ETH", nil, "ethereum"}, {"ETH", ref(""), "ethereum"}, {"ETH", ref("ethereum"), "ethereum"}, {"TON", nil, "ton"},
 		{"USD", nil, ""}, {"USD", ref(""), ""}, {"RUBT", nil, ""}, {"USDT", ref(""), ""}, {"USDT", ref("ton"), "ton"}, {"USDC", ref("solana"), "solana"},
 	} {
-		l, _, err := NewLimit(testID(9), limitOwner, nil, aVolume(func(d *LimitDraft) { d.Currency, d.Network = c.currency, c.network }))
+		l, _, err := NewLimit(testID(9), limitOwner, nil, aVolume(func(d *Limit) { d.Currency, d.Network = c.currency, c.network }))
 		if err != nil || l.Asset.Network != c.want {
 			t.Errorf("%s on %v: %+v %v, want %q", c.currency, c.network, l, err, c.want)
 		}
@@ -138,7 +139,7 @@ func TestTheNetworkOfALimitIsResolved(t *testing.T) {
 }
 
 func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
-	volume, _, err := NewLimit(testID(9), limitOwner, limitTerminal, aVolume(func(d *LimitDraft) { d.Terminal = &limitTerminal.ID }))
+	volume, _, err := NewLimit(testID(9), limitOwner, limitTerminal, aVolume(func(d *Limit) { d.Terminal = &limitTerminal.ID }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,37 +149,37 @@ func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		limit *Limit
-		patch LimitPatch
+		patch schema.Change[Limit]
 		field string
 		event string
 	}{
-		"nothing":       {volume, LimitPatch{}, "", ""},
-		"amount":        {volume, LimitPatch{MaxAmount: amountOf("2000")}, "", "update"},
-		"same amount":   {volume, LimitPatch{MaxAmount: amountOf("1000")}, "", ""},
-		"no amount":     {volume, LimitPatch{MaxAmount: amountOf("0")}, "max_amount", ""},
-		"count":         {volume, LimitPatch{MaxCount: ref(int64(5))}, "max_count", ""},
-		"off":           {volume, LimitPatch{Active: ref(false)}, "", "deactivate"},
-		"on":            {volume, LimitPatch{Active: ref(true)}, "", ""},
-		"its partner":   {volume, LimitPatch{Partner: ref(int64(7))}, "", ""},
-		"partner":       {volume, LimitPatch{Partner: ref(int64(8))}, "partner_id", ""},
-		"its terminal":  {volume, LimitPatch{Terminal: ref(testID(3))}, "", ""},
-		"terminal":      {volume, LimitPatch{Terminal: ref(testID(4))}, "terminal_id", ""},
-		"its kind":      {volume, LimitPatch{Kind: ref(DailyVolume)}, "", ""},
-		"kind":          {volume, LimitPatch{Kind: ref(MonthlyVolume)}, "kind", ""},
-		"type":          {volume, LimitPatch{Type: ref(PaymentTerminal)}, "type", ""},
-		"its currency":  {volume, LimitPatch{Currency: ref("USD")}, "", ""},
-		"currency":      {volume, LimitPatch{Currency: ref("EUR")}, "currency", ""},
-		"its network":   {volume, LimitPatch{Network: ref("")}, "", ""},
-		"network":       {volume, LimitPatch{Network: ref("tron")}, "network", ""},
-		"its env":       {volume, LimitPatch{Env: ref("prod")}, "", ""},
-		"env":           {volume, LimitPatch{Env: ref("test")}, "env", ""},
-		"window":        {volume, LimitPatch{Window: ref("hour")}, "window", ""},
-		"its scope":     {volume, LimitPatch{Scope: ref(ScopePartner)}, "", ""},
-		"scope":         {volume, LimitPatch{Scope: ref(ScopeIP)}, "scope", ""},
-		"its window":    {velocity, LimitPatch{Window: ref("minute")}, "", ""},
-		"more attempts": {velocity, LimitPatch{MaxCount: ref(int64(6))}, "", "update"},
-		"too many":      {velocity, LimitPatch{MaxCount: ref(int64(1_000_001))}, "max_count", ""},
-		"an amount":     {velocity, LimitPatch{MaxAmount: amountOf("1")}, "max_amount", ""},
+		"nothing":       {volume, func(_ *Limit, _ *schema.Faults) {}, "", ""},
+		"amount":        {volume, func(r *Limit, _ *schema.Faults) { r.MaxAmount = *amountOf("2000") }, "", "update"},
+		"same amount":   {volume, func(r *Limit, _ *schema.Faults) { r.MaxAmount = *amountOf("1000") }, "", ""},
+		"no amount":     {volume, func(r *Limit, _ *schema.Faults) { r.MaxAmount = *amountOf("0") }, "max_amount", ""},
+		"count":         {volume, func(r *Limit, _ *schema.Faults) { r.MaxCount = int64(5) }, "max_count", ""},
+		"off":           {volume, func(r *Limit, _ *schema.Faults) { r.Active = false }, "", "deactivate"},
+		"on":            {volume, func(r *Limit, _ *schema.Faults) { r.Active = true }, "", ""},
+		"its partner":   {volume, func(r *Limit, _ *schema.Faults) { r.Partner = int64(7) }, "", ""},
+		"partner":       {volume, func(r *Limit, _ *schema.Faults) { r.Partner = int64(8) }, "partner_id", ""},
+		"its terminal":  {volume, func(r *Limit, _ *schema.Faults) { r.Terminal = testID(3) }, "", ""},
+		"terminal":      {volume, func(r *Limit, _ *schema.Faults) { r.Terminal = testID(4) }, "terminal_id", ""},
+		"its kind":      {volume, func(r *Limit, _ *schema.Faults) { r.Kind = DailyVolume }, "", ""},
+		"kind":          {volume, func(r *Limit, _ *schema.Faults) { r.Kind = MonthlyVolume }, "kind", ""},
+		"type":          {volume, func(r *Limit, _ *schema.Faults) { r.Type = PaymentTerminal }, "type", ""},
+		"its currency":  {volume, func(r *Limit, _ *schema.Faults) { r.Currency = "USD" }, "", ""},
+		"currency":      {volume, func(r *Limit, _ *schema.Faults) { r.Currency = "EUR" }, "currency", ""},
+		"its network":   {volume, func(r *Limit, _ *schema.Faults) { r.Network = "" }, "", ""},
+		"network":       {volume, func(r *Limit, _ *schema.Faults) { r.Network = "tron" }, "network", ""},
+		"its env":       {volume, func(r *Limit, _ *schema.Faults) { r.Env = "prod" }, "", ""},
+		"env":           {volume, func(r *Limit, _ *schema.Faults) { r.Env = "test" }, "env", ""},
+		"window":        {volume, func(r *Limit, _ *schema.Faults) { r.Window = "hour" }, "window", ""},
+		"its scope":     {volume, func(r *Limit, _ *schema.Faults) { r.Scope = ScopePartner }, "", ""},
+		"scope":         {volume, func(r *Limit, _ *schema.Faults) { r.Scope = ScopeIP }, "scope", ""},
+		"its window":    {velocity, func(r *Limit, _ *schema.Faults) { r.Window = "minute" }, "", ""},
+		"more attempts": {velocity, func(r *Limit, _ *schema.Faults) { r.MaxCount = int64(6) }, "", "update"},
+		"too many":      {velocity, func(r *Limit, _ *schema.Faults) { r.MaxCount = int64(1_000_001) }, "max_count", ""},
+		"an amount":     {velocity, func(r *Limit, _ *schema.Faults) { r.MaxAmount = *amountOf("1") }, "max_amount", ""},
 	} {
 		before := *c.limit
 		next, event, err := c.limit.Patch(c.patch)
@@ -190,8 +191,8 @@ func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
 			t.Errorf("%s: the old record has changed", name)
 		}
 	}
-	off, _, _ := volume.Patch(LimitPatch{Active: ref(false), MaxAmount: amountOf("5")})
-	on, event, err := off.Patch(LimitPatch{Active: ref(true)})
+	off, _, _ := volume.Patch(func(r *Limit, _ *schema.Faults) { r.Active = false; r.MaxAmount = *amountOf("5") })
+	on, event, err := off.Patch(func(r *Limit, _ *schema.Faults) { r.Active = true })
 	if err != nil || event.Name != "activate" || event.From != "inactive" || event.To != "active" || !on.Active || on.MaxAmount != money.FromUint64(5) {
 		t.Errorf("%+v %+v %v", on, event, err)
 	}

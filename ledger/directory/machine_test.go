@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // update rewrites the committed report: go test ./ledger/directory -update.
@@ -54,11 +55,11 @@ var organizationGrid = map[OrgStatus]map[OrgStatus]string{
 func TestOrganizationStatusGrid(t *testing.T) {
 	for from, row := range organizationGrid {
 		for to, want := range row {
-			o, _, err := NewOrganization(testID(1), OrganizationDraft{Name: "Org", Status: from})
+			o, _, err := NewOrganization(testID(1), Organization{Name: "Org", Status: from, Type: Merchant})
 			if err != nil {
 				t.Fatal(err)
 			}
-			next, event, err := o.Patch(OrganizationPatch{Status: &to})
+			next, event, err := o.Patch(func(r *Organization, _ *schema.Faults) { r.Status = to })
 			got := event.Name
 			switch {
 			case err != nil:

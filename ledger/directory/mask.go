@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mizan/ledger/schema"
 )
 
-// Mask replaces secrets when a terminal's parameters or a partner's secret are shown. A change
-// that sends it back keeps the stored secret.
-const Mask = "•••"
+// Mask replaces secrets when a terminal's parameters are shown. A change that sends it back keeps
+// the stored secret.
+const Mask = schema.Mask
 
 var quotedMask = json.RawMessage(`"` + Mask + `"`)
 
@@ -176,12 +178,4 @@ func (n *Notification) forgetMasks() {
 			*secret = ""
 		}
 	}
-}
-
-// ShownSecret returns Mask if the partner has a secret, else an empty text.
-func (p *Partner) ShownSecret() string {
-	if p.Secret == "" {
-		return ""
-	}
-	return Mask
 }

@@ -3,6 +3,9 @@ package directory
 import (
 	"strings"
 	"testing"
+
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Addresses that are always refused.
@@ -80,7 +83,7 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 
 func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 	t.Parallel()
-	draft := PartnerDraft{Name: "n", Login: "l", NotifyURL: "http://10.0.0.1/"}
+	draft := Partner{Name: "n", Login: "l", NotifyURL: "http://10.0.0.1/", Active: true}
 	_, _, err := NewPartner(testID(1), testID(2), 3, draft)
 	wantField(t, "private", err, "notify_url")
 	draft.PrivateHooks = true
@@ -88,11 +91,11 @@ func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 	wantField(t, "private, allowed", err, "")
 
 	other, same, none, name := "http://10.0.0.2/", "http://10.0.0.1/", "", "other"
-	_, _, err = inside.Patch(PartnerPatch{NotifyURL: &other})
+	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other })
 	wantField(t, "another private one", err, "notify_url")
-	_, _, err = inside.Patch(PartnerPatch{NotifyURL: &other, PrivateHooks: true})
+	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other; r.PrivateHooks = *true })
 	wantField(t, "another private one, allowed", err, "")
-	for what, patch := range map[string]PartnerPatch{"what is stored": {NotifyURL: &same}, "none": {NotifyURL: &none}, "another field": {Name: &name}} {
+	for what, patch := range map[string]schema.Change[Partner]{"what is stored": {NotifyURL: &same}, "none": {NotifyURL: &none}, "another field": {Name: &name}} {
 		_, _, err := inside.Patch(patch)
 		wantField(t, what, err, "")
 	}
@@ -101,7 +104,7 @@ func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 	t.Parallel()
 	params := func(address string) []byte { return []byte(`{"notify_url":"` + address + `","secret":"s"}`) }
-	draft := TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params("http://10.0.0.1/")}
+	draft := Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params("http://10.0.0.1/"), Env: money.Prod, Active: true}
 	_, _, err := NewTerminal(testID(1), owner, draft)
 	wantField(t, "private", err, "merchant_params.notify_url")
 	draft.PrivateHooks = true
@@ -109,11 +112,11 @@ func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 	wantField(t, "private, allowed", err, "")
 
 	other, same, none, name := params("http://10.0.0.2/"), params("http://10.0.0.1/"), []byte(`{}`), "other"
-	_, _, err = inside.Patch(TerminalPatch{MerchantParams: &other})
+	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other })
 	wantField(t, "another private one", err, "merchant_params.notify_url")
-	_, _, err = inside.Patch(TerminalPatch{MerchantParams: &other, PrivateHooks: true})
+	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other; r.PrivateHooks = *true })
 	wantField(t, "another private one, allowed", err, "")
-	for what, patch := range map[string]TerminalPatch{"what is stored": {MerchantParams: &same}, "none": {MerchantParams: &none}, "another field": {Name: &name}} {
+	for what, patch := range map[string]schema.Change[Terminal]{"what is stored": {MerchantParams: &same}, "none": {MerchantParams: &none}, "another field": {Name: &name}} {
 		_, _, err := inside.Patch(patch)
 		wantField(t, what, err, "")
 	}
@@ -129,10 +132,10 @@ func TestAStoredNotificationAddressIsTakenForEver(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 		off := false
-		_, _, err := stored.Patch(TerminalPatch{Active: &off})
+		_, _, err := stored.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = off })
 		wantField(t, address, err, "")
 		partner := &Partner{ID: testID(1), Number: 1, Name: "n", Login: "l", NotifyURL: address, Active: true}
-		_, _, err = partner.Patch(PartnerPatch{Active: &off})
+		_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.Active = off })
 		wantField(t, address, err, "")
 	}
 }
@@ -140,7 +143,7 @@ func TestAStoredNotificationAddressIsTakenForEver(t *testing.T) {
 // All errors are reported at once, including that of the address.
 func TestANotificationAddressIsRefusedBesideOtherFields(t *testing.T) {
 	t.Parallel()
-	_, _, err := NewTerminal(testID(1), owner, TerminalDraft{Provider: Simulator, Type: PaymentTerminal, MerchantParams: []byte(`{"notify_url":"http://10.0.0.1/","secret":5}`)})
+	_, _, err := NewTerminal(testID(1), owner, Terminal{Provider: Simulator, Type: PaymentTerminal, MerchantParams: []byte(`{"notify_url":"http://10.0.0.1/","secret":5}`), Env: money.Prod, Active: true})
 	var fields []string
 	for _, r := range err.(Refusals) {
 		fields = append(fields, r.Field)

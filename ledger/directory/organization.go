@@ -2,10 +2,10 @@ package directory
 
 import (
 	"log/slog"
-	"reflect"
 	"slices"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // OrgType is the kind of an organization. The zero value is invalid.
@@ -77,87 +77,67 @@ func (o *Organization) Allows(region string) bool {
 // LogValue implements slog.LogValuer.
 func (o *Organization) LogValue() slog.Value { return slog.StringValue(o.ID.String()) }
 
-// OrganizationDraft is a request for a new organization. An empty type means Merchant, an empty
-// status Active.
-type OrganizationDraft struct {
-	Name    string
-	Type    OrgType
-	Status  OrgStatus
-	Modules []string
-	Regions []string
+// Organizations are the columns of organizations.
+var Organizations = schema.NewType[Organization]("organization",
+	idColumn(func(o *Organization) *ledger.ID { return &o.ID }),
+	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
+		schema.Help("what people call it")), func(o *Organization) *string { return &o.Name }),
+	schema.TextField(schema.Word(2, "type", []string{string(Bank), string(Merchant)}, schema.Required, schema.DefaultTo(string(Merchant)),
+		schema.Help("what it is")), func(o *Organization) *OrgType { return &o.Type }),
+	schema.TextField(schema.Word(3, "status", []string{string(Provisioning), string(Active), string(Maintenance), string(Archived)}, schema.Required,
+		schema.DefaultTo(string(Active)), schema.Help("keys and sessions are accepted only while it is active; archived is final")),
+		func(o *Organization) *OrgStatus { return &o.Status }),
+	schema.Field(schema.Texts(4, "modules", schema.Asked, schema.Always, schema.Rule(knownModules),
+		schema.Help("participatory_finance, islamic_finance, or both")), func(o *Organization) *[]string { return &o.Modules }),
+	schema.Field(schema.Texts(5, "allowed_regions", schema.Asked, schema.Always, schema.AtMost(MaxRegions), schema.Rule(regionCodes),
+		schema.Help("two-letter codes of the regions where it works; all if there are none")), func(o *Organization) *[]string { return &o.Regions }),
+	createdColumn(func(o *Organization) *ledger.Micros { return &o.Created }),
+).Placed(func(o *Organization, _, id ledger.ID) { o.ID = id })
+
+func knownModules(value any) string {
+	if slices.ContainsFunc(value.([]string), func(module string) bool { return !slices.Contains(modules, module) }) {
+		return "names an unknown module"
+	}
+	return ""
 }
 
-// NewOrganization decides the creation of an organization. The error is Join's.
-func NewOrganization(id ledger.ID, d OrganizationDraft) (*Organization, ledger.Event, error) {
-	if d.Type == "" {
-		d.Type = Merchant
+func regionCodes(value any) string {
+	if slices.ContainsFunc(value.([]string), func(region string) bool { return len(region) != 2 || !allUpper(region) }) {
+		return "must hold two-letter region codes in upper case"
 	}
-	if d.Status == "" {
-		d.Status = Active
-	}
-	o := &Organization{ID: id, Name: d.Name, Type: d.Type, Status: d.Status, Modules: sorted(d.Modules), Regions: sorted(d.Regions)}
-	if err := o.check("directory.CreateOrganization"); err != nil {
+	return ""
+}
+
+// NewOrganization decides the creation of an organization, whose fields the caller has set. The error is Join's.
+func NewOrganization(draft Organization) (*Organization, ledger.Event, error) {
+	o := &draft
+	if err := o.check("directory.CreateOrganization", nil, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return o, began(ledger.Organization, id, State(o.Status)), nil
-}
-
-// OrganizationPatch is a request to change an organization. Nil leaves a field unchanged; a list
-// is replaced as a whole.
-type OrganizationPatch struct {
-	Name    *string
-	Type    *OrgType
-	Status  *OrgStatus
-	Modules *[]string
-	Regions *[]string
+	return o, began(ledger.Organization, o.ID, State(o.Status)), nil
 }
 
 // Patch decides a change. The error is Join's, or an IllegalTransition if the organization can't
 // go to the requested status.
-func (o *Organization) Patch(p OrganizationPatch) (*Organization, ledger.Event, error) {
+func (o *Organization) Patch(change schema.Change[Organization]) (*Organization, ledger.Event, error) {
 	const op = "directory.PatchOrganization"
-	next := *o
-	assign(&next.Name, p.Name)
-	assign(&next.Type, p.Type)
-	assign(&next.Status, p.Status)
-	if p.Modules != nil {
-		next.Modules = sorted(*p.Modules)
-	}
-	if p.Regions != nil {
-		next.Regions = sorted(*p.Regions)
-	}
-	if err := next.check(op); err != nil {
+	next, faults := *o, new(schema.Faults)
+	change(&next, faults)
+	if err := next.check(op, o, faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	action := toward(o.Status, next.Status)
 	if _, legal := organizationMachine.Next(State(o.Status), action); !legal {
 		return nil, ledger.Event{}, ledger.Refuse(op, ledger.IllegalTransition, "an %s organization can't become %s", o.Status, next.Status)
 	}
-	if reflect.DeepEqual(next, *o) {
+	if Organizations.Equal(&next, o) {
 		return o, ledger.Event{}, nil
 	}
 	return &next, moved(ledger.Organization, o.ID, action, State(o.Status), State(next.Status)), nil
 }
 
-func (o *Organization) check(op string) error {
-	unknown := func(module string) bool { return !slices.Contains(modules, module) }
-	return Join(
-		checkText(op, "name", o.Name),
-		check(o.Type.Valid(), op, "type", "must be bank or merchant"),
-		check(o.Status.Valid(), op, "status", "must be provisioning, active, maintenance or archived"),
-		check(!slices.ContainsFunc(o.Modules, unknown), op, "modules", "names an unknown module"),
-		o.checkRegions(op),
-	)
-}
-
-func (o *Organization) checkRegions(op string) error {
-	if len(o.Regions) > MaxRegions {
-		return ledger.RefuseField(op, "allowed_regions", "has more than %d entries", MaxRegions)
-	}
-	for _, region := range o.Regions {
-		if len(region) != 2 || !allUpper(region) {
-			return ledger.RefuseField(op, "allowed_regions", "must hold two-letter region codes in upper case")
-		}
-	}
-	return nil
+func (o *Organization) check(op string, old *Organization, f *schema.Faults) error {
+	o.Modules, o.Regions = sorted(o.Modules), sorted(o.Regions)
+	Organizations.Check(old, o, f)
+	return refusals(op, f)
 }

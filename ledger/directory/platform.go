@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // PlatformOrg is the organization of the platform's own record. It is the zero id, which no
@@ -35,6 +36,19 @@ type Demo struct {
 	Org     ledger.ID
 	Partner int64
 }
+
+// Platforms are the columns of the platform's record, which no answer shows.
+var Platforms = schema.NewType[Platform]("platform",
+	schema.Field(schema.Derived(1, "next_partner", schema.NotShown, schema.Needed), func(p *Platform) *int64 { return &p.NextPartner }),
+	schema.Field(hashes(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
+	schema.Field(hashes(3, "retired"), func(p *Platform) *[][32]byte { return &p.Retired }),
+	schema.Field(schema.Entries(4, "sandbox", demos, schema.NotShown), func(p *Platform) *[]Demo { return &p.Sandbox }),
+).Sound(func(p *Platform) bool { return p.NextPartner >= 1 }).Placed(func(*Platform, ledger.ID, ledger.ID) {})
+
+var demos = schema.NewType[Demo]("demo",
+	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(d *Demo) *ledger.ID { return &d.Org }),
+	schema.Field(schema.Derived(2, "partner", schema.NotShown, schema.Needed), func(d *Demo) *int64 { return &d.Partner }),
+).Sound(func(d *Demo) bool { return d.Partner >= 1 })
 
 // NewPlatform returns the platform before its first change.
 func NewPlatform() *Platform { return &Platform{NextPartner: 1} }

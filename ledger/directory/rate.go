@@ -1,10 +1,13 @@
 package directory
 
 import (
+	"encoding/json"
 	"log/slog"
+	"strconv"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Rate is the value of one major unit of From in major units of To, in one organization. A pair
@@ -31,46 +34,58 @@ func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 	return ledger.DerivedID(org, "rate|"+string(from)+"|"+string(to))
 }
 
-// RateDraft is a request to set the rate of a pair.
-type RateDraft struct {
-	From  money.Currency
-	To    money.Currency
-	Value money.Rate
+// Rates are the columns of rates.
+var Rates = schema.NewType[Rate]("rate",
+	idColumn(func(r *Rate) *ledger.ID { return &r.ID }),
+	schema.TextField(currencyCode(1, "from", "the currency of one major unit"), func(r *Rate) *money.Currency { return &r.From }),
+	schema.TextField(currencyCode(2, "to", "the currency in which its value is given"), func(r *Rate) *money.Currency { return &r.To }),
+	schema.Field(schema.NewCell[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
+		schema.Help("decimal number above zero: major units of to for one of from")}), func(r *Rate) *money.Rate { return &r.Value }),
+	createdColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
+	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
+).Relating(relateRate).
+	Sound(func(r *Rate) bool { return r.ID == RateID(r.Org, r.From, r.To) }).
+	Placed(func(r *Rate, org, id ledger.ID) { r.Org, r.ID = org, id })
+
+// currencyCode is a column of currencies that transactions accept.
+func currencyCode(key uint8, name, help string) schema.Cell[string] {
+	return schema.NewCell[string](key, name, currencyKind{schema.KindText}, []schema.Option{schema.Required, schema.Fixed, schema.Help(help)})
 }
 
-func (d *RateDraft) check(op string) error {
-	_, from := money.Accepted(string(d.From))
-	_, to := money.Accepted(string(d.To))
-	return Join(
-		check(from, op, "from", "unsupported currency"),
-		check(to, op, "to", "unsupported currency"),
-		check(d.From != d.To || !from, op, "to", "must be another currency than from"),
-		check(!d.Value.IsZero(), op, "rate", "must be above zero"),
-	)
+func relateRate(_, r *Rate, f *schema.Faults) {
+	if r.From == r.To && r.From != "" {
+		f.Add("to", "must be another currency than from")
+	}
 }
 
 // NewRate decides the first rate of a pair. The error is Join's.
-func NewRate(org ledger.ID, d RateDraft) (*Rate, ledger.Event, error) {
-	if err := d.check("directory.PutRate"); err != nil {
+func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
+	r := &draft
+	r.ID, r.Org = RateID(org, r.From, r.To), org
+	if err := r.check(); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	r := &Rate{ID: RateID(org, d.From, d.To), Org: org, From: d.From, To: d.To, Value: d.Value}
 	return r, began(ledger.Rate, r.ID, r.state()), nil
 }
 
 // Revalue decides a new value of the pair's rate. The current value changes nothing. The error
 // is Join's.
 func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
-	d := RateDraft{From: r.From, To: r.To, Value: value}
-	if err := d.check("directory.PutRate"); err != nil {
+	next := *r
+	next.Value = value
+	if err := next.check(); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	if value == r.Value {
 		return r, ledger.Event{}, nil
 	}
-	next := *r
-	next.Value = value
 	return &next, moved(ledger.Rate, r.ID, Update, r.state(), next.state()), nil
+}
+
+func (r *Rate) check() error {
+	faults := new(schema.Faults)
+	Rates.Check(nil, r, faults)
+	return refusals("directory.PutRate", faults)
 }
 
 func (r *Rate) state() State { return State(r.Value.String()) }
@@ -91,4 +106,41 @@ func legalRate(event, from, to string) bool {
 func isRate(text string) bool {
 	value, err := money.ParseRate(text)
 	return err == nil && value.String() == text
+}
+
+// rateKind is the kind of exchange rates: money.Rate.
+type rateKind struct{ schema.NeverEmpty }
+
+func (rateKind) String() string { return "decimal number" }
+
+func (rateKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+	var text string
+	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+		return nil, "must be a decimal number in a string"
+	}
+	rate, err := money.ParseRate(text)
+	if err != nil {
+		return nil, "must be a decimal number above zero, of at most " + strconv.Itoa(money.MaxRateDigits) + " digits"
+	}
+	return rate, ""
+}
+
+func (rateKind) Check(_ *schema.Column, value any) string {
+	if rate := value.(money.Rate); rate.IsZero() {
+		return "must be above zero"
+	}
+	return ""
+}
+
+func (rateKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
+	return append(dst, value.(money.Rate).String()...)
+}
+
+func (rateKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	rate, err := money.ParseRate(string(stored))
+	return rate, err == nil && rate.String() == string(stored)
+}
+
+func (rateKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.Style) []byte {
+	return schema.AppendText(dst, value.(money.Rate).String())
 }

@@ -21,21 +21,21 @@ func rateOf(t *testing.T, text string) money.Rate {
 func TestRateFields(t *testing.T) {
 	one := rateOf(t, "1")
 	for name, c := range map[string]struct {
-		draft RateDraft
+		draft Rate
 		field string
 	}{
-		"fiat":             {RateDraft{"USD", "RUB", one}, ""},
-		"to a ticker":      {RateDraft{"RUB", "USDT", one}, ""},
-		"no from":          {RateDraft{"", "RUB", one}, "from"},
-		"no to":            {RateDraft{"USD", "", one}, "to"},
-		"unknown from":     {RateDraft{"JPY", "RUB", one}, "from"},
-		"unknown to":       {RateDraft{"USD", "usd", one}, "to"},
-		"of contracts":     {RateDraft{"AED", "USD", one}, "from"},
-		"the same twice":   {RateDraft{"USD", "USD", one}, "to"},
-		"without a value":  {RateDraft{"USD", "RUB", money.Rate{}}, "rate"},
-		"largest value":    {RateDraft{"USD", "RUB", rateOf(t, "99999999999999999999999999999999999999")}, ""},
-		"smallest value":   {RateDraft{"USD", "RUB", rateOf(t, "0.0000000000000000000000000000000000001")}, ""},
-		"nothing is there": {RateDraft{}, "from"},
+		"fiat":             {Rate{From: "USD", To: "RUB", Value: one}, ""},
+		"to a ticker":      {Rate{From: "RUB", To: "USDT", Value: one}, ""},
+		"no from":          {Rate{From: "", To: "RUB", Value: one}, "from"},
+		"no to":            {Rate{From: "USD", To: "", Value: one}, "to"},
+		"unknown from":     {Rate{From: "JPY", To: "RUB", Value: one}, "from"},
+		"unknown to":       {Rate{From: "USD", To: "usd", Value: one}, "to"},
+		"of contracts":     {Rate{From: "AED", To: "USD", Value: one}, "from"},
+		"the same twice":   {Rate{From: "USD", To: "USD", Value: one}, "to"},
+		"without a value":  {Rate{From: "USD", To: "RUB", Value: money.Rate{}}, "rate"},
+		"largest value":    {Rate{From: "USD", To: "RUB", Value: rateOf(t, "99999999999999999999999999999999999999")}, ""},
+		"smallest value":   {Rate{From: "USD", To: "RUB", Value: rateOf(t, "0.0000000000000000000000000000000000001")}, ""},
+		"nothing is there": {Rate{}, "from"},
 	} {
 		_, _, err := NewRate(testID(1), c.draft)
 		wantField(t, name, err, c.field)
@@ -44,7 +44,7 @@ func TestRateFields(t *testing.T) {
 
 func TestARatesEventsTellItsValues(t *testing.T) {
 	org := testID(1)
-	r, event, err := NewRate(org, RateDraft{"USD", "RUB", rateOf(t, "92.50")})
+	r, event, err := NewRate(org, Rate{From: "USD", To: "RUB", Value: rateOf(t, "92.50")})
 	if err != nil || r.Org != org || r.From != "USD" || r.To != "RUB" || r.Value.String() != "92.5" {
 		t.Fatal(r, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 func testID(n byte) ledger.ID { return ledger.ID{15: n} }
@@ -43,23 +44,23 @@ func wantField(t *testing.T, what string, err error, field string) {
 
 func TestOrganizationFields(t *testing.T) {
 	for name, c := range map[string]struct {
-		draft OrganizationDraft
+		draft Organization
 		field string
 	}{
-		"defaults":        {OrganizationDraft{Name: "A"}, ""},
-		"full":            {OrganizationDraft{Name: "A", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}}, ""},
-		"no name":         {OrganizationDraft{}, "name"},
-		"blank name":      {OrganizationDraft{Name: " \t"}, "name"},
-		"longest name":    {OrganizationDraft{Name: strings.Repeat("é", MaxText)}, ""},
-		"too long a name": {OrganizationDraft{Name: strings.Repeat("é", MaxText+1)}, "name"},
-		"control in name": {OrganizationDraft{Name: "a\x00b"}, "name"},
-		"bytes in name":   {OrganizationDraft{Name: "a\xffb"}, "name"},
-		"type":            {OrganizationDraft{Name: "A", Type: "Bank"}, "type"},
-		"status":          {OrganizationDraft{Name: "A", Status: "closed"}, "status"},
-		"module":          {OrganizationDraft{Name: "A", Modules: []string{"lending"}}, "modules"},
-		"region":          {OrganizationDraft{Name: "A", Regions: []string{"ae"}}, "allowed_regions"},
-		"regions":         {OrganizationDraft{Name: "A", Regions: manyRegions(MaxRegions)}, ""},
-		"many regions":    {OrganizationDraft{Name: "A", Regions: manyRegions(MaxRegions + 1)}, "allowed_regions"},
+		"defaults":        {Organization{Name: "A", Type: Merchant, Status: Active}, ""},
+		"full":            {Organization{Name: "A", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}}, ""},
+		"no name":         {Organization{Type: Merchant, Status: Active}, "name"},
+		"blank name":      {Organization{Name: " \t", Type: Merchant, Status: Active}, "name"},
+		"longest name":    {Organization{Name: strings.Repeat("é", MaxText), Type: Merchant, Status: Active}, ""},
+		"too long a name": {Organization{Name: strings.Repeat("é", MaxText+1), Type: Merchant, Status: Active}, "name"},
+		"control in name": {Organization{Name: "a\x00b", Type: Merchant, Status: Active}, "name"},
+		"bytes in name":   {Organization{Name: "a\xffb", Type: Merchant, Status: Active}, "name"},
+		"type":            {Organization{Name: "A", Type: "Bank", Status: Active}, "type"},
+		"status":          {Organization{Name: "A", Status: "closed", Type: Merchant}, "status"},
+		"module":          {Organization{Name: "A", Modules: []string{"lending"}, Type: Merchant, Status: Active}, "modules"},
+		"region":          {Organization{Name: "A", Regions: []string{"ae"}, Type: Merchant, Status: Active}, "allowed_regions"},
+		"regions":         {Organization{Name: "A", Regions: manyRegions(MaxRegions), Type: Merchant, Status: Active}, ""},
+		"many regions":    {Organization{Name: "A", Regions: manyRegions(MaxRegions + 1), Type: Merchant, Status: Active}, "allowed_regions"},
 	} {
 		_, _, err := NewOrganization(testID(1), c.draft)
 		wantField(t, name, err, c.field)
@@ -74,7 +75,7 @@ func manyRegions(n int) (regions []string) {
 }
 
 func TestOrganizationDefaultsAndLists(t *testing.T) {
-	o, event, err := NewOrganization(testID(1), OrganizationDraft{Name: "A", Modules: []string{ParticipatoryFinance, IslamicFinance, ParticipatoryFinance}, Regions: []string{"MY", "AE"}})
+	o, event, err := NewOrganization(testID(1), Organization{Name: "A", Modules: []string{ParticipatoryFinance, IslamicFinance, ParticipatoryFinance}, Regions: []string{"MY", "AE"}, Type: Merchant, Status: Active})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,47 +96,47 @@ func TestOrganizationDefaultsAndLists(t *testing.T) {
 func TestPartnerFields(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	for name, c := range map[string]struct {
-		change func(*PartnerDraft)
+		change func(*Partner)
 		field  string
 	}{
-		"plain":            {func(*PartnerDraft) {}, ""},
-		"no login":         {func(d *PartnerDraft) { d.Login = "" }, "login"},
-		"login with space": {func(d *PartnerDraft) { d.Login = "a b" }, "login"},
-		"long login":       {func(d *PartnerDraft) { d.Login = strings.Repeat("x", MaxText+1) }, "login"},
-		"no name":          {func(d *PartnerDraft) { d.Name = "" }, "name"},
-		"email":            {func(d *PartnerDraft) { d.Email = "shop@example.com" }, ""},
-		"email with name":  {func(d *PartnerDraft) { d.Email = "Shop <shop@example.com>" }, "email"},
-		"email without at": {func(d *PartnerDraft) { d.Email = "shop.example.com" }, "email"},
-		"lang":             {func(d *PartnerDraft) { d.Lang = "ur" }, ""},
-		"three letters":    {func(d *PartnerDraft) { d.Lang = "kaz" }, "lang"},
-		"lang and region":  {func(d *PartnerDraft) { d.Lang = "es-419" }, "lang"},
-		"upper case lang":  {func(d *PartnerDraft) { d.Lang = "EN" }, "lang"},
-		"lang by its name": {func(d *PartnerDraft) { d.Lang = "russian" }, "lang"},
-		"lang of no texts": {func(d *PartnerDraft) { d.Lang = "zh" }, "lang"},
-		"url":              {func(d *PartnerDraft) { d.NotifyURL = "https://example.com/hook?a=b" }, ""},
-		"ftp url":          {func(d *PartnerDraft) { d.NotifyURL = "ftp://example.com/" }, "notify_url"},
-		"url with user":    {func(d *PartnerDraft) { d.NotifyURL = "https://u:p@example.com/" }, "notify_url"},
-		"url without host": {func(d *PartnerDraft) { d.NotifyURL = "https:///x" }, "notify_url"},
-		"secret":           {func(d *PartnerDraft) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
-		"sources":          {func(d *PartnerDraft) { d.Sources = []string{"10.0.0.0/8", "::1", "192.0.2.7"} }, ""},
-		"source name":      {func(d *PartnerDraft) { d.Sources = []string{"10.0.0.1", "example.com"} }, "source_addresses.1"},
-		"source of a zone": {func(d *PartnerDraft) { d.Sources = []string{"fe80::1%eth0"} }, "source_addresses.0"},
-		"prefix of a zone": {func(d *PartnerDraft) { d.Sources = []string{"fe80::%eth0/64"} }, "source_addresses.0"},
-		"more than IPv4":   {func(d *PartnerDraft) { d.Sources = []string{"::1", "::ffff:1.2.3.0/95"} }, "source_addresses.1"},
-		"many sources":     {func(d *PartnerDraft) { d.Sources = make([]string, MaxSources+1) }, "source_addresses"},
-		"overdraft":        {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
-		"overdraft twice":  {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
-		"overdraft huge":   {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{usd, money.Max}} }, "overdraft_limit.0.amount"},
-		"overdraft env":    {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USD"}}} }, "overdraft_limit.0.env"},
-		"overdraft JPY": {func(d *PartnerDraft) {
+		"plain":            {func(*Partner) {}, ""},
+		"no login":         {func(d *Partner) { d.Login = "" }, "login"},
+		"login with space": {func(d *Partner) { d.Login = "a b" }, "login"},
+		"long login":       {func(d *Partner) { d.Login = strings.Repeat("x", MaxText+1) }, "login"},
+		"no name":          {func(d *Partner) { d.Name = "" }, "name"},
+		"email":            {func(d *Partner) { d.Email = "shop@example.com" }, ""},
+		"email with name":  {func(d *Partner) { d.Email = "Shop <shop@example.com>" }, "email"},
+		"email without at": {func(d *Partner) { d.Email = "shop.example.com" }, "email"},
+		"lang":             {func(d *Partner) { d.Lang = "ur" }, ""},
+		"three letters":    {func(d *Partner) { d.Lang = "kaz" }, "lang"},
+		"lang and region":  {func(d *Partner) { d.Lang = "es-419" }, "lang"},
+		"upper case lang":  {func(d *Partner) { d.Lang = "EN" }, "lang"},
+		"lang by its name": {func(d *Partner) { d.Lang = "russian" }, "lang"},
+		"lang of no texts": {func(d *Partner) { d.Lang = "zh" }, "lang"},
+		"url":              {func(d *Partner) { d.NotifyURL = "https://example.com/hook?a=b" }, ""},
+		"ftp url":          {func(d *Partner) { d.NotifyURL = "ftp://example.com/" }, "notify_url"},
+		"url with user":    {func(d *Partner) { d.NotifyURL = "https://u:p@example.com/" }, "notify_url"},
+		"url without host": {func(d *Partner) { d.NotifyURL = "https:///x" }, "notify_url"},
+		"secret":           {func(d *Partner) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
+		"sources":          {func(d *Partner) { d.Sources = []string{"10.0.0.0/8", "::1", "192.0.2.7"} }, ""},
+		"source name":      {func(d *Partner) { d.Sources = []string{"10.0.0.1", "example.com"} }, "source_addresses.1"},
+		"source of a zone": {func(d *Partner) { d.Sources = []string{"fe80::1%eth0"} }, "source_addresses.0"},
+		"prefix of a zone": {func(d *Partner) { d.Sources = []string{"fe80::%eth0/64"} }, "source_addresses.0"},
+		"more than IPv4":   {func(d *Partner) { d.Sources = []string{"::1", "::ffff:1.2.3.0/95"} }, "source_addresses.1"},
+		"many sources":     {func(d *Partner) { d.Sources = make([]string, MaxSources+1) }, "source_addresses"},
+		"overdraft":        {func(d *Partner) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
+		"overdraft twice":  {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
+		"overdraft huge":   {func(d *Partner) { d.Overdraft = []Overdraft{{usd, money.Max}} }, "overdraft_limit.0.amount"},
+		"overdraft env":    {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USD"}}} }, "overdraft_limit.0.env"},
+		"overdraft JPY": {func(d *Partner) {
 			d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "JPY", Env: money.Prod}}}
 		}, "overdraft_limit.0.currency"},
-		"overdraft network": {func(d *PartnerDraft) {
+		"overdraft network": {func(d *Partner) {
 			d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "Tron!", Env: money.Prod}}}
 		}, "overdraft_limit.0.network"},
-		"many overdrafts": {func(d *PartnerDraft) { d.Overdraft = make([]Overdraft, MaxOverdraft+1) }, "overdraft_limit"},
+		"many overdrafts": {func(d *Partner) { d.Overdraft = make([]Overdraft, MaxOverdraft+1) }, "overdraft_limit"},
 	} {
-		draft := PartnerDraft{Name: "Shop", Login: "shop"}
+		draft := Partner{Name: "Shop", Login: "shop", Active: true}
 		c.change(&draft)
 		wantField(t, name, draft.Check(), c.field)
 	}
@@ -145,7 +146,7 @@ func TestPartnerFields(t *testing.T) {
 }
 
 func TestPartnerPatch(t *testing.T) {
-	p, event, err := NewPartner(testID(1), testID(2), 7, PartnerDraft{Name: "Shop", Login: "shop", Sources: []string{"10.1.2.3/8"}})
+	p, event, err := NewPartner(testID(1), testID(2), 7, Partner{Name: "Shop", Login: "shop", Sources: sourcesOf("10.1.2.3/8"), Active: true})
 	if err != nil || event.Name != "create" || event.To != "active" || p.Number != 7 || p.Org != testID(2) {
 		t.Fatal(p, event, err)
 	}
@@ -155,15 +156,15 @@ func TestPartnerPatch(t *testing.T) {
 	off, on, name := false, true, "Other"
 	for _, c := range []struct {
 		from  *Partner
-		patch PartnerPatch
+		patch schema.Change[Partner]
 		event string
 	}{
-		{p, PartnerPatch{}, ""},
-		{p, PartnerPatch{Active: &on}, ""},
-		{p, PartnerPatch{Name: &name}, "update"},
-		{p, PartnerPatch{Active: &off}, "deactivate"},
-		{&Partner{Name: "Shop", Login: "shop"}, PartnerPatch{Active: &on}, "activate"},
-		{p, PartnerPatch{Sources: new([]string)}, "update"},
+		{p, func(_ *Partner, _ *schema.Faults) {}, ""},
+		{p, func(r *Partner, _ *schema.Faults) { r.Active = on }, ""},
+		{p, func(r *Partner, _ *schema.Faults) { r.Name = name }, "update"},
+		{p, func(r *Partner, _ *schema.Faults) { r.Active = off }, "deactivate"},
+		{&Partner{Name: "Shop", Login: "shop"}, func(r *Partner, _ *schema.Faults) { r.Active = on }, "activate"},
+		{p, func(r *Partner, _ *schema.Faults) { r.Sources = nil }, "update"},
 	} {
 		before := *c.from
 		next, event, err := c.from.Patch(c.patch)
@@ -180,7 +181,7 @@ func TestPartnerPatch(t *testing.T) {
 }
 
 func TestPartnerAdmits(t *testing.T) {
-	p, _, err := NewPartner(testID(1), testID(2), 1, PartnerDraft{Name: "Shop", Login: "shop", Sources: []string{"192.0.2.0/24", "::ffff:198.51.100.1", "::ffff:203.0.113.0/120", "2001:db8::/32"}})
+	p, _, err := NewPartner(testID(1), testID(2), 1, Partner{Name: "Shop", Login: "shop", Sources: sourcesOf("192.0.2.0/24", "::ffff:198.51.100.1", "::ffff:203.0.113.0/120", "2001:db8::/32"), Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,9 +206,9 @@ func TestPartnerAdmits(t *testing.T) {
 
 func TestOverdraftResolvesNetwork(t *testing.T) {
 	eth := money.Asset{Currency: "ETH", Network: "ethereum", Env: money.Test}
-	p, _, err := NewPartner(testID(1), testID(2), 1, PartnerDraft{Name: "Shop", Login: "shop", Overdraft: []Overdraft{
+	p, _, err := NewPartner(testID(1), testID(2), 1, Partner{Name: "Shop", Login: "shop", Overdraft: []Overdraft{
 		{Asset: money.Asset{Currency: "ETH", Env: money.Test}, Amount: money.FromUint64(5)},
-	}})
+	}, Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,9 +224,9 @@ func TestOverdraftResolvesNetwork(t *testing.T) {
 func TestKeys(t *testing.T) {
 	owner := &Partner{Org: testID(2), Number: 3}
 	const now = ledger.Micros(1000)
-	wantField(t, "no name", (&APIKeyDraft{}).Check(now), "name")
-	wantField(t, "expires now", (&APIKeyDraft{Name: "k", Expires: now}).Check(now), "expires_at")
-	k, event, err := NewAPIKey(testID(1), owner, "mzk_abc", [32]byte{1}, APIKeyDraft{Name: "k", Expires: now + 1}, now)
+	wantField(t, "no name", (&APIKey{}).Check(now), "name")
+	wantField(t, "expires now", (&APIKey{Name: "k", Expires: now}).Check(now), "expires_at")
+	k, event, err := NewAPIKey(testID(1), owner, "mzk_abc", [32]byte{1}, APIKey{Name: "k", Expires: now + 1}, now)
 	if err != nil || event.Name != "create" || k.Partner != 3 || k.Org != testID(2) {
 		t.Fatal(k, event, err)
 	}

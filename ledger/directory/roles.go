@@ -1,10 +1,6 @@
 package directory
 
-import (
-	"slices"
-
-	"mizan/ledger"
-)
+import "slices"
 
 // Role is what a person may do. The zero value is invalid.
 type Role string
@@ -58,23 +54,17 @@ func (s Roles) Strings() []string {
 	return names
 }
 
-// parseRoles parses a set of roles in any order.
-func parseRoles(op string, names []string) (Roles, error) {
-	const field = "roles"
-	if len(names) == 0 {
-		return nil, ledger.RefuseField(op, field, "must name at least one of admin, auditor, client, partner")
+// sorted returns the set ordered by name. It keeps repetitions, which a check refuses.
+func (s Roles) sorted() Roles {
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return s
+}
+
+func rolesOf(names []string) Roles {
+	roles := make(Roles, len(names))
+	for i, name := range names {
+		roles[i] = Role(name)
 	}
-	var set Roles
-	for _, name := range names {
-		r := Role(name)
-		switch {
-		case !r.Valid():
-			return nil, ledger.RefuseField(op, field, "must hold admin, auditor, client or partner")
-		case slices.Contains(set, r):
-			return nil, ledger.RefuseField(op, field, "names a role twice")
-		}
-		set = append(set, r)
-	}
-	slices.Sort(set)
-	return set, nil
+	return roles
 }

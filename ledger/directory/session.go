@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // Lifetimes of a session that began with a login.
@@ -28,6 +29,20 @@ type Session struct {
 	Revoked ledger.Micros // 0: not revoked
 	Used    ledger.Micros // the last recorded use; the login is one
 }
+
+// Sessions are the columns of sessions, which no answer shows.
+var Sessions = schema.NewType[Session]("session",
+	schema.Field(hash(1, "hash", schema.Needed), func(s *Session) *[32]byte { return &s.Hash }),
+	schema.Field(roleset(2, "roles", schema.Needed, schema.NotShown), func(s *Session) *Roles { return &s.Roles }),
+	schema.Field(schema.ID(3, "user", schema.NotShown), func(s *Session) *ledger.ID { return &s.User }),
+	schema.Field(schema.Derived(4, "partner", schema.NotShown), func(s *Session) *int64 { return &s.Partner }),
+	schema.NumberField(schema.Derived(5, "epoch", schema.NotShown), func(s *Session) *uint32 { return &s.Epoch }),
+	schema.Field(schema.Instant(6, "expires", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Expires }),
+	durationColumn(7, "idle", func(s *Session) *time.Duration { return &s.Idle }),
+	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Revoked }),
+	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Used }),
+).Sound(func(s *Session) bool { return s.Partner >= 0 && s.Idle >= 0 && min(s.Expires, s.Revoked, s.Used) >= 0 }).
+	Placed(func(s *Session, org, id ledger.ID) { s.Org, s.ID = org, id })
 
 // Valid tells whether the record allows the session at the instant. The record does not know
 // later uses or the owner's state: the caller checks them with Rested and Begun.

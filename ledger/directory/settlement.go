@@ -8,6 +8,7 @@ import (
 	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // Settlement is money that moved between the institution's bank account and a partner's bank, or
@@ -29,6 +30,77 @@ type Settlement struct {
 type SettlementLine struct {
 	Asset  money.Asset
 	Amount money.Amount
+}
+
+// Settlements are the columns of settlements. A settlement with a partner's bank has a direction and an amount, one with
+// a provider has gross, fee and net, and the opening balance of the sandbox has a line for each asset.
+var Settlements = schema.NewType[Settlement]("settlement",
+	idColumn(func(s *Settlement) *ledger.ID { return &s.ID }),
+	partnerColumn(1, func(s *Settlement) *int64 { return &s.Partner }, schema.Required, schema.Fixed),
+	schema.Field(schema.ID(2, "terminal_id", schema.Fixed, schema.Sparse,
+		schema.Help("the terminal whose provider settled")), func(s *Settlement) *ledger.ID { return &s.Terminal }),
+	settlementAmount("gross", "what the provider paid, its fee included", func(s *Settlement) (money.Amount, bool) { return s.first(), s.WithProvider() }),
+	settlementAmount("fee", "what the provider kept", func(s *Settlement) (money.Amount, bool) { return s.Fee, s.WithProvider() }),
+	settlementAmount("net", "what arrived: gross less fee", func(s *Settlement) (money.Amount, bool) { return s.net(), s.WithProvider() }),
+	schema.Shown(schema.Word(0, "direction", []string{Inward, Outward}, schema.Sparse,
+		schema.Help("in: from the partner's bank; out: to it")), func(s *Settlement) (string, bool) { return s.direction(), !s.WithProvider() }),
+	settlementAmount("amount", "minor units", func(s *Settlement) (money.Amount, bool) { return s.first(), !s.WithProvider() && len(s.Lines) == 1 }),
+	schema.Shown(schema.Entries(0, "lines", settlementLines, schema.Sparse,
+		schema.Help("amounts in several assets")), func(s *Settlement) ([]SettlementLine, bool) { return s.Lines, len(s.Lines) > 1 }),
+	settlementText("currency", "currency code", func(a money.Asset) string { return string(a.Currency) }),
+	settlementText("network", "network of the currency", func(a money.Asset) string { return string(a.Network) }),
+	settlementText("env", "environment", func(a money.Asset) string { return a.Env.String() }),
+	schema.Field(schema.Text(3, "reference", schema.Required, schema.Fixed,
+		schema.Help("the bank's or provider's reference")), func(s *Settlement) *string { return &s.Reference }),
+	createdColumn(func(s *Settlement) *ledger.Micros { return &s.Created }),
+	schema.NumberField(schema.Seq(0, "seq", schema.Always, schema.Transient,
+		schema.Help("number of its first entry in the journal")), func(s *Settlement) *uint64 { return &s.Seq }),
+	schema.Field(schema.Bool(4, "out", schema.NotShown), func(s *Settlement) *bool { return &s.Out }),
+	schema.Field(schema.Entries(5, "stored_lines", settlementLines, schema.NotShown, schema.Needed), func(s *Settlement) *[]SettlementLine { return &s.Lines }),
+	schema.Field(schema.Amount(6, "stored_fee", schema.NotShown, schema.OrZero), func(s *Settlement) *money.Amount { return &s.Fee }),
+).Sound(func(s *Settlement) bool {
+	if s.WithProvider() {
+		return len(s.Lines) == 1 && !s.Out && !s.Lines[0].Amount.Less(s.Fee)
+	}
+	return s.Fee.IsZero()
+}).Placed(func(s *Settlement, org, id ledger.ID) { s.Org, s.ID = org, id })
+
+var settlementLines = schema.NewType[SettlementLine]("line",
+	schema.Field(schema.Amount(1, "amount", schema.Needed, schema.Help("minor units")), func(l *SettlementLine) *money.Amount { return &l.Amount }),
+	currencyColumn(2, func(l *SettlementLine) *money.Asset { return &l.Asset }, schema.Needed),
+	networkColumn(3, func(l *SettlementLine) *money.Asset { return &l.Asset }),
+	envColumn(4, func(l *SettlementLine) *money.Asset { return &l.Asset }),
+)
+
+// settlementAmount is an amount that only some settlements have.
+func settlementAmount(name, help string, amount func(*Settlement) (money.Amount, bool)) *schema.Column {
+	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.Help(help)), amount)
+}
+
+// settlementText is a part of the asset of a settlement in one asset.
+func settlementText(name, help string, of func(money.Asset) string) *schema.Column {
+	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.Help(help)),
+		func(s *Settlement) (string, bool) { return of(s.Lines[0].Asset), len(s.Lines) == 1 })
+}
+
+// Directions of a settlement with a partner's bank.
+const (
+	Inward  = "in"
+	Outward = "out"
+)
+
+func (s *Settlement) direction() string {
+	if s.Out {
+		return Outward
+	}
+	return Inward
+}
+
+func (s *Settlement) first() money.Amount { return s.Lines[0].Amount }
+
+func (s *Settlement) net() money.Amount {
+	net, _ := s.first().Sub(s.Fee) // a fee is never above gross
+	return net
 }
 
 // LogValue implements slog.LogValuer.
@@ -87,7 +159,9 @@ func (d *SettlementDraft) asset(op string) (money.Asset, error) {
 	asset := money.Asset{Currency: d.Currency, Env: d.Env}
 	_, taken := money.Accepted(string(d.Currency))
 	var named money.Network
-	assign(&named, d.Network)
+	if d.Network != nil {
+		named = *d.Network
+	}
 	_, well := money.ParseNetwork(string(named))
 	wrong := Join(
 		check(taken, op, "currency", "unsupported currency"),

@@ -18,6 +18,9 @@ const StatusesRule = `must be "all" or a list of transaction statuses`
 // StatusesField is the field that a refusal of notify_statuses names.
 const StatusesField = merchantParams + "." + keyStatuses
 
+// MethodsField is the field that a refusal of methods names.
+const MethodsField = providerParams + ".methods"
+
 // statuses reads a list of statuses, or "all". A nil list without all means that the key is
 // absent. The list's words are checked where terminals are changed, because they belong to
 // transactions.

@@ -3,11 +3,12 @@ package directory
 import (
 	"bytes"
 	"log/slog"
-	"reflect"
 	"slices"
+	"strconv"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // TerminalType is the kind of transactions that a terminal serves. The zero value is invalid.
@@ -64,109 +65,110 @@ func (t *Terminal) String() string { return "terminal " + t.ID.String() }
 // LogValue implements slog.LogValuer.
 func (t *Terminal) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// TerminalDraft is a request for a new terminal. An empty Env means prod, as for transactions.
-// The two objects are strictly parsed JSON that does not alias a network buffer.
-type TerminalDraft struct {
-	Partner         int64
-	Name            string
-	Provider        string
-	Type            TerminalType
-	Inactive        bool
-	Env             string
-	ProviderParams  []byte
-	MerchantParams  []byte
-	MerchantAdapter string
-	PrivateHooks    bool // notify_url may name an address that is not on the internet
+// Terminals are the columns of terminals (specification, "Terminal administration"). Parameters that contain secrets are
+// stored two times: with masks for readers without keys, and sealed as a whole.
+var Terminals = schema.NewType[Terminal]("terminal",
+	idColumn(func(t *Terminal) *ledger.ID { return &t.ID }),
+	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
+		schema.Help("what people call it")), func(t *Terminal) *string { return &t.Name }),
+	partnerColumn(2, func(t *Terminal) *int64 { return &t.Partner }, schema.Required, schema.Fixed),
+	schema.Field(schema.Text(3, "provider", schema.Fixed, schema.Always, schema.Shared,
+		schema.Help("provider that it connects to; empty for type merchant")), func(t *Terminal) *string { return &t.Provider }),
+	schema.TextField(schema.Word(4, "type", []string{string(PaymentTerminal), string(PayoutTerminal), string(MerchantTerminal)}, schema.Required, schema.Fixed,
+		schema.Help("transactions that it serves; merchant: it only configures notifications")), func(t *Terminal) *TerminalType { return &t.Type }),
+	schema.Field(schema.Bool(5, "is_active", schema.Always, schema.DefaultTo(true),
+		schema.Help("whether transactions are routed to it")), func(t *Terminal) *bool { return &t.Active }),
+	envOf(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
+	schema.Field(parametersColumn(7, providerParams,
+		"settings of the terminal, and what its provider needs"), func(t *Terminal) *[]byte { return &t.ProviderParams }),
+	schema.Field(schema.Text(8, "merchant_adapter", schema.Asked, schema.Always, schema.OneLine,
+		schema.Help("name for the merchant's own use")), func(t *Terminal) *string { return &t.MerchantAdapter }),
+	schema.Field(parametersColumn(9, merchantParams,
+		"how the merchant and its operators are notified"), func(t *Terminal) *[]byte { return &t.MerchantParams }),
+	createdColumn(func(t *Terminal) *ledger.Micros { return &t.Created }),
+	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
+	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
+).Relating(relateTerminal).Placed(func(t *Terminal, org, id ledger.ID) { t.Org, t.ID = org, id })
+
+// Names of the hidden columns in which parameters are sealed.
+const (
+	SealedProviderParams = "sealed_" + providerParams
+	SealedMerchantParams = "sealed_" + merchantParams
+)
+
+// sealedParameters is an object of parameters that contains secrets, or belongs to a provider whose parameters are
+// always sealed.
+func sealedParameters(key uint8, name string, at func(*Terminal) *[]byte) *schema.Column {
+	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.Sealed),
+		func(t *Terminal) []byte {
+			if params := *at(t); !bytes.Equal(Masked(params), params) || t.Provider == UTP && name == SealedProviderParams {
+				return params
+			}
+			return nil
+		},
+		func(t *Terminal, params []byte) { *at(t) = params })
 }
 
-// NewTerminal decides the creation of a terminal. The error is Join's.
-func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledger.Event, error) {
-	const op = "directory.CreateTerminal"
-	if d.Env == "" {
-		d.Env = money.Prod.String()
+// relateTerminal checks the provider of a new terminal.
+func relateTerminal(old, t *Terminal, f *schema.Faults) {
+	known := slices.Contains(providers, t.Provider) || t.Type == MerchantTerminal && t.Provider == ""
+	if old == nil && !known && !f.Has("provider") {
+		f.Add("provider", "is not a provider of this platform")
 	}
-	env, _ := money.ParseEnv(d.Env)
-	t := &Terminal{
-		ID: id, Org: owner.Org, Partner: owner.Number, Name: d.Name, Provider: d.Provider, Type: d.Type,
-		Active: !d.Inactive, Env: env, ProviderParams: parameters(d.ProviderParams), MerchantParams: parameters(d.MerchantParams),
-		MerchantAdapter: d.MerchantAdapter,
-	}
-	wrong := Join(t.checkWords(op), t.fill(op, true, true), t.checkNotifyURL(op, "", d.PrivateHooks), t.checkEmptied(op), t.checkChats(op, nil))
-	if wrong != nil {
-		return nil, ledger.Event{}, wrong
-	}
-	return t, began(ledger.Terminal, id, onOff(t.Active)), nil
 }
 
-// TerminalPatch is a request to change a terminal. Nil leaves a field unchanged; an object of
-// parameters is replaced as a whole, except that a Mask keeps the stored secret. Partner,
-// provider, type and environment never change, because pending charges refer to them.
-type TerminalPatch struct {
-	Name            *string
-	Active          *bool
-	ProviderParams  *[]byte
-	MerchantParams  *[]byte
-	MerchantAdapter *string
-	PrivateHooks    bool // as in TerminalDraft; a stored address may stay
+// NewTerminal decides the creation of a terminal, whose fields the caller has set. privateHooks: notify_url may name an
+// address that is not on the internet. The error is Join's.
+func NewTerminal(draft Terminal, privateHooks bool) (*Terminal, ledger.Event, error) {
+	t, none := &draft, new(Terminal)
+	if err := t.check("directory.CreateTerminal", nil, none, privateHooks, new(schema.Faults)); err != nil {
+		return nil, ledger.Event{}, err
+	}
+	return t, began(ledger.Terminal, t.ID, onOff(t.Active)), nil
 }
 
-// Patch decides a change. The error is Join's.
-func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
-	const op = "directory.PatchTerminal"
-	next := *t
-	assign(&next.Name, p.Name)
-	assign(&next.Active, p.Active)
-	assign(&next.MerchantAdapter, p.MerchantAdapter)
-	var elsewhere error
-	if p.ProviderParams != nil {
-		elsewhere = t.checkMoved(op, parameters(*p.ProviderParams))
-		next.ProviderParams = unmasked(parameters(*p.ProviderParams), t.ProviderParams)
+// Patch decides a change. An object of parameters is replaced as a whole, except that a Mask keeps the stored secret.
+// Partner, provider, type and environment never change, because pending charges refer to them. privateHooks is as in
+// NewTerminal; a stored address may stay. The error is Join's.
+func (t *Terminal) Patch(change schema.Change[Terminal], privateHooks bool) (*Terminal, ledger.Event, error) {
+	next, faults := *t, new(schema.Faults)
+	change(&next, faults)
+	if err := next.check("directory.PatchTerminal", t, t, privateHooks, faults); err != nil {
+		return nil, ledger.Event{}, err
 	}
-	if p.MerchantParams != nil {
-		next.MerchantParams = unmasked(parameters(*p.MerchantParams), t.MerchantParams)
-	}
-	wrong := Join(next.checkWords(op), next.fill(op, p.ProviderParams != nil, p.MerchantParams != nil), elsewhere)
-	if p.MerchantParams != nil {
-		wrong = Join(wrong, next.checkNotifyURL(op, t.Notification.NotifyURL, p.PrivateHooks), next.checkEmptied(op),
-			next.checkChats(op, t.Notification.Telegram))
-	}
-	if wrong != nil {
-		return nil, ledger.Event{}, wrong
-	}
-	if reflect.DeepEqual(&next, t) {
+	if Terminals.Equal(&next, t) {
 		return t, ledger.Event{}, nil
 	}
 	action := switching(t.Active, next.Active)
 	return &next, moved(ledger.Terminal, t.ID, action, onOff(t.Active), onOff(next.Active)), nil
 }
 
-// checkWords checks all fields except the parameters.
-func (t *Terminal) checkWords(op string) error {
-	known := slices.Contains(providers, t.Provider) || t.Type == MerchantTerminal && t.Provider == ""
-	var adapter error
-	if t.MerchantAdapter != "" {
-		adapter = checkText(op, "merchant_adapter", t.MerchantAdapter)
+// check completes and checks a terminal's fields. old is the terminal before the change, nil for a new one; stored has
+// the parameters that are stored. Parameters that change are checked more strictly than stored ones (invariant 5).
+func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f *schema.Faults) error {
+	sentProvider, sentMerchant := parameters(t.ProviderParams), parameters(t.MerchantParams)
+	t.ProviderParams, t.MerchantParams = unmasked(sentProvider, stored.ProviderParams), unmasked(sentMerchant, stored.MerchantParams)
+	Terminals.Check(old, t, f)
+	newProvider := old == nil || !bytes.Equal(t.ProviderParams, old.ProviderParams)
+	newMerchant := old == nil || !bytes.Equal(t.MerchantParams, old.MerchantParams)
+	wrong := Join(refusals(op, f), t.fill(op, newProvider, newMerchant))
+	if old != nil && newProvider {
+		wrong = Join(wrong, old.checkMoved(op, sentProvider))
 	}
-	return Join(
-		checkText(op, "name", t.Name),
-		check(known, op, "provider", "is not a provider of this platform"),
-		check(t.Type.Valid(), op, "type", "must be payment, payout or merchant"),
-		check(t.Env.Valid(), op, "env", "must be prod or test"),
-		adapter,
-	)
+	if newMerchant {
+		wrong = Join(wrong, t.checkNotifyURL(op, stored.Notification.NotifyURL, privateHooks), t.checkEmptied(op),
+			t.checkChats(op, stored.Notification.Telegram))
+	}
+	return wrong
 }
 
 // fill parses the parameters. Parameters in the request are checked more strictly than stored
 // ones (invariant 5).
 func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
-	wrong := Join(
-		check(len(t.ProviderParams) <= MaxParams, op, providerParams, "is larger than %d bytes", MaxParams),
-		check(len(t.MerchantParams) <= MaxParams, op, merchantParams, "is larger than %d bytes", MaxParams),
-	)
-	if wrong != nil {
-		return wrong
+	if max(len(t.ProviderParams), len(t.MerchantParams)) > MaxParams { // their columns have been refused
+		return nil
 	}
-	wrong = t.Reparse()
+	wrong := t.Reparse()
 	if askedProvider {
 		wrong = Join(wrong, t.checkSettings(op), t.checkConnection(), checkMasks(op, providerParams, t.ProviderParams, t.checkedSecrets()...))
 	}
@@ -185,6 +187,45 @@ func (t *Terminal) Reparse() error {
 	t.Notification, unheard = ParseNotification(t.MerchantParams)
 	t.Notification.forgetMasks()
 	return Join(unset, unheard)
+}
+
+// parametersColumn is a column of an object of parameters, which is stored and shown with masks in place of secrets.
+func parametersColumn(key uint8, name, help string) schema.Cell[[]byte] {
+	return schema.NewCell[[]byte](key, name, parametersKind{schema.KindObject}, []schema.Option{schema.Asked, schema.Always, schema.Help(help)})
+}
+
+// parametersKind is the kind of a terminal's parameters: []byte, a JSON object as it was sent.
+type parametersKind struct{ schema.Kind }
+
+// Parse implements schema.Kind. The record checks the length.
+func (parametersKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+	if raw[0] != '{' {
+		return nil, "must be an object"
+	}
+	return raw, ""
+}
+
+// Check implements schema.Kind.
+func (parametersKind) Check(_ *schema.Column, value any) string {
+	if len(value.([]byte)) > MaxParams {
+		return "is larger than " + strconv.Itoa(MaxParams) + " bytes"
+	}
+	return ""
+}
+
+// AppendStored implements schema.Kind.
+func (k parametersKind) AppendStored(c *schema.Column, dst []byte, value any) []byte {
+	return append(dst, Masked(value.([]byte))...)
+}
+
+// ReadStored implements schema.Kind.
+func (parametersKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	return parameters(slices.Clone(stored)), true
+}
+
+// AppendJSON implements schema.Kind.
+func (k parametersKind) AppendJSON(c *schema.Column, dst []byte, value any, style schema.Style) []byte {
+	return k.Kind.AppendJSON(c, dst, []byte(Masked(value.([]byte))), style)
 }
 
 // parameters returns an object of parameters in its stored form: an empty object becomes nil, as

@@ -8,33 +8,34 @@ import (
 	"time"
 
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 var owner = &Partner{Org: testID(2), Number: 3}
 
 func TestTerminalFields(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*TerminalDraft)
+		change func(*Terminal)
 		field  string
 	}{
-		"plain":             {func(*TerminalDraft) {}, ""},
-		"no name":           {func(d *TerminalDraft) { d.Name = "" }, "name"},
-		"no type":           {func(d *TerminalDraft) { d.Type = "" }, "type"},
-		"type":              {func(d *TerminalDraft) { d.Type = "refund" }, "type"},
-		"no provider":       {func(d *TerminalDraft) { d.Provider = "" }, "provider"},
-		"provider":          {func(d *TerminalDraft) { d.Provider = "Simulator" }, "provider"},
-		"merchant":          {func(d *TerminalDraft) { d.Type, d.Provider = MerchantTerminal, "" }, ""},
-		"merchant provider": {func(d *TerminalDraft) { d.Type, d.Provider = MerchantTerminal, "nobody" }, "provider"},
-		"env":               {func(d *TerminalDraft) { d.Env = "live" }, "env"},
-		"adapter":           {func(d *TerminalDraft) { d.MerchantAdapter = "\x01" }, "merchant_adapter"},
-		"null params":       {func(d *TerminalDraft) { d.ProviderParams, d.MerchantParams = []byte("null"), []byte(" ") }, ""},
-		"params a list":     {func(d *TerminalDraft) { d.ProviderParams = []byte("[]") }, "provider_params"},
-		"params a string":   {func(d *TerminalDraft) { d.MerchantParams = []byte(`"x"`) }, "merchant_params"},
-		"params large":      {func(d *TerminalDraft) { d.ProviderParams = large(MaxParams) }, ""},
-		"params too large":  {func(d *TerminalDraft) { d.ProviderParams = large(MaxParams + 1) }, "provider_params"},
-		"merchant large":    {func(d *TerminalDraft) { d.MerchantParams = large(MaxParams + 1) }, "merchant_params"},
+		"plain":             {func(*Terminal) {}, ""},
+		"no name":           {func(d *Terminal) { d.Name = "" }, "name"},
+		"no type":           {func(d *Terminal) { d.Type = "" }, "type"},
+		"type":              {func(d *Terminal) { d.Type = "refund" }, "type"},
+		"no provider":       {func(d *Terminal) { d.Provider = "" }, "provider"},
+		"provider":          {func(d *Terminal) { d.Provider = "Simulator" }, "provider"},
+		"merchant":          {func(d *Terminal) { d.Type, d.Provider = MerchantTerminal, "" }, ""},
+		"merchant provider": {func(d *Terminal) { d.Type, d.Provider = MerchantTerminal, "nobody" }, "provider"},
+		"env":               {func(d *Terminal) { d.Env = "live" }, "env"},
+		"adapter":           {func(d *Terminal) { d.MerchantAdapter = "\x01" }, "merchant_adapter"},
+		"null params":       {func(d *Terminal) { d.ProviderParams, d.MerchantParams = []byte("null"), []byte(" ") }, ""},
+		"params a list":     {func(d *Terminal) { d.ProviderParams = []byte("[]") }, "provider_params"},
+		"params a string":   {func(d *Terminal) { d.MerchantParams = []byte(`"x"`) }, "merchant_params"},
+		"params large":      {func(d *Terminal) { d.ProviderParams = large(MaxParams) }, ""},
+		"params too large":  {func(d *Terminal) { d.ProviderParams = large(MaxParams + 1) }, "provider_params"},
+		"merchant large":    {func(d *Terminal) { d.MerchantParams = large(MaxParams + 1) }, "merchant_params"},
 	} {
-		draft := TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: "test"}
+		draft := Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Test, Active: true}
 		c.change(&draft)
 		_, _, err := NewTerminal(testID(1), owner, draft)
 		wantField(t, name, err, c.field)
@@ -162,13 +163,13 @@ func TestChatsHaveToBeSuchAsThereCanBe(t *testing.T) {
 		`[1234567890123456789]`: field, `["@` + strings.Repeat("a", 33) + `"]`: field,
 	} {
 		params := []byte(`{"tg_ids_to_notify":` + list + `}`)
-		_, _, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params})
+		_, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params, Env: money.Prod, Active: true})
 		wantField(t, list, err, want)
-		term, _, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal})
+		term, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, Active: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = term.Patch(TerminalPatch{MerchantParams: &params})
+		_, _, err = term.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params })
 		wantField(t, list, err, want)
 	}
 	stored := &Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, MerchantParams: []byte(`{"tg_ids_to_notify":["abc"]}`)}
@@ -177,7 +178,7 @@ func TestChatsHaveToBeSuchAsThereCanBe(t *testing.T) {
 	}
 	for list, want := range map[string]string{`["abc"]`: "", `["abc",7]`: "", `["abc","abd"]`: field} {
 		params := []byte(`{"tg_ids_to_notify":` + list + `}`)
-		_, _, err := stored.Patch(TerminalPatch{MerchantParams: &params})
+		_, _, err := stored.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params })
 		wantField(t, "sent back: "+list, err, want)
 	}
 }
@@ -190,28 +191,32 @@ func TestWhoIsListedTwiceIsToldOnce(t *testing.T) {
 }
 
 func TestTerminalPatch(t *testing.T) {
-	term, event, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(` {"priority":3,"own":"kept"} `)})
+	term, event, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(` {"priority":3,"own":"kept"} `), Env: money.Prod, Active: true})
 	if err != nil || event.To != "active" || term.Env != money.Prod || term.Settings.Priority != 3 || string(term.ProviderParams) != `{"priority":3,"own":"kept"}` {
 		t.Fatal(term, event, err)
 	}
 	off, params, bad, merchant := false, []byte(`{"priority":4}`), []byte(`{"priority":"4"}`), []byte(`{"secret":"z"}`)
-	next, event, err := term.Patch(TerminalPatch{Active: &off, ProviderParams: &params, MerchantParams: &merchant})
+	next, event, err := term.Patch(func(r *Terminal, _ *schema.Faults) {
+		r.Active = off
+		r.ProviderParams = params
+		r.MerchantParams = merchant
+	})
 	if err != nil || event.Name != "deactivate" || next.Settings.Priority != 4 || next.Notification.Secret != "z" || next.Active {
 		t.Error(next, event, err)
 	}
 	if !term.Active || term.Settings.Priority != 3 {
 		t.Error("the old record changed")
 	}
-	if same, event, err := next.Patch(TerminalPatch{Active: &off}); err != nil || same != next || event.Name != "" {
+	if same, event, err := next.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = off }); err != nil || same != next || event.Name != "" {
 		t.Error("a patch that changes nothing", event, err)
 	}
-	_, _, err = term.Patch(TerminalPatch{ProviderParams: &bad})
+	_, _, err = term.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = bad })
 	wantField(t, "bad patch", err, "provider_params.priority")
 }
 
 func terminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
 	t.Helper()
-	term, _, err := NewTerminal(testID(id), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: kind, ProviderParams: []byte(params)})
+	term, _, err := NewTerminal(testID(id), owner, Terminal{Name: "T", Provider: Simulator, Type: kind, ProviderParams: []byte(params), Env: money.Prod, Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,8 +317,8 @@ func TestResolve(t *testing.T) {
 }
 
 func TestSettlementNamesOneAsset(t *testing.T) {
-	draft := func(params string) TerminalDraft {
-		return TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(params)}
+	draft := func(params string) Terminal {
+		return Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(params), Env: money.Prod, Active: true}
 	}
 	plain, _, err := NewTerminal(testID(1), owner, draft(`{"priority":1}`))
 	if err != nil {
@@ -342,7 +347,7 @@ func TestSettlementNamesOneAsset(t *testing.T) {
 		_, _, err := NewTerminal(testID(2), owner, draft(text))
 		wantField(t, "new with "+text, err, field)
 		params := []byte(text)
-		_, _, err = plain.Patch(TerminalPatch{ProviderParams: &params})
+		_, _, err = plain.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = params })
 		wantField(t, "patch with "+text, err, field)
 	}
 }

@@ -2,10 +2,10 @@ package directory
 
 import (
 	"log/slog"
-	"reflect"
 	"slices"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // User is a person who logs in to an organization. A partner has its own login and is not a
@@ -33,93 +33,71 @@ func (u *User) String() string { return "user " + u.ID.String() }
 // LogValue implements slog.LogValuer.
 func (u *User) LogValue() slog.Value { return slog.StringValue(u.String()) }
 
-// UserDraft is a request for a new user. Fields are as in the request; PassHash is the hash of a
-// password that CheckPass accepted.
-type UserDraft struct {
-	Login    string
-	PassHash string
-	Email    string
-	Name     string
-	Roles    []string
-	Partner  int64 // 0: none
-	Inactive bool
-}
+// Users are the columns of users.
+var Users = schema.NewType[User]("user",
+	idColumn(func(u *User) *ledger.ID { return &u.ID }),
+	schema.Field(schema.Text(1, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
+		schema.Help("name to log in with, unique in the organization")), func(u *User) *string { return &u.Login }),
+	passColumn(),
+	schema.Field(schema.Text(2, "email", schema.Asked, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
+		schema.Help("e-mail address")), func(u *User) *string { return &u.Email }),
+	schema.Field(schema.Text(3, "name", schema.Required, schema.OneLine, schema.ShownAfter("login"),
+		schema.Help("what people call the user")), func(u *User) *string { return &u.Name }),
+	schema.Field(roleset(4, "roles", schema.Required,
+		schema.Help("admin, auditor, client and partner, or some of them")), func(u *User) *Roles { return &u.Roles }),
+	partnerColumn(5, func(u *User) *int64 { return &u.Partner }, schema.Asked),
+	schema.Field(schema.Bool(6, "active", schema.Always, schema.DefaultTo(true),
+		schema.Help("whether the user can log in")), func(u *User) *bool { return &u.Active }),
+	createdColumn(func(u *User) *ledger.Micros { return &u.Created }),
+	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
+	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
+).Relating(relateUser).
+	Sound(func(u *User) bool { return u.Roles.Has(PartnerRole) == (u.Partner > 0) }).
+	Placed(func(u *User, org, id ledger.ID) { u.Org, u.ID = org, id })
 
-// Check reports what is wrong with the draft before the caller computes a hash for it. The error
-// is Join's.
-func (d *UserDraft) Check() error {
-	_, _, err := NewUser(ledger.ID{}, ledger.ID{}, *d)
-	return err
-}
-
-// NewUser decides the creation of a user. The claim on the login decides whether the login is
-// free, and the caller checks that the partner exists. The error is Join's.
-func NewUser(id, org ledger.ID, d UserDraft) (*User, ledger.Event, error) {
-	const op = "directory.CreateUser"
-	u := &User{
-		ID: id, Org: org, Login: d.Login, PassHash: d.PassHash, Email: d.Email, Name: d.Name, Partner: d.Partner,
-		Active: !d.Inactive, Epoch: 1,
+// relateUser requires a partner for PartnerRole, and refuses one otherwise.
+func relateUser(_, u *User, f *schema.Faults) {
+	acts := u.Roles.Has(PartnerRole)
+	switch {
+	case f.Has("roles") || f.Has("partner_id"):
+	case acts && u.Partner == 0:
+		f.Add("partner_id", "is required with the role partner")
+	case !acts && u.Partner != 0:
+		f.Add("partner_id", "only goes with the role partner")
 	}
-	if err := Join(checkLogin(op, d.Login), u.fill(op, d.Roles)); err != nil {
+}
+
+// NewUser decides the creation of a user, whose fields the caller has set; PassHash is the hash of a password that
+// CheckPass accepted. The claim on the login decides whether the login is free, and the caller checks that the partner
+// exists. The error is Join's.
+func NewUser(draft User) (*User, ledger.Event, error) {
+	u, faults := &draft, new(schema.Faults)
+	u.Epoch, u.Roles = 1, u.Roles.sorted()
+	Users.Check(nil, u, faults)
+	if err := refusals("directory.CreateUser", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return u, began(ledger.User, id, onOff(u.Active)), nil
-}
-
-// UserPatch is a request to change a user. Nil leaves a field unchanged; a list is replaced as a
-// whole. The login never changes.
-type UserPatch struct {
-	PassHash *string // of a password that CheckPass accepted
-	Email    *string
-	Name     *string
-	Roles    *[]string
-	Partner  *int64
-	Active   *bool
+	return u, began(ledger.User, u.ID, onOff(u.Active)), nil
 }
 
 // Patch decides a change. A user who loses PartnerRole loses the partner too. A change of the
 // password, the roles or the partner, and switching off, end the user's sessions. The error is
 // Join's.
-func (u *User) Patch(patch UserPatch) (*User, ledger.Event, error) {
-	next := *u
-	assign(&next.PassHash, patch.PassHash)
-	assign(&next.Email, patch.Email)
-	assign(&next.Name, patch.Name)
-	assign(&next.Active, patch.Active)
-	names := u.Roles.Strings()
-	assign(&names, patch.Roles)
-	if patch.Roles != nil && !slices.Contains(names, string(PartnerRole)) {
+func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
+	next, faults := *u, new(schema.Faults)
+	change(&next, faults)
+	if next.Roles = next.Roles.sorted(); next.Partner == u.Partner && u.Roles.Has(PartnerRole) && !next.Roles.Has(PartnerRole) {
 		next.Partner = 0
 	}
-	assign(&next.Partner, patch.Partner)
-	if err := next.fill("directory.PatchUser", names); err != nil {
+	Users.Check(u, &next, faults)
+	if err := refusals("directory.PatchUser", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	if reflect.DeepEqual(&next, u) {
+	if Users.Equal(&next, u) {
 		return u, ledger.Event{}, nil
 	}
 	if next.PassHash != u.PassHash || !slices.Equal(next.Roles, u.Roles) || next.Partner != u.Partner || !next.Active {
 		next.Epoch++
 	}
 	return &next, moved(ledger.User, u.ID, switching(u.Active, next.Active), onOff(u.Active), onOff(next.Active)), nil
-}
-
-// fill checks every field except the login, and parses the roles.
-func (u *User) fill(op string, roles []string) error {
-	parsed, err := parseRoles(op, roles)
-	if u.Roles = parsed; err == nil {
-		err = u.checkPartner(op)
-	}
-	return Join(checkText(op, "name", u.Name), checkEmail(op, "email", u.Email), err)
-}
-
-// checkPartner requires a partner for PartnerRole, and refuses one otherwise.
-func (u *User) checkPartner(op string) error {
-	switch acts := u.Roles.Has(PartnerRole); {
-	case acts && u.Partner <= 0:
-		return ledger.RefuseField(op, "partner_id", "is required with the role partner")
-	case !acts && u.Partner != 0:
-		return ledger.RefuseField(op, "partner_id", "only goes with the role partner")
-	}
-	return nil
 }

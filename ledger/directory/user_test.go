@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
-func aUser(t *testing.T, change func(*UserDraft)) (*User, ledger.Event, error) {
+func aUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
 	t.Helper()
-	d := UserDraft{Login: "anna", PassHash: "hash", Name: "Anna", Roles: []string{"auditor"}}
+	d := User{Login: "anna", PassHash: "hash", Name: "Anna", Roles: Roles{"auditor"}, Active: true}
 	if change != nil {
 		change(&d)
 	}
@@ -20,26 +21,26 @@ func aUser(t *testing.T, change func(*UserDraft)) (*User, ledger.Event, error) {
 
 func TestFieldsOfAUser(t *testing.T) {
 	for what, c := range map[string]struct {
-		change func(*UserDraft)
+		change func(*User)
 		field  string
 	}{
 		"all is well":              {nil, ""},
-		"no login":                 {func(d *UserDraft) { d.Login = "" }, "login"},
-		"white space in a login":   {func(d *UserDraft) { d.Login = "an na" }, "login"},
-		"the longest login":        {func(d *UserDraft) { d.Login = strings.Repeat("я", 255) }, ""},
-		"a login too long":         {func(d *UserDraft) { d.Login = strings.Repeat("я", 256) }, "login"},
-		"no name":                  {func(d *UserDraft) { d.Name = " " }, "name"},
-		"a name too long":          {func(d *UserDraft) { d.Name = strings.Repeat("n", 256) }, "name"},
-		"no e-mail address":        {func(d *UserDraft) { d.Email = "anna" }, "email"},
-		"an e-mail address":        {func(d *UserDraft) { d.Email = "anna@bank.example" }, ""},
-		"no role":                  {func(d *UserDraft) { d.Roles = nil }, "roles"},
-		"an unknown role":          {func(d *UserDraft) { d.Roles = []string{"root"} }, "roles"},
-		"a role in another case":   {func(d *UserDraft) { d.Roles = []string{"Admin"} }, "roles"},
-		"a role twice":             {func(d *UserDraft) { d.Roles = []string{"client", "admin", "client"} }, "roles"},
-		"all roles":                {func(d *UserDraft) { d.Roles, d.Partner = []string{"partner", "client", "auditor", "admin"}, 7 }, ""},
-		"role partner of nobody":   {func(d *UserDraft) { d.Roles = []string{"partner"} }, "partner_id"},
-		"a partner below one":      {func(d *UserDraft) { d.Roles, d.Partner = []string{"partner"}, -1 }, "partner_id"},
-		"a partner without a role": {func(d *UserDraft) { d.Partner = 7 }, "partner_id"},
+		"no login":                 {func(d *User) { d.Login = "" }, "login"},
+		"white space in a login":   {func(d *User) { d.Login = "an na" }, "login"},
+		"the longest login":        {func(d *User) { d.Login = strings.Repeat("я", 255) }, ""},
+		"a login too long":         {func(d *User) { d.Login = strings.Repeat("я", 256) }, "login"},
+		"no name":                  {func(d *User) { d.Name = " " }, "name"},
+		"a name too long":          {func(d *User) { d.Name = strings.Repeat("n", 256) }, "name"},
+		"no e-mail address":        {func(d *User) { d.Email = "anna" }, "email"},
+		"an e-mail address":        {func(d *User) { d.Email = "anna@bank.example" }, ""},
+		"no role":                  {func(d *User) { d.Roles = nil }, "roles"},
+		"an unknown role":          {func(d *User) { d.Roles = []string{"root"} }, "roles"},
+		"a role in another case":   {func(d *User) { d.Roles = []string{"Admin"} }, "roles"},
+		"a role twice":             {func(d *User) { d.Roles = []string{"client", "admin", "client"} }, "roles"},
+		"all roles":                {func(d *User) { d.Roles, d.Partner = []string{"partner", "client", "auditor", "admin"}, 7 }, ""},
+		"role partner of nobody":   {func(d *User) { d.Roles = []string{"partner"} }, "partner_id"},
+		"a partner below one":      {func(d *User) { d.Roles, d.Partner = []string{"partner"}, -1 }, "partner_id"},
+		"a partner without a role": {func(d *User) { d.Partner = 7 }, "partner_id"},
 	} {
 		u, event, err := aUser(t, c.change)
 		wantField(t, what, err, c.field)
@@ -47,11 +48,11 @@ func TestFieldsOfAUser(t *testing.T) {
 			t.Errorf("%s: %+v %+v", what, u, event)
 		}
 	}
-	u, _, err := aUser(t, func(d *UserDraft) { d.Roles, d.Partner = []string{"partner", "client", "auditor", "admin"}, 7 })
+	u, _, err := aUser(t, func(d *User) { d.Roles, d.Partner = []string{"partner", "client", "auditor", "admin"}, 7 })
 	if err != nil || !slices.Equal(u.Roles, Roles{Admin, Auditor, Client, PartnerRole}) {
 		t.Errorf("roles %v (%v) are not in the order of their names", u.Roles, err)
 	}
-	if off, event, err := aUser(t, func(d *UserDraft) { d.Inactive = true }); err != nil || off.Active || event.To != "inactive" {
+	if off, event, err := aUser(t, func(d *User) { d.Inactive = true }); err != nil || off.Active || event.To != "inactive" {
 		t.Errorf("%v %+v %v", off, event, err)
 	}
 }
@@ -59,26 +60,26 @@ func TestFieldsOfAUser(t *testing.T) {
 // Changes that end a user's sessions, by hand: switching off, and another password, role or
 // partner. Other changes do not.
 func TestWhatEndsAUsersSessions(t *testing.T) {
-	anna, _, err := aUser(t, func(d *UserDraft) { d.Roles, d.Partner = []string{"partner"}, 7 })
+	anna, _, err := aUser(t, func(d *User) { d.Roles, d.Partner = []string{"partner"}, 7 })
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, off, on, eight := "other", false, true, int64(8)
 	both, auditor := []string{"partner", "auditor"}, []string{"auditor"}
 	for what, c := range map[string]struct {
-		patch UserPatch
+		patch schema.Change[User]
 		event string
 		ends  bool
 	}{
-		"nothing":        {UserPatch{}, "", false},
-		"the same":       {UserPatch{Active: &on, Roles: &[]string{"partner"}}, "", false},
-		"another name":   {UserPatch{Name: &text}, "update", false},
-		"a password":     {UserPatch{PassHash: &text}, "update", true},
-		"a role more":    {UserPatch{Roles: &both}, "update", true},
-		"another role":   {UserPatch{Roles: &auditor}, "update", true},
-		"a partner":      {UserPatch{Partner: &eight}, "update", true},
-		"switched off":   {UserPatch{Active: &off}, "deactivate", true},
-		"off and a name": {UserPatch{Active: &off, Name: &text}, "deactivate", true},
+		"nothing":        {func(_ *User, _ *schema.Faults) {}, "", false},
+		"the same":       {func(r *User, _ *schema.Faults) { r.Active = on; r.Roles = []string{"partner"} }, "", false},
+		"another name":   {func(r *User, _ *schema.Faults) { r.Name = text }, "update", false},
+		"a password":     {func(r *User, _ *schema.Faults) { r.PassHash = text }, "update", true},
+		"a role more":    {func(r *User, _ *schema.Faults) { r.Roles = both }, "update", true},
+		"another role":   {func(r *User, _ *schema.Faults) { r.Roles = auditor }, "update", true},
+		"a partner":      {func(r *User, _ *schema.Faults) { r.Partner = eight }, "update", true},
+		"switched off":   {func(r *User, _ *schema.Faults) { r.Active = off }, "deactivate", true},
+		"off and a name": {func(r *User, _ *schema.Faults) { r.Active = off; r.Name = text }, "deactivate", true},
 	} {
 		session, _ := anna.Begin(testID(3), [32]byte{1}, 1)
 		next, event, err := anna.Patch(c.patch)
@@ -90,24 +91,24 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 			t.Errorf("%s: ended %v, want %v", what, ended, c.ends)
 		}
 	}
-	gone, _, _ := anna.Patch(UserPatch{Active: &off})
+	gone, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = off })
 	session, _ := anna.Begin(testID(3), [32]byte{1}, 1)
-	if back, event, err := gone.Patch(UserPatch{Active: &on}); err != nil || event.Name != "activate" || back.Begun(session) {
+	if back, event, err := gone.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || back.Begun(session) {
 		t.Error("a session came back with its user", event, err)
 	}
-	if other, _, err := anna.Patch(UserPatch{Roles: &auditor}); err != nil || other.Partner != 0 {
+	if other, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditor }); err != nil || other.Partner != 0 {
 		t.Error("who is no partner's any more still has one", err)
 	}
-	if _, _, err := anna.Patch(UserPatch{Roles: &auditor, Partner: &eight}); err == nil {
+	if _, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditor; r.Partner = eight }); err == nil {
 		t.Error("a partner without the role was taken")
 	}
 	var none int64
-	_, _, err = anna.Patch(UserPatch{Partner: &none})
+	_, _, err = anna.Patch(func(r *User, _ *schema.Faults) { r.Partner = none })
 	wantField(t, "the role without its partner", err, "partner_id")
 }
 
 func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
-	p, _, err := NewPartner(testID(1), testID(2), 7, PartnerDraft{Name: "P", Login: "p", PassHash: "hash"})
+	p, _, err := NewPartner(testID(1), testID(2), 7, Partner{Name: "P", Login: "p", PassHash: "hash", Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,17 +117,17 @@ func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
 		t.Fatalf("%+v %+v", session, event)
 	}
 	off, hash := false, "other"
-	if switched, _, err := p.Patch(PartnerPatch{Active: &off}); err != nil || !switched.Begun(session) {
+	if switched, _, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.Active = off }); err != nil || !switched.Begun(session) {
 		t.Error("a deactivated partner's sessions are for the caller to refuse, with 403", err)
 	}
-	if next, event, err := p.Patch(PartnerPatch{PassHash: &hash}); err != nil || event.Name != "update" || next.Begun(session) || next.PassHash != hash {
+	if next, event, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = hash }); err != nil || event.Name != "update" || next.Begun(session) || next.PassHash != hash {
 		t.Error("a session outlived its password", err)
 	}
 	if next, _ := p.WithPass(hash); next.Begun(session) {
 		t.Error("a session outlived its password")
 	}
-	other, _, _ := NewPartner(testID(9), testID(2), 8, PartnerDraft{Name: "P", Login: "q"})
-	anna, _, _ := aUser(t, func(d *UserDraft) { d.Roles, d.Partner = []string{"partner"}, 7 })
+	other, _, _ := NewPartner(testID(9), testID(2), 8, Partner{Name: "P", Login: "q", Active: true})
+	anna, _, _ := aUser(t, func(d *User) { d.Roles, d.Partner = []string{"partner"}, 7 })
 	hers, _ := anna.Begin(testID(4), [32]byte{2}, 5)
 	if other.Begun(session) || p.Begun(hers) || anna.Begun(session) {
 		t.Error("a session is of more than one")

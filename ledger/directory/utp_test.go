@@ -16,6 +16,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // connecting returns a valid object of parameters with some members changed; null removes one.
@@ -89,7 +90,7 @@ func TestAConnectionSaysWhereAndWho(t *testing.T) {
 		"a key as a certificate":      {map[string]any{"ca_pem": good + key}, "ca_pem"},
 		"an environment of its own":   {map[string]any{"env": "live"}, "env"},
 	} {
-		draft := TerminalDraft{Name: "T", Provider: UTP, Type: PaymentTerminal, Env: "prod", ProviderParams: connecting(t, c.change)}
+		draft := Terminal{Name: "T", Provider: UTP, Type: PaymentTerminal, Env: money.Prod, ProviderParams: connecting(t, c.change), Active: true}
 		_, _, err := NewTerminal(testID(1), owner, draft)
 		want := c.field
 		if want != "" {
@@ -97,14 +98,14 @@ func TestAConnectionSaysWhereAndWho(t *testing.T) {
 		}
 		wantField(t, name, err, want)
 
-		old, _, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: UTP, Type: PaymentTerminal, ProviderParams: connecting(t, nil)})
+		old, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: UTP, Type: PaymentTerminal, ProviderParams: connecting(t, nil), Env: money.Prod, Active: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, masked := c.change["api_key"]; masked && c.change["api_key"] == Mask {
 			want = "" // the stored one
 		}
-		_, _, err = old.Patch(TerminalPatch{ProviderParams: &draft.ProviderParams})
+		_, _, err = old.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = draft.ProviderParams })
 		wantField(t, name+", patched", err, want)
 	}
 }
@@ -112,7 +113,7 @@ func TestAConnectionSaysWhereAndWho(t *testing.T) {
 func TestAConnectionIsReadFromWhatIsStored(t *testing.T) {
 	ca := certificate(t)
 	params := connecting(t, map[string]any{"base_url": "https://platform.example/p/", "webhook_secret": "hook", "env": "test", "ca_pem": ca})
-	terminal, _, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: UTP, Type: PayoutTerminal, ProviderParams: params})
+	terminal, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: UTP, Type: PayoutTerminal, ProviderParams: params, Env: money.Prod, Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestAConnectionIsReadFromWhatIsStored(t *testing.T) {
 	if err := again.Reparse(); err != nil || *again.Connection != want {
 		t.Error("the connection is not what is stored")
 	}
-	rail, _, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: PayoutTerminal, ProviderParams: params})
+	rail, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: Simulator, Type: PayoutTerminal, ProviderParams: params, Env: money.Prod, Active: true})
 	if err != nil || rail.Connection != nil {
 		t.Errorf("a terminal of the simulator has a connection, %v", err)
 	}

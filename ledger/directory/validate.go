@@ -19,12 +19,6 @@ const (
 	MaxSecret = 512
 )
 
-func assign[T any](field *T, value *T) {
-	if value != nil {
-		*field = *value
-	}
-}
-
 // sorted returns a sorted copy without repetitions, nil when empty.
 func sorted(list []string) []string {
 	if len(list) == 0 {
@@ -43,18 +37,6 @@ func checkText(op, field, text string) error {
 		return ledger.RefuseField(op, field, "holds characters that can't be shown")
 	case utf8.RuneCountInString(text) > MaxText:
 		return ledger.RefuseField(op, field, "is longer than %d characters", MaxText)
-	}
-	return nil
-}
-
-// checkLogin accepts any text without white space: people type logins, and logins are compared
-// exactly.
-func checkLogin(op, login string) error {
-	if err := checkText(op, "login", login); err != nil {
-		return err
-	}
-	if strings.ContainsFunc(login, unicode.IsSpace) {
-		return ledger.RefuseField(op, "login", "must not hold white space")
 	}
 	return nil
 }

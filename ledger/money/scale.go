@@ -1,6 +1,9 @@
 package money
 
-import "slices"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // scaleRow is the number of decimals of an asset. A row with Env zero applies to both
 // environments; a row with an Env overrides it there.
@@ -94,6 +97,18 @@ func (a Asset) Scale() (digits int, ok bool) {
 func Accepted(code string) (Currency, bool) {
 	c, ok := acceptedSet[code]
 	return c, ok
+}
+
+// Unsupported is the specification's message for a currency that is not accepted. It repeats at most 32 bytes of the code.
+func Unsupported(code []byte) string {
+	const most = 32
+	if len(code) > most {
+		code = code[:most]
+		for len(code) > 0 && !utf8.Valid(code) {
+			code = code[:len(code)-1]
+		}
+	}
+	return "unsupported currency " + string(code)
 }
 
 // AcceptedCurrencies returns the transaction currencies in the specification's order.

@@ -16,7 +16,7 @@ const (
 
 // Column is a field of a record, of a request's body, or of a row inside one.
 type Column struct {
-	Key   uint8  // its stored number
+	Key   uint8  // its stored number; may be 0 if it is not stored
 	Name  string // in the API
 	Kind  Kind
 	Help  string // one line for people: documentation, flags, forms
@@ -37,6 +37,12 @@ type Column struct {
 	Words      []string // of an enumeration
 	Of         *Table   // of rows and of a review
 	Single     bool     // rows have at most one row, shown as an object
+	OneLine    bool     // a text has no control characters at all
+	IfEmpty    string   // what an empty text in a request is refused with; empty: it counts as null
+	ShownAfter string   // the column that this one is shown behind; empty: the one that is declared before it
+	InputOnly  bool     // in requests only: neither stored nor shown
+	Shared     bool     // few different texts: records share them in memory
+	SetLater   bool     // no new record has a value: it is left out of the answer to a creation
 
 	Rule func(value any) (problem string) // beyond what the kind checks; nil: nothing
 
@@ -98,10 +104,13 @@ func (t *Table) WithPlace(c *Column, at Place) *Table {
 
 func (t *Table) add(c *Column) {
 	assert.That(c.Kind != nil, "schema: column %s has no kind", c.Name)
-	assert.That(t.keys[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
+	stored := c.Key != 0 || !c.Transient && !c.InputOnly
+	assert.That(!stored || t.keys[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
 	twin := t.names[c.Name]
 	assert.That(twin == nil || twin.Place == Metadata != (c.Place == Metadata), "schema: two columns %s", c.Name)
-	t.keys[c.Key], t.names[c.Name] = c, c
+	if t.names[c.Name] = c; stored {
+		t.keys[c.Key] = c
+	}
 	t.Columns = append(t.Columns, c)
 }
 
@@ -173,12 +182,23 @@ func Transient(c *Column)    { c.Transient = true }
 func Fixed(c *Column)        { c.Asked, c.Fixed = true, true }
 func Secret(c *Column)       { c.Asked, c.Secret = true, true }
 func Always(c *Column)       { c.Always = true }
+func OneLine(c *Column)      { c.OneLine = true }
+func Needed(c *Column)       { c.Required = true } // in every record; no request sets it
+func SetLater(c *Column)     { c.SetLater = true }
+func Sealed(c *Column)       { c.Secret = true }
+func Shared(c *Column)       { c.Shared = true }
 
 // Help is the column's line for people.
 func Help(line string) Option { return func(c *Column) { c.Help = line } }
 
 // Rule checks a value beyond what its kind does.
 func Rule(problem func(value any) string) Option { return func(c *Column) { c.Rule = problem } }
+
+// IfEmpty refuses an empty text in a request with the message.
+func IfEmpty(message string) Option { return func(c *Column) { c.Asked, c.IfEmpty = true, message } }
+
+// ShownAfter shows the column behind another one than the one that is declared before it.
+func ShownAfter(name string) Option { return func(c *Column) { c.ShownAfter = name } }
 
 // LongerThan makes a text have more than n characters, not counting blanks at its ends.
 func LongerThan(n int) Option { return func(c *Column) { c.LongerThan = n } }

@@ -18,6 +18,13 @@ func (f *Faults) Add(field, format string, args ...any) {
 	f.List = append(f.List, Fault{field, fmt.Sprintf(format, args...)})
 }
 
+// Note adds the reason why a field is refused, unless it is empty.
+func (f *Faults) Note(field, problem string) {
+	if problem != "" {
+		f.Add(field, "%s", problem)
+	}
+}
+
 // None tells whether nothing is refused.
 func (f *Faults) None() bool { return len(f.List) == 0 }
 

@@ -11,6 +11,7 @@ type field struct {
 	record reflect.Type                // the struct
 	get    func(record any) any        // the value; nil: none
 	set    func(record any, value any) // nil: none
+	zero   any                         // the value of a new record
 }
 
 // Field binds a column to a field of the struct R. The zero value of T is no value, unless the column is always shown.
@@ -24,16 +25,49 @@ func TextField[R any, T ~string](c Cell[string], at func(*R) *T) *Column {
 }
 
 // NumberField is Field for another type of integers.
-func NumberField[R any, T ~int | ~int64 | ~uint32](c Cell[int64], at func(*R) *T) *Column {
+func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c Cell[int64], at func(*R) *T) *Column {
 	return bind(c.Column, at, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
 }
 
-func bind[R, T any](c *Column, at func(*R) *T, out func(T) any, in func(any) T) *Column {
-	assert.That(c.field == nil, "schema: column %s is in two structs", c.Name)
+// Bound binds a column to what two functions read and write, such as a part of a field.
+func Bound[R, T any](c Cell[T], get func(*R) T, set func(*R, T)) *Column {
+	return bindTo(c.Column, get, set, func(v T) any { return v }, func(v any) T { return v.(T) })
+}
+
+// Shown binds a column to a value that follows from the record: it is shown, and neither asked for nor stored.
+func Shown[R, T any](c Cell[T], get func(*R) (value T, has bool)) *Column {
+	assert.That(c.field == nil && !c.Asked, "schema: column %s cannot be set", c.Name)
+	c.Transient = true
 	c.field = &field{
 		record: reflect.TypeFor[R](),
 		get: func(record any) any {
-			v := *at(record.(*R))
+			if value, has := get(record.(*R)); has {
+				return value
+			}
+			return nil
+		},
+		set: func(any, any) {},
+	}
+	return c.Column
+}
+
+// ForInput makes a column of what requests hold and records do not, such as a password.
+func ForInput[T any](c Cell[T]) *Column {
+	c.InputOnly, c.Asked = true, true
+	return c.Column
+}
+
+func bind[R, T any](c *Column, at func(*R) *T, out func(T) any, in func(any) T) *Column {
+	return bindTo(c, func(r *R) T { return *at(r) }, func(r *R, v T) { *at(r) = v }, out, in)
+}
+
+func bindTo[R, T any](c *Column, get func(*R) T, set func(*R, T), out func(T) any, in func(any) T) *Column {
+	assert.That(c.field == nil, "schema: column %s is in two structs", c.Name)
+	var zero T
+	c.field = &field{
+		record: reflect.TypeFor[R](),
+		get: func(record any) any {
+			v := get(record.(*R))
 			if !c.Always && isZero(v) {
 				return nil
 			}
@@ -44,8 +78,9 @@ func bind[R, T any](c *Column, at func(*R) *T, out func(T) any, in func(any) T) 
 			if value != nil {
 				v = in(value)
 			}
-			*at(record.(*R)) = v
+			set(record.(*R), v)
 		},
+		zero: out(zero),
 	}
 	return c
 }

@@ -16,6 +16,7 @@ var (
 	KindAmount  Kind = amountKind{}           // money.Amount, minor units of the record's asset
 	KindSigned  Kind = signedKind{}           // money.Signed, likewise
 	KindInstant Kind = instantKind{}          // ledger.Micros
+	KindSeq     Kind = seqKind{}              // int64, which the writer assigns
 )
 
 // Integer is a column of integers within bounds.
@@ -51,6 +52,11 @@ func Signed(key uint8, name string, o ...Option) Cell[money.Signed] {
 // Instant is a column of instants.
 func Instant(key uint8, name string, o ...Option) Cell[ledger.Micros] {
 	return NewCell[ledger.Micros](key, name, KindInstant, o)
+}
+
+// Seq is a column of numbers that the writer assigns.
+func Seq(key uint8, name string, o ...Option) Cell[int64] {
+	return NewCell[int64](key, name, KindSeq, o)
 }
 
 func appendNumber(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
@@ -97,6 +103,17 @@ func (integerKind) ReadStored(_ *Column, stored []byte) (any, bool) {
 
 func (integerKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return strconv.AppendInt(dst, value.(int64), 10)
+}
+
+type seqKind struct{ integerKind }
+
+func (seqKind) String() string { return "integer" }
+
+func (seqKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
+	if n := value.(int64); n != 0 || style.Unnumbered == nil {
+		return strconv.AppendInt(dst, n, 10)
+	}
+	return append(dst, style.Unnumbered...)
 }
 
 type boolKind struct {

@@ -58,7 +58,7 @@ func (t *Table) eachStored(src []byte, read func(c *Column, stored []byte) (ok b
 		}
 		src = rest
 		c := t.ByKey(key)
-		if c == nil || c.From != nil { // a computed value is not taken from the store
+		if c == nil || c.From != nil || c.Transient || c.InputOnly { // a computed value is not taken from the store
 			continue
 		}
 		if !read(c, stored) {

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
+	"unique"
 
 	"github.com/google/uuid"
 
@@ -20,6 +22,7 @@ const MaxText = 255
 var (
 	KindText Kind = textKind{} // string
 	KindEnum Kind = enumKind{} // string, one of Column.Words
+	KindWord Kind = wordKind{} // likewise; a refusal lists the words as people do
 	KindID   Kind = idKind{}   // ledger.ID
 	KindDate Kind = dateKind{} // ledger.Date
 )
@@ -32,6 +35,11 @@ func Text(key uint8, name string, o ...Option) Cell[string] {
 // Enum is a column of texts that are one of the words.
 func Enum(key uint8, name string, words []string, o ...Option) Cell[string] {
 	return NewCell[string](key, name, KindEnum, append(o, func(c *Column) { c.Words = words }))
+}
+
+// Word is a column of texts that are one of the words, named in a sentence: "must be prod or test".
+func Word(key uint8, name string, words []string, o ...Option) Cell[string] {
+	return NewCell[string](key, name, KindWord, append(o, func(c *Column) { c.Words = words }))
 }
 
 // ID is a column of UUIDs.
@@ -81,6 +89,8 @@ func (textKind) Check(c *Column, value any) string {
 		return problem
 	}
 	switch {
+	case c.OneLine && strings.ContainsFunc(text, unicode.IsControl):
+		return "must not hold control characters"
 	case c.LongerThan > 0 && utf8.RuneCountInString(trimmed(text)) <= c.LongerThan:
 		return "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
 	case utf8.RuneCountInString(text) > most:
@@ -93,7 +103,12 @@ func (textKind) AppendStored(_ *Column, dst []byte, value any) []byte {
 	return append(dst, value.(string)...)
 }
 
-func (textKind) ReadStored(_ *Column, stored []byte) (any, bool) { return string(stored), true }
+func (textKind) ReadStored(c *Column, stored []byte) (any, bool) {
+	if c.Shared {
+		return unique.Make(string(stored)).Value(), true
+	}
+	return string(stored), true
+}
 
 func (textKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return AppendText(dst, value.(string))
@@ -118,6 +133,32 @@ func (enumKind) Check(c *Column, value any) string {
 		return ""
 	}
 	return "must be one of " + strings.Join(c.Words, ", ")
+}
+
+// ReadStored returns the column's own word, so that records share it.
+func (enumKind) ReadStored(c *Column, stored []byte) (any, bool) {
+	if i := slices.Index(c.Words, string(stored)); i >= 0 {
+		return c.Words[i], true
+	}
+	return string(stored), true
+}
+
+type wordKind struct{ enumKind }
+
+func (wordKind) Check(c *Column, value any) string {
+	if slices.Contains(c.Words, value.(string)) {
+		return ""
+	}
+	return "must be " + Listed(c.Words, "or")
+}
+
+// Listed joins words as a sentence does: "a, b or c".
+func Listed(words []string, conjunction string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
 type idKind struct {

@@ -1,10 +1,12 @@
 package schema
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
 	"mizan/internal/assert"
+	"mizan/ledger"
 )
 
 // Mask is shown instead of a secret. A change that sends it back keeps what is stored.
@@ -12,41 +14,106 @@ const Mask = "•••"
 
 // Type is a record type whose records are values of the struct R.
 type Type[R any] struct {
-	Name string // "partner": what messages and documentation call a record
-	*Table
+	Name   string // "partner": what messages and documentation call a record
+	*Table        // in the order in which requests are checked
 
-	// Inputs are fields of requests that the record has no column for, such as a password.
-	Inputs []*Column
+	shown    []*Column // in the order in which records are shown
+	complete func(Input, *R, *Faults)
+	relate   func(old, r *R, f *Faults)
+	sound    func(*R) bool
+	place    func(r *R, org, id ledger.ID)
 }
 
-// NewType makes a type of columns that are bound to fields of R, in the order in which requests are checked and
-// records shown.
+// Placed says how a record of the type is told its organization and its id, which its key in the store holds.
+func (t *Type[R]) Placed(place func(r *R, org, id ledger.ID)) *Type[R] {
+	t.place = place
+	return t
+}
+
+// Change sets fields of a record, and adds faults for what it cannot set.
+type Change[R any] func(*R, *Faults)
+
+// Completing adds to Create what a request must have beyond what its columns say one by one.
+func (t *Type[R]) Completing(complete func(Input, *R, *Faults)) *Type[R] {
+	t.complete = complete
+	return t
+}
+
+// Relating adds to Check what relates several columns; old is nil for a new record.
+func (t *Type[R]) Relating(relate func(old, r *R, f *Faults)) *Type[R] {
+	t.relate = relate
+	return t
+}
+
+// Sound adds to ReadStored what every stored record satisfies, beyond having its required columns.
+func (t *Type[R]) Sound(sound func(*R) bool) *Type[R] {
+	t.sound = sound
+	return t
+}
+
+// NewType makes a type of columns that are bound to fields of R, in the order in which requests are checked and, but
+// for ShownAfter, records are shown.
 func NewType[R any](name string, columns ...*Column) *Type[R] {
-	t := NewTable(nil)
+	t := &Type[R]{Name: name, Table: NewTable(nil)}
 	for _, c := range columns {
-		assert.That(c.field != nil && c.field.record == reflect.TypeFor[R](), "schema: column %s of a %s is bound to no field of it", c.Name, name)
+		assert.That(c.InputOnly != (c.field != nil) && (c.InputOnly || c.field.record == reflect.TypeFor[R]()),
+			"schema: column %s of a %s is bound to no field of it", c.Name, name)
 		assert.That(c.Help != "" || c.Place == Hidden, "schema: column %s of a %s has no help line", c.Name, name)
 		t.add(c)
+		if c.InputOnly || c.Place == Hidden {
+			continue
+		}
+		at := len(t.shown)
+		if c.ShownAfter != "" {
+			at = 1 + slices.IndexFunc(t.shown, func(other *Column) bool { return other.Name == c.ShownAfter })
+			assert.That(at > 0, "schema: column %s of a %s is shown behind none", c.Name, name)
+		}
+		t.shown = slices.Insert(t.shown, at, c)
 	}
-	return &Type[R]{Name: name, Table: t}
+	return t
 }
 
-// Value returns the column's value in the record, nil if it has none.
-func (t *Type[R]) Value(c *Column, r *R) any { return c.field.get(r) }
+// Shown returns the columns in the order in which records are shown.
+func (t *Type[R]) Shown() []*Column { return t.shown }
 
-// Create sets the columns that a request for a new record gives. What is missing is null or absent; an absent column
-// has its default.
-func (t *Type[R]) Create(input Input, r *R, f *Faults) {
+// Value returns the column's value in the record, nil if it has none.
+func (t *Type[R]) Value(c *Column, r *R) any {
+	if c.field == nil {
+		return nil
+	}
+	return c.field.get(r)
+}
+
+// New returns a record with the defaults of its columns.
+func (t *Type[R]) New() *R {
+	r := new(R)
+	for _, c := range t.Columns {
+		if c.Default != nil {
+			c.field.set(r, c.Default)
+		}
+	}
+	return r
+}
+
+// Create returns a record with what a request for a new one gives. What is null counts as absent; an absent column has
+// its default.
+func (t *Type[R]) Create(input Input, f *Faults) *R {
+	r := t.New()
 	for _, c := range t.Columns {
 		raw, sent := input[c.Name]
-		switch {
-		case !c.Asked:
-		case !sent || string(raw) == "null":
-			c.field.set(r, c.Default)
+		switch sent = sent && string(raw) != "null"; {
+		case !c.Asked || c.InputOnly:
+		case !sent && c.Required && c.Always: // its zero is a value, so Check does not miss it
+			f.Add(c.Name, "%s", missing(c))
+		case !sent, string(raw) == `""` && c.Default != nil && c.IfEmpty == "":
 		default:
 			t.read(c, raw, r, f)
 		}
 	}
+	if t.complete != nil {
+		t.complete(input, r, f)
+	}
+	return r
 }
 
 // Patch sets the columns that a change of a record gives (RFC 7396): null takes a value away, a list is replaced as a
@@ -54,17 +121,19 @@ func (t *Type[R]) Create(input Input, r *R, f *Faults) {
 func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		raw, sent := input[c.Name]
+		if !sent || c.InputOnly {
+			continue
+		}
 		old := c.field.get(r)
-		switch {
-		case !sent:
+		switch null := string(raw) == "null"; {
 		case c.Fixed || !c.Asked && c.Place != Hidden:
 			if !sameAsShown(c, raw, old) {
-				f.Add(c.Name, "never changes")
+				f.Add(c.Name, "%s never changes", c.Name)
 			}
 		case !c.Asked:
-		case string(raw) == "null" && c.Always:
-			f.Add(c.Name, "%s", "must not be null")
-		case string(raw) == "null":
+		case null && c.Always && !c.Kind.Empty(c.field.zero):
+			f.Add(c.Name, "%s must not be null", c.Name)
+		case null:
 			c.field.set(r, nil)
 		case c.Secret && old != nil && string(raw) == `"`+Mask+`"`:
 		default:
@@ -79,9 +148,13 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 		c.field.set(r, kind.ParseParts(c, raw, f))
 		return
 	}
+	if c.IfEmpty != "" && string(raw) == `""` {
+		f.Add(c.Name, "%s", c.IfEmpty)
+		return
+	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
 	if problem != "" {
-		f.Add(c.Name, "%s", problem)
+		f.Add(c.Name, "%s %s", c.Name, problem)
 		return
 	}
 	c.field.set(r, value)
@@ -89,17 +162,19 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 
 // sameAsShown tells whether a value was sent as an answer shows it.
 func sameAsShown(c *Column, raw []byte, value any) bool {
-	shown := []byte("null")
-	if value != nil {
-		shown = c.Kind.AppendJSON(c, nil, value, Style{})
+	if value == nil || string(raw) == "null" {
+		return string(raw) == "null" && (value == nil || c.Kind.Empty(value))
 	}
-	return equalJSON(raw, shown)
+	return equalJSON(raw, c.Kind.AppendJSON(c, nil, value, Style{}))
 }
 
 // Check checks the columns whose values differ from those of old, all of them where old is nil: what is stored must
 // not keep a record from being changed elsewhere.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
+		if c.InputOnly {
+			continue
+		}
 		value := c.field.get(r)
 		if old != nil && reflect.DeepEqual(value, c.field.get(old)) {
 			continue
@@ -108,7 +183,7 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 		switch {
 		case f.Has(c.Name):
 		case value == nil && c.Required:
-			f.Add(c.Name, "must not be empty")
+			f.Add(c.Name, "%s", missing(c))
 		case value == nil:
 		case parted:
 			kind.CheckParts(c, value, f)
@@ -118,6 +193,20 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 			}
 		}
 	}
+	if t.relate != nil {
+		t.relate(old, r, f)
+	}
+}
+
+// missing is what a required column without a value is refused with.
+func missing(c *Column) string {
+	switch c.Kind {
+	case KindText:
+		return "must not be empty"
+	case KindWord:
+		return c.Kind.Check(c, "")
+	}
+	return c.Name + " is required"
 }
 
 // problem says what is wrong with a value, empty if nothing is.
@@ -134,15 +223,15 @@ func (t *Type[R]) Equal(a, b *R) bool { return len(t.Changed(a, b)) == 0 }
 // Changed returns the columns in which two records differ.
 func (t *Type[R]) Changed(a, b *R) []*Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool {
-		return reflect.DeepEqual(c.field.get(a), c.field.get(b))
+		return c.InputOnly || reflect.DeepEqual(c.field.get(a), c.field.get(b))
 	})
 }
 
 // AppendFields appends the record's columns that are shown, as members of an object.
 func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
-	for _, c := range t.Columns {
+	for _, c := range t.shown {
 		switch value := c.field.get(r); {
-		case c.Place == Hidden:
+		case c.SetLater && style.New:
 		case c.Secret && value != nil:
 			dst = appendWord(AppendName(dst, c.Name), Mask)
 		default:
@@ -169,7 +258,7 @@ const version = 2
 func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 	dst = append(dst, version)
 	for _, c := range t.Columns {
-		value := c.field.get(r)
+		value := t.Value(c, r)
 		if value == nil || c.Transient {
 			continue
 		}
@@ -185,12 +274,22 @@ func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 	return dst, nil
 }
 
+// Read returns the record that AppendStored wrote. The vault may be nil for a type without secrets.
+func (t *Type[R]) Read(org, id ledger.ID, stored []byte, v Vault) (*R, error) {
+	r := new(R)
+	t.place(r, org, id)
+	if err := t.ReadStored(stored, r, v); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
 // ReadStored reads what AppendStored wrote into a record that has no values yet.
 func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 	if len(src) == 0 || src[0] != version {
 		return ErrStored
 	}
-	return t.eachStored(src[1:], func(c *Column, stored []byte) bool {
+	err := t.eachStored(src[1:], func(c *Column, stored []byte) bool {
 		if c.Secret {
 			var ok bool
 			if stored, ok = v.Open(c, stored); !ok {
@@ -203,4 +302,16 @@ func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 		}
 		return ok
 	})
+	if err != nil {
+		return err
+	}
+	for _, c := range t.Columns {
+		if c.Required && !c.Secret && !c.InputOnly && c.field.get(r) == nil {
+			return fmt.Errorf("%w: no column %s", ErrStored, c.Name)
+		}
+	}
+	if t.sound != nil && !t.sound(r) {
+		return fmt.Errorf("%w: columns that contradict each other", ErrStored)
+	}
+	return nil
 }

@@ -128,9 +128,8 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 		{`{"name":7}`, shop{Open: true}, "name"}, // one fault, not also that it is missing
 		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, shop{}, "open secret name size tags gates.0 gates.2"},
 	} {
-		var got shop
 		var faults schema.Faults
-		shops.Create(input(t, c.document), &got, &faults)
+		got := *shops.Create(input(t, c.document), &faults)
 		shops.Check(nil, &got, &faults)
 		if fields := named(&faults); fields != c.refused {
 			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refused)

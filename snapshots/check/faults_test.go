@@ -15,6 +15,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/ledger/schema"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -239,7 +240,7 @@ var totalFaults = []fault{
 		w.Submit(t, forced(settlement(w.First.Org, 3, true, 500, 0)))
 		h := fixture.Start(t, w)
 		defer h.Close()
-		if _, err := h.Directory.PatchPartner(t.Context(), w.First.Org, 3, directory.PartnerPatch{Overdraft: &[]directory.Overdraft{}}); err != nil {
+		if _, err := h.Directory.PatchPartner(t.Context(), w.First.Org, 3, func(r *directory.Partner, _ *schema.Faults) { r.Overdraft = []directory.Overdraft{} }); err != nil {
 			t.Fatal(err)
 		}
 	}, nil, ""},

@@ -9,6 +9,7 @@ import (
 	directoryactor "mizan/actors/directory"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
@@ -27,13 +28,13 @@ func administered(t *testing.T) (w *fixture.Store, made ledger.ID) {
 		}
 	}
 	key, answer := with("make")
-	o, err := h.Directory.CreateOrganization(directoryactor.Once(t.Context(), key, answer), directory.OrganizationDraft{Name: "Made"})
+	o, err := h.Directory.CreateOrganization(directoryactor.Once(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, answer = with("change")
 	name := "Changed"
-	if _, err := h.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.First.Org, w.First.Partner, directory.PartnerPatch{Name: &name}); err != nil {
+	if _, err := h.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.First.Org, w.First.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 		t.Fatal(err)
 	}
 	return w, o.ID

@@ -9,6 +9,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
@@ -30,7 +31,7 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	terminal := h.Directory.Terminals(org, w.First.Partner)[0]
 	b.strange = h.Directory.Terminals(w.Second.Org, w.Second.Partner)[0].ID
 	amount, count, on := money.FromUint64(1000), int64(5), true
-	for source, draft := range map[*ledger.Source]directory.LimitDraft{
+	for source, draft := range map[*ledger.Source]directory.Limit{
 		&b.daily: {
 			Partner: w.First.Partner, Terminal: &terminal.ID, Kind: directory.DailyVolume, Currency: "USD",
 			Env: terminal.Env.String(), MaxAmount: &amount,
@@ -39,7 +40,7 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	} {
 		l, err := h.Directory.CreateLimit(ctx, org, draft)
 		fixture.Must(t, err)
-		for _, patch := range []directory.LimitPatch{{Active: new(bool)}, {Active: &on}} {
+		for _, patch := range []schema.Change[directory.Limit]{{Active: new(bool)}, {Active: &on}} {
 			_, err = h.Directory.PatchLimit(ctx, org, l.ID, patch)
 			fixture.Must(t, err)
 		}

@@ -171,7 +171,7 @@ func (n *notifyingServer) close() {
 // at makes a terminal whose notifications go to a path; empty: to no address.
 func (n *notifyingServer) at(w *notifiedStore, owner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
-	draft := directory.TerminalDraft{Partner: owner.Number, Name: "notified", Provider: directory.Simulator, Type: kind}
+	draft := directory.Terminal{Partner: owner.Number, Name: "notified", Provider: directory.Simulator, Type: kind, Env: money.Prod, Active: true}
 	if kind != directory.MerchantTerminal {
 		draft.ProviderParams = []byte(`{"currencies":["` + string(currency) + `"]}`)
 	}
@@ -211,10 +211,10 @@ func (w *notifiedStore) fill(t testing.TB) {
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(time.Hour), nil)
 	defer n.close()
 	var err error
-	w.owner, err = n.Directory.CreatePartner(t.Context(), w.First.Org, directory.PartnerDraft{Name: "Notified", Login: "notified", Lang: "ru"}, []byte("nine-Lions-paint"))
+	w.owner, err = n.Directory.CreatePartner(t.Context(), w.First.Org, directory.Partner{Name: "Notified", Login: "notified", Lang: "ru", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
 	w.heir, err = n.Directory.CreatePartner(t.Context(), w.First.Org,
-		directory.PartnerDraft{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir"}, []byte("nine-Lions-paint"))
+		directory.Partner{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
 	w.terminals = map[money.Currency]ledger.ID{
 		acknowledging: n.at(w, w.owner, directory.PaymentTerminal, acknowledging, "/ok"),

@@ -13,6 +13,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -242,7 +243,7 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 		h.Directory.AllowPrivateHooks(true)
 		initial := h.Create(w.First, payment.Payment, "4242424242424242", 100, "")
 		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
-		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, directory.TerminalPatch{MerchantParams: &params})
+		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
 		fixture.Must(t, err)
 		h.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
 		s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})

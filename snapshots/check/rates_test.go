@@ -25,7 +25,7 @@ func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Directory.PutRate(t.Context(), w.First.Org, directory.RateDraft{From: from, To: to, Value: value}); err != nil {
+		if _, err := h.Directory.PutRate(t.Context(), w.First.Org, directory.Rate{From: from, To: to, Value: value}); err != nil {
 			t.Fatal(err)
 		}
 	}

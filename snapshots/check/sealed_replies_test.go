@@ -105,7 +105,7 @@ func (a *answeringServer) rename() error {
 	ctx := directoryactor.Once(a.server.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directoryactor.Answer {
 		return directoryactor.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
 	})
-	_, err := a.server.Directory.PatchPartner(ctx, a.First.Org, a.First.Partner, directory.PartnerPatch{Name: &name})
+	_, err := a.server.Directory.PatchPartner(ctx, a.First.Org, a.First.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	directoryactor "mizan/actors/directory"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
@@ -31,11 +32,9 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 	h := fixture.Start(t, w)
 	defer h.Close()
 	ctx, org := t.Context(), w.First.Org
-	_, err := h.Directory.CreatePartner(ctx, org, directory.PartnerDraft{Name: "Shop", Login: "shop"}, []byte("nine-Lions-paint"))
+	_, err := h.Directory.CreatePartner(ctx, org, directory.Partner{Name: "Shop", Login: "shop", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
-	teller, err := h.Directory.CreateUser(ctx, org, directory.UserDraft{
-		Login: "teller", Name: "C", Roles: []string{"client", "partner"}, Partner: w.First.Partner,
-	}, []byte(goodPass))
+	teller, err := h.Directory.CreateUser(ctx, org, directory.User{Login: "teller", Name: "C", Roles: directory.Roles{"client", "partner"}, Partner: w.First.Partner, Active: true}, []byte(goodPass))
 	fixture.Must(t, err)
 	in := func(login, pass string) (*directory.Session, string) {
 		n, token, err := h.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
@@ -52,7 +51,7 @@ func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 		t.Fatal("the session is over")
 	}
 	h.Runtime.Quiesce()
-	_, err = h.Directory.PatchUser(ctx, org, teller.ID, directory.UserPatch{Active: new(bool)}, nil)
+	_, err = h.Directory.PatchUser(ctx, org, teller.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil)
 	fixture.Must(t, err)
 	_, err = h.Directory.RotateAdminToken(ctx, []byte("an-administration-token"))
 	fixture.Must(t, err)

@@ -19,7 +19,7 @@ func settable(ip netip.Addr) bool {
 	if ip.Is6() {
 		host = "[" + host + "]"
 	}
-	d := directory.PartnerDraft{Name: "n", Login: "l", NotifyURL: "https://" + host + "/"}
+	d := directory.Partner{Name: "n", Login: "l", NotifyURL: "https://" + host + "/", Active: true}
 	return d.Check() == nil
 }
 

@@ -141,9 +141,7 @@ func terminal(t *testing.T, address, ca string) *directory.Terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _, err := directory.NewTerminal(uuid.New(), &directory.Partner{Number: 1, Org: uuid.New()}, directory.TerminalDraft{
-		Name: "another platform", Provider: directory.UTP, Type: directory.PaymentTerminal, Env: "test", ProviderParams: params,
-	})
+	made, _, err := directory.NewTerminal(uuid.New(), &directory.Partner{Number: 1, Org: uuid.New()}, directory.Terminal{Name: "another platform", Provider: directory.UTP, Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: params, Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,228 @@
+package directory
+
+import (
+	"context"
+	"errors"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/schema"
+	"mizan/posting"
+)
+
+var (
+	errForm    = errors.New("malformed")
+	errMissing = errors.New("it is listed and not there")
+)
+
+// kind is a kind of records: its columns and its place in the view.
+type kind[R any] struct {
+	columns *schema.Type[R]
+	source  ledger.Kind
+	index   func(*org) *index[R]
+	put     func(*org, *R, posting.Stamp) // publishes a durable record
+
+	partner  func(*R) int64 // the partner by which a list can be restricted; nil: by none
+	complete func(*R) error // fills what follows from a stored record's columns; nil: nothing does
+}
+
+var (
+	partners = kind[directory.Partner]{
+		columns: directory.Partners, source: ledger.Partner, index: func(o *org) *index[directory.Partner] { return &o.partners },
+		put: (*org).putPartner, partner: func(p *directory.Partner) int64 { return p.Number },
+	}
+	terminals = kind[directory.Terminal]{
+		columns: directory.Terminals, source: ledger.Terminal, index: func(o *org) *index[directory.Terminal] { return &o.terminals },
+		put: (*org).putTerminal, partner: func(t *directory.Terminal) int64 { return t.Partner }, complete: (*directory.Terminal).Reparse,
+	}
+	keys = kind[directory.APIKey]{
+		columns: directory.APIKeys, source: ledger.APIKey, index: func(o *org) *index[directory.APIKey] { return &o.keys },
+		put: (*org).putKey, partner: func(k *directory.APIKey) int64 { return k.Partner },
+	}
+	users = kind[directory.User]{
+		columns: directory.Users, source: ledger.User, index: func(o *org) *index[directory.User] { return &o.users },
+		put: (*org).putUser, partner: func(u *directory.User) int64 { return u.Partner },
+	}
+	limits = kind[directory.Limit]{
+		columns: directory.Limits, source: ledger.Limit, index: func(o *org) *index[directory.Limit] { return &o.limits },
+		put: (*org).putLimit, partner: func(l *directory.Limit) int64 { return l.Partner },
+	}
+	rates = kind[directory.Rate]{
+		columns: directory.Rates, source: ledger.Rate, index: func(o *org) *index[directory.Rate] { return &o.rates },
+		put: (*org).putRate,
+	}
+)
+
+// find finds a record of the organization by its id.
+func (k kind[R]) find(s *Service, org, id ledger.ID) (*R, bool) {
+	if o, ok := s.org(org); ok {
+		if c, ok := k.index(o).get(id); ok {
+			return c.record(), true
+		}
+	}
+	return nil, false
+}
+
+// list returns a page of an organization's records.
+func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
+	o, ok := s.org(org)
+	if !ok {
+		return nil, Cursor{}, notFound("directory.List", "organization")
+	}
+	return page(k.index(o), p, func(c *recordSlot[R]) (*R, bool) {
+		r := c.record()
+		return r, p.Partner == 0 || k.partner == nil || k.partner(r) == p.Partner
+	})
+}
+
+// load publishes all records of the kind.
+func (k kind[R]) load(s *Service, v *posting.View, o *org) error {
+	all, err := readKind(v, o.id, k.source, k.read(s), nil)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		k.put(o, r.record, r.stamp)
+	}
+	return nil
+}
+
+// read returns the function that reads a stored record.
+func (k kind[R]) read(s *Service) func(org, id ledger.ID, payload []byte) (*R, error) {
+	return func(org, id ledger.ID, payload []byte) (*R, error) {
+		r, err := k.columns.Read(org, id, payload, vault{s, org, id, k.columns.Name})
+		if err == nil && k.complete != nil {
+			err = k.complete(r)
+		}
+		return r, err
+	}
+}
+
+// create makes a new record of an organization durable. decide runs in the organization's actor.
+func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.ID, decide func(o *org, now ledger.Micros) (*R, ledger.Event, []ledger.Claim, error)) (*R, error) {
+	if _, err := s.writable(op, org); err != nil {
+		return nil, err
+	}
+	var created *R
+	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, event, claims, err := decide(o, now)
+		if err != nil {
+			return nil, nil, err
+		}
+		created = r
+		step, err := recordStep(s, k.columns, org, 0, r, event)
+		return &posting.Change{Steps: []posting.Step{step}, Claims: claims}, r, err
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		k.put(o, created, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return created, nil
+}
+
+// change makes the next version of a record durable. slot finds the record, and decide runs in the organization's actor;
+// an event without a name means that nothing changes.
+func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, slot func(*org) (*recordSlot[R], bool), decide func(o *org, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
+	o, ok := s.org(org)
+	if ok {
+		_, ok = slot(o)
+	}
+	if !ok {
+		return nil, notFound(op, k.columns.Name)
+	}
+	var next *R
+	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, nil, err
+		}
+		c, _ := slot(o)
+		old := c.now.Load()
+		changed, event, err := decide(o, old.record, now)
+		if next = changed; err != nil || event.Name == "" {
+			return nil, nil, err
+		}
+		step, err := recordStep(s, k.columns, org, old.stamp.Version, next, event)
+		return &posting.Change{Steps: []posting.Step{step}}, next, err
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		k.put(o, next, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// at returns the function that finds the record with the id.
+func (k kind[R]) at(id ledger.ID) func(*org) (*recordSlot[R], bool) {
+	return func(o *org) (*recordSlot[R], bool) { return k.index(o).get(id) }
+}
+
+// recordStep returns a Step with the stored form of a record, its secrets sealed.
+func recordStep[R any](s *Service, columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) (posting.Step, error) {
+	stored, err := columns.AppendStored(nil, r, vault{s, org, events[0].Source.ID, columns.Name})
+	return step(org, expect, stored, events...), err
+}
+
+// plainStep is recordStep for a type without secrets.
+func plainStep[R any](columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) posting.Step {
+	stored, err := columns.AppendStored(nil, r, nil)
+	assert.NoError(err)
+	return step(org, expect, stored, events...)
+}
+
+// vault seals the secret columns of one record, and binds each ciphertext to the record and the column.
+type vault struct {
+	service *Service
+	org, id ledger.ID
+	name    string // of the record's type
+}
+
+// Seal implements schema.Vault.
+func (v vault) Seal(c *schema.Column, plaintext []byte) ([]byte, error) {
+	sealed, err := v.service.sealer.Seal(plaintext, v.context(c))
+	if err != nil {
+		return nil, ledger.Refuse("directory.seal", ledger.Unavailable, "the keyring can't seal %s", c.Name)
+	}
+	return sealed, nil
+}
+
+// Open implements schema.Vault. If a secret does not open because its sealing key is gone, the record is read without
+// it: notifications are not signed and another platform refuses requests until the secret is set again, but everything
+// else works.
+func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
+	plaintext, err := v.service.sealer.Open(sealed, v.context(c))
+	if err != nil && v.service.sealer != NoKeys {
+		v.service.rt.Log.Error("a sealed secret does not open: set it again", v.name, v.id.String(), "secret", c.Name, "error", err)
+	}
+	return plaintext, err == nil
+}
+
+func (v vault) context(c *schema.Column) []byte { return sealedContext(c.Name, v.org, v.id) }
+
+// NoKeys is a Sealer without keys: it opens and seals nothing. It is for callers that change
+// nothing sealed and may have no keyring; secrets that do not open under it are not logged.
+var NoKeys Sealer = noKeys{}
+
+type noKeys struct{}
+
+var errNoKeys = errors.New("there are no keys")
+
+// Seal implements Sealer.
+func (noKeys) Seal([]byte, []byte) ([]byte, error) { return nil, errNoKeys }
+
+// Open implements Sealer.
+func (noKeys) Open([]byte, []byte) ([]byte, error) { return nil, errNoKeys }
+
+// sealedContext binds a ciphertext to its record and field.
+func sealedContext(what string, org, id ledger.ID) []byte {
+	return append(append(append(make([]byte, 0, len(what)+2*len(id)), what...), org[:]...), id[:]...)
+}

@@ -1,0 +1,93 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
+
+// recordForm is the body of a request about a record of a type, as the type's columns read it.
+type recordForm[R any] struct {
+	*form
+	columns *schema.Type[R]
+	input   schema.Input // what the record's columns may take, without passwords; it does not alias the body
+}
+
+// recordFormOf reads the fields of a body by the columns of a record type.
+func recordFormOf[R any](req *web.Request, columns *schema.Type[R]) (*recordForm[R], error) {
+	f, err := formOf(req)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range columns.Columns {
+		if c.Asked {
+			f.order = append(f.order, c.Name)
+		}
+	}
+	input := make(schema.Input)
+	m := jsonwalk.MembersOf(f.object)
+	for {
+		name, value, more := m.Next()
+		if !more {
+			return &recordForm[R]{f, columns, input}, nil
+		}
+		if c := columns.ByName(string(name)); c != nil && !c.InputOnly {
+			input[c.Name] = bytes.Clone(value)
+		}
+	}
+}
+
+// draft returns a new record with the fields of the request.
+func (f *recordForm[R]) draft() R {
+	faults := new(schema.Faults)
+	r := f.columns.Create(f.input, faults)
+	for _, fault := range faults.List {
+		f.problems.Add(fault.Field, fault.Message)
+	}
+	return *r
+}
+
+// change returns the change that the request asks for. It adds the faults of reading it, so that they are reported with
+// those of the record.
+func (f *recordForm[R]) change() schema.Change[R] {
+	return func(r *R, faults *schema.Faults) { f.columns.Patch(f.input, r, faults) }
+}
+
+// shown is how the administration shows records. What only the writer knows is left as a gap in a reply that is stored
+// with an idempotency key.
+var shown = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
+
+// fieldsOf returns the function that writes the fields of a record.
+func fieldsOf[R any](columns *schema.Type[R]) func(*web.Encoder, *R) {
+	return func(e *web.Encoder, r *R) { e.Buf = columns.AppendFields(e.Buf, r, shown) }
+}
+
+// createRecord adds a record to the request's organization.
+func createRecord[R any](h *Handlers, req *web.Request, how change[*R], columns *schema.Type[R], create func(ctx context.Context, org ledger.ID, draft R) (*R, error)) error {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*R, error) {
+		f, err := recordFormOf(req, columns)
+		if err != nil {
+			return nil, err
+		}
+		draft := f.draft()
+		return decide(ctx, f.form, func(ctx context.Context) (*R, error) { return create(ctx, org, draft) })
+	})
+}
+
+// patchRecord changes the record in the path.
+func patchRecord[R any](h *Handlers, req *web.Request, how change[*R], columns *schema.Type[R], by find[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*R, error) {
+		if _, found := by(org, id); !found {
+			return nil, web.NotFound()
+		}
+		f, err := recordFormOf(req, columns)
+		if err != nil {
+			return nil, err
+		}
+		return decide(ctx, f.form, func(ctx context.Context) (*R, error) { return patch(ctx, org, id, f.change()) })
+	})
+}

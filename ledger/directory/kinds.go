@@ -1,0 +1,146 @@
+package directory
+
+import (
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"mizan/ledger/schema"
+)
+
+// roleset is a column of sets of roles.
+func roleset(key uint8, name string, o ...schema.Option) schema.Cell[Roles] {
+	return schema.NewCell[Roles](key, name, rolesKind{}, o)
+}
+
+// hash is a column of SHA-256 hashes, which no answer shows.
+func hash(key uint8, name string, o ...schema.Option) schema.Cell[[32]byte] {
+	return schema.NewCell[[32]byte](key, name, hashKind{}, append(o, schema.NotShown))
+}
+
+// hashes is a column of lists of SHA-256 hashes, which no answer shows.
+func hashes(key uint8, name string, o ...schema.Option) schema.Cell[[][32]byte] {
+	return schema.NewCell[[][32]byte](key, name, hashesKind{}, append(o, schema.NotShown))
+}
+
+// stringsOf reads a JSON list of strings.
+func stringsOf(raw []byte) (texts []string, ok bool) {
+	var sent []*string // null is no string
+	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || slices.Contains(sent, nil) || !utf8.Valid(raw) {
+		return nil, false
+	}
+	for _, text := range sent {
+		texts = append(texts, *text)
+	}
+	return texts, true
+}
+
+// appendTexts appends a JSON list of texts.
+func appendTexts[T any](dst []byte, list []T, text func(T) string) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = schema.AppendText(dst, text(list[i]))
+	}
+	return append(dst, ']')
+}
+
+// rolesKind is the kind of sets of roles: Roles.
+type rolesKind struct{ schema.Unbounded }
+
+func (rolesKind) String() string { return "list of roles" }
+
+func (rolesKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+	names, ok := stringsOf(raw)
+	if !ok {
+		return nil, "must be a list of strings"
+	}
+	return rolesOf(names), ""
+}
+
+// Check requires at least one role, and each once.
+func (rolesKind) Check(_ *schema.Column, value any) string {
+	roles := value.(Roles)
+	for i, r := range roles {
+		switch {
+		case !r.Valid():
+			return "must hold admin, auditor, client or partner"
+		case i > 0 && roles[i-1] == r:
+			return "names a role twice"
+		}
+	}
+	return ""
+}
+
+func (rolesKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
+	for _, name := range value.(Roles) {
+		dst = schema.AppendBytes(dst, string(name))
+	}
+	return dst
+}
+
+func (rolesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	var roles Roles
+	for len(stored) > 0 {
+		name, rest, ok := schema.CutBytes(stored)
+		if !ok {
+			return nil, false
+		}
+		roles, stored = append(roles, Role(name)), rest
+	}
+	return roles, roles.Valid()
+}
+
+func (rolesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.Style) []byte {
+	return appendTexts(dst, value.(Roles), func(r Role) string { return string(r) })
+}
+
+func (rolesKind) Empty(value any) bool { return len(value.(Roles)) == 0 }
+
+// hashKind is the kind of hashes: [32]byte.
+type hashKind struct {
+	schema.NeverEmpty
+	schema.Unasked
+}
+
+func (hashKind) String() string { return "SHA-256" }
+
+func (hashKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
+	hash := value.([32]byte)
+	return append(dst, hash[:]...)
+}
+
+func (hashKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	if len(stored) != len([32]byte{}) {
+		return nil, false
+	}
+	return [32]byte(stored), true
+}
+
+func (hashKind) AppendJSON(_ *schema.Column, dst []byte, _ any, _ schema.Style) []byte {
+	return append(dst, "null"...)
+}
+
+// hashesKind is the kind of lists of hashes: [][32]byte.
+type hashesKind struct{ hashKind }
+
+func (hashesKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
+	for _, hash := range value.([][32]byte) {
+		dst = append(dst, hash[:]...)
+	}
+	return dst
+}
+
+func (hashesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	const size = len([32]byte{})
+	if len(stored)%size != 0 {
+		return nil, false
+	}
+	var list [][32]byte
+	for ; len(stored) > 0; stored = stored[size:] {
+		list = append(list, [32]byte(stored))
+	}
+	return list, true
+}

@@ -1,0 +1,141 @@
+package schema
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Entries is a column of lists of values of another record type. Faults name the entry and its column:
+// "overdraft_limit.0.amount".
+func Entries[E any](key uint8, name string, of *Type[E], o ...Option) Cell[[]E] {
+	return NewCell[[]E](key, name, entriesKind[E]{of}, append(o, func(c *Column) { c.Of = of.Table }))
+}
+
+// entriesKind is the kind of lists whose entries are records: []E.
+type entriesKind[E any] struct{ of *Type[E] }
+
+// String names the kind by its columns.
+func (k entriesKind[E]) String() string {
+	var names []string
+	for _, c := range k.of.shown {
+		names = append(names, c.Name)
+	}
+	return "list of " + Listed(names, "and")
+}
+
+// Parse is not called: the kind is Parted.
+func (k entriesKind[E]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
+	var f Faults
+	value := k.ParseParts(c, raw, &f)
+	return value, firstOf(&f)
+}
+
+// Check is not called either.
+func (k entriesKind[E]) Check(c *Column, value any) string {
+	var f Faults
+	k.CheckParts(c, value, &f)
+	return firstOf(&f)
+}
+
+func firstOf(f *Faults) string {
+	if f.None() {
+		return ""
+	}
+	return f.Err().Error()
+}
+
+// ParseParts implements Parted.
+func (k entriesKind[E]) ParseParts(c *Column, raw []byte, f *Faults) any {
+	var sent []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil {
+		f.Add(c.Name, "%s must be a list", c.Name)
+		return []E(nil)
+	}
+	if len(sent) > c.mostEntries() {
+		f.Add(c.Name, "%s has more than %d entries", c.Name, c.mostEntries())
+		return []E(nil)
+	}
+	var entries []E
+	for i, raw := range sent {
+		var input Input
+		if raw[0] != '{' || json.Unmarshal(raw, &input) != nil {
+			f.Add(c.Name, "%s must hold objects", c.Name)
+			return []E(nil)
+		}
+		var own Faults
+		entries = append(entries, *k.of.Create(input, &own))
+		f.under(c, i, &own)
+	}
+	return entries
+}
+
+// CheckParts implements Parted.
+func (k entriesKind[E]) CheckParts(c *Column, value any, f *Faults) {
+	entries := value.([]E)
+	if len(entries) > c.mostEntries() {
+		f.Add(c.Name, "has more than %d entries", c.mostEntries())
+		return
+	}
+	for i := range entries {
+		var own Faults
+		k.of.Check(nil, &entries[i], &own)
+		f.under(c, i, &own)
+	}
+}
+
+// under adds the faults of an entry of a list.
+func (f *Faults) under(c *Column, entry int, own *Faults) {
+	for _, fault := range own.List {
+		if field := c.Name + "." + strconv.Itoa(entry) + "." + fault.Field; !f.Has(field) {
+			f.List = append(f.List, Fault{field, fault.Message})
+		}
+	}
+}
+
+// AppendStored implements Kind. Entries hold no secrets.
+func (k entriesKind[E]) AppendStored(_ *Column, dst []byte, value any) []byte {
+	entries := value.([]E)
+	for i := range entries {
+		entry, _ := k.of.AppendStored(nil, &entries[i], nil)
+		dst = AppendBytes(dst, entry)
+	}
+	return dst
+}
+
+// ReadStored implements Kind.
+func (k entriesKind[E]) ReadStored(_ *Column, stored []byte) (any, bool) {
+	var entries []E
+	for len(stored) > 0 {
+		entry, rest, ok := CutBytes(stored)
+		if !ok {
+			return nil, false
+		}
+		r := new(E)
+		if k.of.ReadStored(entry, r, nil) != nil {
+			return nil, false
+		}
+		entries, stored = append(entries, *r), rest
+	}
+	return entries, true
+}
+
+// AppendJSON implements Kind.
+func (k entriesKind[E]) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
+	entries := value.([]E)
+	dst = append(dst, '[')
+	for i := range entries {
+		dst = append(k.of.AppendFields(append(separate(dst), '{'), &entries[i], style), '}')
+	}
+	return append(dst, ']')
+}
+
+// Empty implements Kind.
+func (k entriesKind[E]) Empty(value any) bool { return len(value.([]E)) == 0 }
+
+// mostEntries is the bound of a list.
+func (c *Column) mostEntries() int {
+	if c.MaxLength == 0 {
+		return MaxList
+	}
+	return c.MaxLength
+}
