@@ -166,11 +166,10 @@ func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.Stam
 	if err != nil || !found {
 		return nil, posting.Stamp{}, err
 	}
-	b, err := directory.Blocks.Read(org, id, r.Payload, nil)
+	b, err := directory.Blocks.Read(envelopeOf(org, id, r.Stamp), r.Payload, nil)
 	if err != nil {
 		return nil, posting.Stamp{}, unreadable(ledger.Block, id, err)
 	}
-	b.Created, b.Updated = r.Stamp.Started, r.Stamp.Updated
 	return b, r.Stamp, nil
 }
 
@@ -185,7 +184,7 @@ func (o *org) putBlock(b *directory.Block, stamp posting.Stamp) {
 func (o *org) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
-		b, err := directory.Blocks.Read(o.id, id, r.Payload, nil)
+		b, err := directory.Blocks.Read(envelopeOf(o.id, id, r.Stamp), r.Payload, nil)
 		if err != nil {
 			return false, unreadable(ledger.Block, id, err)
 		}

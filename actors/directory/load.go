@@ -7,6 +7,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -25,7 +26,7 @@ func (s *Service) loadFrom(v *posting.View) error {
 	}
 	p := directory.NewPlatform()
 	if found {
-		if p, err = directory.Platforms.Read(directory.PlatformOrg, directory.PlatformID, r.Payload, nil); err != nil {
+		if p, err = directory.Platforms.Read(envelopeOf(directory.PlatformOrg, directory.PlatformID, r.Stamp), r.Payload, nil); err != nil {
 			return fmt.Errorf("directory: the platform's record: %w", err)
 		}
 	}
@@ -55,7 +56,7 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	if err != nil || !found {
 		return err
 	}
-	record, err := directory.Organizations.Read(id, id, r.Payload, nil)
+	record, err := directory.Organizations.Read(envelopeOf(id, id, r.Stamp), r.Payload, nil)
 	if err != nil {
 		return unreadable(ledger.Organization, id, err)
 	}
@@ -88,10 +89,10 @@ type read[T any] struct {
 // readKind reads the records of one kind that satisfy keep (nil: all), in the order of creation, so
 // that each record is appended at the end of its index. Records that keep rejects use no memory,
 // however many the store has.
-func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(org, id ledger.ID, payload []byte) (*T, error), keep func(*T) bool) ([]read[T], error) {
+func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.Envelope, payload []byte) (*T, error), keep func(*T) bool) ([]read[T], error) {
 	var all []read[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {
-		record, err := decode(org, id, r.Payload)
+		record, err := decode(envelopeOf(org, id, r.Stamp), r.Payload)
 		if err != nil {
 			return false, unreadable(kind, id, err)
 		}

@@ -89,9 +89,9 @@ func (k kind[R]) load(s *Service, v *posting.View, o *org) error {
 }
 
 // read returns the function that reads a stored record.
-func (k kind[R]) read(s *Service) func(org, id ledger.ID, payload []byte) (*R, error) {
-	return func(org, id ledger.ID, payload []byte) (*R, error) {
-		r, err := k.columns.Read(org, id, payload, vault{s, org, id, k.columns.Name})
+func (k kind[R]) read(s *Service) func(at schema.Envelope, payload []byte) (*R, error) {
+	return func(at schema.Envelope, payload []byte) (*R, error) {
+		r, err := k.columns.Read(at, payload, vault{s, at.Org, at.ID, k.columns.Name})
 		if err == nil && k.complete != nil {
 			err = k.complete(r)
 		}
@@ -159,6 +159,11 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 		return nil, err
 	}
 	return next, nil
+}
+
+// envelopeOf returns what the store knows of a record besides its payload.
+func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
+	return schema.Envelope{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.Settled}
 }
 
 // at returns the function that finds the record with the id.

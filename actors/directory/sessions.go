@@ -12,6 +12,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -324,8 +325,8 @@ func (o *org) readSessions(v *posting.View, now ledger.Micros) ([]read[directory
 
 // loadSessions publishes the live sessions at start. It does not load sessions that are over,
 // because their number grows every day.
-func readSession(org, id ledger.ID, payload []byte) (*directory.Session, error) {
-	return directory.Sessions.Read(org, id, payload, nil)
+func readSession(at schema.Envelope, payload []byte) (*directory.Session, error) {
+	return directory.Sessions.Read(at, payload, nil)
 }
 
 func (o *org) loadSessions(v *posting.View, now ledger.Micros) error {

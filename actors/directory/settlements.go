@@ -155,10 +155,9 @@ func readSettlement(v *posting.View, org, id ledger.ID) (*directory.Settlement, 
 	if err != nil || !found {
 		return nil, false, err
 	}
-	n, err := directory.Settlements.Read(org, id, r.Payload, nil)
+	n, err := directory.Settlements.Read(envelopeOf(org, id, r.Stamp), r.Payload, nil)
 	if err != nil {
 		return nil, false, unreadable(ledger.Settlement, id, err)
 	}
-	n.Created, n.Seq = r.Stamp.Started, r.Stamp.Settled
 	return n, true, nil
 }

@@ -92,10 +92,20 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 	updatedColumn(func(b *Block) *ledger.Micros { return &b.Updated }),
 	schema.Field(schema.Text(3, "compared", schema.NotShown, schema.Needed), func(b *Block) *string { return &b.Value }),
 	schema.Field(schema.Text(4, "masked", schema.NotShown), func(b *Block) *string { return &b.Masked }),
-).Sound(func(b *Block) bool {
+).Sound(func(b *Block) string {
 	_, isRange := b.Prefix()
-	return b.Kind.Valid() && isRange == (b.Kind == BlockIP) && b.ID == BlockID(b.Org, b.Kind, b.Value)
-}).Placed(func(b *Block, org, id ledger.ID) { b.Org, b.ID = org, id })
+	switch {
+	case !b.Kind.Valid():
+		return "is of an unknown kind"
+	case b.Kind == BlockIP && !isRange:
+		return "is no address"
+	case b.ID != BlockID(b.Org, b.Kind, b.Value):
+		return "lies in another value's place"
+	}
+	return ""
+}).Enveloped(func(b *Block, at schema.Envelope) {
+	b.Org, b.ID, b.Created, b.Updated = at.Org, at.ID, at.Created, at.Updated
+})
 
 func blockKindNames() (names []string) {
 	for _, kind := range BlockKinds {

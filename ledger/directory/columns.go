@@ -16,12 +16,12 @@ import (
 
 // idColumn is the record's id, which its key in the store holds.
 func idColumn[R any](at func(*R) *ledger.ID) *schema.Column {
-	return schema.Field(schema.ID(0, "id", schema.Always, schema.Transient, schema.Help("UUID")), at)
+	return schema.Field(schema.ID(0, "id", schema.Always, schema.Transient, schema.Constant, schema.Help("UUID")), at)
 }
 
 // createdColumn is the booked time of the record's first event, which the store's envelope holds.
 func createdColumn[R any](at func(*R) *ledger.Micros) *schema.Column {
-	return schema.Field(schema.Instant(0, "created_at", schema.Always, schema.Transient, schema.Help("when it was created")), at)
+	return schema.Field(schema.Instant(0, "created_at", schema.Always, schema.Transient, schema.Constant, schema.Help("when it was created")), at)
 }
 
 // updatedColumn is the booked time of the record's last event.
@@ -182,4 +182,20 @@ func secretRule(value any) string {
 	const field = keySecret
 	secret := value.(string)
 	return problemOf(Join(checkSecret("", field, secret), checkUnmasked("", field, secret)))
+}
+
+// negativeTimes refuses an instant before 1970 in a stored record.
+func negativeTimes(times ...ledger.Micros) string {
+	if slices.Min(times) < 0 {
+		return "has a time before 1970"
+	}
+	return ""
+}
+
+// notPositive refuses a stored partner number below 1.
+func notPositive(number int64) string {
+	if number < 1 {
+		return "has a partner number below 1"
+	}
+	return ""
 }

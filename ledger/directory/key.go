@@ -37,9 +37,9 @@ func (k *APIKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 // APIKeys are the columns of API keys.
 var APIKeys = schema.NewType[APIKey]("API key",
 	idColumn(func(k *APIKey) *ledger.ID { return &k.ID }),
-	schema.Field(schema.Text(0, "key", schema.Transient, schema.Sparse,
+	schema.Field(schema.Text(0, "key", schema.Transient, schema.Sparse, schema.Constant,
 		schema.Help("the key itself, shown only in the answer to its creation")), func(k *APIKey) *string { return &k.Value }),
-	schema.Field(schema.Text(1, "prefix", schema.Needed,
+	schema.Field(schema.Text(1, "prefix", schema.Needed, schema.Constant,
 		schema.Help("its first characters, to tell keys apart")), func(k *APIKey) *string { return &k.Prefix }),
 	schema.Field(schema.Text(2, "name", schema.Required, schema.Fixed, schema.OneLine,
 		schema.Help("what the key is for")), func(k *APIKey) *string { return &k.Name }),
@@ -52,8 +52,8 @@ var APIKeys = schema.NewType[APIKey]("API key",
 	schema.Field(schema.Instant(6, "revoked_at", schema.SetLater,
 		schema.Help("when it was revoked")), func(k *APIKey) *ledger.Micros { return &k.Revoked }),
 	schema.Field(hash(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
-).Sound(func(k *APIKey) bool { return min(k.Expires, k.Revoked, k.Used) >= 0 }).
-	Placed(func(k *APIKey, org, id ledger.ID) { k.Org, k.ID = org, id })
+).Sound(func(k *APIKey) string { return negativeTimes(k.Expires, k.Revoked, k.Used) }).
+	Enveloped(func(k *APIKey, at schema.Envelope) { k.Org, k.ID, k.Created = at.Org, at.ID, at.Created })
 
 // Check reports what is wrong with a new key. The error is Join's.
 func (k *APIKey) Check(now ledger.Micros) error {

@@ -65,12 +65,14 @@ var Limits = schema.NewType[Limit]("limit",
 	schema.Field(schema.Bool(12, "active", schema.Always, schema.DefaultTo(true),
 		schema.Help("whether it is in force")), func(l *Limit) *bool { return &l.Active }),
 	createdColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
-).Completing(completeLimit).Relating(relateLimit).Sound(func(l *Limit) bool {
-	var f schema.Faults
-	relateLimit(nil, l, &f)
-	return f.None()
+).Completing(completeLimit).Relating(relateLimit).Sound(func(l *Limit) string {
+	f := new(schema.Faults)
+	if relateLimit(nil, l, f); f.None() {
+		return ""
+	}
+	return f.Error()
 }).
-	Placed(func(l *Limit, org, id ledger.ID) { l.Org, l.ID = org, id })
+	Enveloped(func(l *Limit, at schema.Envelope) { l.Org, l.ID, l.Created = at.Org, at.ID, at.Created })
 
 // completeLimit requires a network if the currency is on several, as for an overdraft.
 func completeLimit(input schema.Input, l *Limit, f *schema.Faults) {

@@ -92,7 +92,7 @@ var Organizations = schema.NewType[Organization]("organization",
 	schema.Field(schema.Texts(5, "allowed_regions", schema.Asked, schema.Always, schema.AtMost(MaxRegions), schema.Rule(regionCodes),
 		schema.Help("two-letter codes of the regions where it works; all if there are none")), func(o *Organization) *[]string { return &o.Regions }),
 	createdColumn(func(o *Organization) *ledger.Micros { return &o.Created }),
-).Placed(func(o *Organization, _, id ledger.ID) { o.ID = id })
+).Enveloped(func(o *Organization, at schema.Envelope) { o.ID, o.Created = at.ID, at.Created })
 
 func knownModules(value any) string {
 	if slices.ContainsFunc(value.([]string), func(module string) bool { return !slices.Contains(modules, module) }) {

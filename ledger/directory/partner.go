@@ -41,7 +41,7 @@ type Partner struct {
 
 // Partners are the columns of partners (specification, "Partner administration").
 var Partners = schema.NewType[Partner]("partner",
-	schema.Field(schema.Derived(1, "id", schema.Needed,
+	schema.Field(schema.Derived(1, "id", schema.Needed, schema.Constant,
 		schema.Help("its number, from one sequence of the platform")), func(p *Partner) *int64 { return &p.Number }),
 	schema.Field(schema.Text(2, "name", schema.Required, schema.OneLine,
 		schema.Help("what people call the merchant")), func(p *Partner) *string { return &p.Name }),
@@ -65,7 +65,9 @@ var Partners = schema.NewType[Partner]("partner",
 		schema.Help("whether its requests are accepted")), func(p *Partner) *bool { return &p.Active }),
 	schema.Field(schema.Text(11, "pass_hash", schema.NotShown), func(p *Partner) *string { return &p.PassHash }),
 	schema.NumberField(schema.Derived(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
-).Relating(relatePartner).Placed(func(p *Partner, org, id ledger.ID) { p.Org, p.ID = org, id })
+).Relating(relatePartner).
+	Sound(func(p *Partner) string { return notPositive(p.Number) }).
+	Enveloped(func(p *Partner, at schema.Envelope) { p.Org, p.ID, p.Created = at.Org, at.ID, at.Created })
 
 // Overdraft is how far below zero a partner's available balance may go.
 type Overdraft struct {

@@ -44,8 +44,15 @@ var Rates = schema.NewType[Rate]("rate",
 	createdColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
 	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).Relating(relateRate).
-	Sound(func(r *Rate) bool { return r.ID == RateID(r.Org, r.From, r.To) }).
-	Placed(func(r *Rate, org, id ledger.ID) { r.Org, r.ID = org, id })
+	Sound(func(r *Rate) string {
+		if r.ID != RateID(r.Org, r.From, r.To) {
+			return "lies in another pair's place"
+		}
+		return ""
+	}).
+	Enveloped(func(r *Rate, at schema.Envelope) {
+		r.Org, r.ID, r.Created, r.Updated = at.Org, at.ID, at.Created, at.Updated
+	})
 
 // currencyCode is a column of currencies that transactions accept.
 func currencyCode(key uint8, name, help string) schema.Cell[string] {

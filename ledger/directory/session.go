@@ -41,8 +41,13 @@ var Sessions = schema.NewType[Session]("session",
 	durationColumn(7, "idle", func(s *Session) *time.Duration { return &s.Idle }),
 	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Revoked }),
 	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Used }),
-).Sound(func(s *Session) bool { return s.Partner >= 0 && s.Idle >= 0 && min(s.Expires, s.Revoked, s.Used) >= 0 }).
-	Placed(func(s *Session, org, id ledger.ID) { s.Org, s.ID = org, id })
+).Sound(func(s *Session) string {
+	if s.Partner < 0 || s.Idle < 0 {
+		return "has a number below zero"
+	}
+	return negativeTimes(s.Expires, s.Revoked, s.Used)
+}).
+	Enveloped(func(s *Session, at schema.Envelope) { s.Org, s.ID, s.Created = at.Org, at.ID, at.Created })
 
 // Valid tells whether the record allows the session at the instant. The record does not know
 // later uses or the owner's state: the caller checks them with Rested and Begun.

@@ -42,10 +42,10 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	settlementAmount("gross", "what the provider paid, its fee included", func(s *Settlement) (money.Amount, bool) { return s.first(), s.WithProvider() }),
 	settlementAmount("fee", "what the provider kept", func(s *Settlement) (money.Amount, bool) { return s.Fee, s.WithProvider() }),
 	settlementAmount("net", "what arrived: gross less fee", func(s *Settlement) (money.Amount, bool) { return s.net(), s.WithProvider() }),
-	schema.Shown(schema.Word(0, "direction", []string{Inward, Outward}, schema.Sparse,
+	schema.Shown(schema.Word(0, "direction", []string{Inward, Outward}, schema.Sparse, schema.Constant,
 		schema.Help("in: from the partner's bank; out: to it")), func(s *Settlement) (string, bool) { return s.direction(), !s.WithProvider() }),
 	settlementAmount("amount", "minor units", func(s *Settlement) (money.Amount, bool) { return s.first(), !s.WithProvider() && len(s.Lines) == 1 }),
-	schema.Shown(schema.Entries(0, "lines", settlementLines, schema.Sparse,
+	schema.Shown(schema.Entries(0, "lines", settlementLines, schema.Sparse, schema.Constant,
 		schema.Help("amounts in several assets")), func(s *Settlement) ([]SettlementLine, bool) { return s.Lines, len(s.Lines) > 1 }),
 	settlementText("currency", "currency code", func(a money.Asset) string { return string(a.Currency) }),
 	settlementText("network", "network of the currency", func(a money.Asset) string { return string(a.Network) }),
@@ -53,17 +53,22 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	schema.Field(schema.Text(3, "reference", schema.Required, schema.Fixed,
 		schema.Help("the bank's or provider's reference")), func(s *Settlement) *string { return &s.Reference }),
 	createdColumn(func(s *Settlement) *ledger.Micros { return &s.Created }),
-	schema.NumberField(schema.Seq(0, "seq", schema.Always, schema.Transient,
+	schema.NumberField(schema.Seq(0, "seq", schema.Always, schema.Transient, schema.Constant,
 		schema.Help("number of its first entry in the journal")), func(s *Settlement) *uint64 { return &s.Seq }),
 	schema.Field(schema.Bool(4, "out", schema.NotShown), func(s *Settlement) *bool { return &s.Out }),
 	schema.Field(schema.Entries(5, "stored_lines", settlementLines, schema.NotShown, schema.Needed), func(s *Settlement) *[]SettlementLine { return &s.Lines }),
 	schema.Field(schema.Amount(6, "stored_fee", schema.NotShown, schema.OrZero), func(s *Settlement) *money.Amount { return &s.Fee }),
-).Sound(func(s *Settlement) bool {
-	if s.WithProvider() {
-		return len(s.Lines) == 1 && !s.Out && !s.Lines[0].Amount.Less(s.Fee)
+).Sound(func(s *Settlement) string {
+	switch of := s.WithProvider(); {
+	case of && (len(s.Lines) != 1 || s.Out), !of && !s.Fee.IsZero():
+		return "is neither with a bank nor with a provider"
+	case of && s.Lines[0].Amount.Less(s.Fee):
+		return "has a fee above what it says"
 	}
-	return s.Fee.IsZero()
-}).Placed(func(s *Settlement, org, id ledger.ID) { s.Org, s.ID = org, id })
+	return ""
+}).Enveloped(func(s *Settlement, at schema.Envelope) {
+	s.Org, s.ID, s.Created, s.Seq = at.Org, at.ID, at.Created, at.Seq
+})
 
 var settlementLines = schema.NewType[SettlementLine]("line",
 	schema.Field(schema.Amount(1, "amount", schema.Needed, schema.Help("minor units")), func(l *SettlementLine) *money.Amount { return &l.Amount }),
@@ -74,12 +79,12 @@ var settlementLines = schema.NewType[SettlementLine]("line",
 
 // settlementAmount is an amount that only some settlements have.
 func settlementAmount(name, help string, amount func(*Settlement) (money.Amount, bool)) *schema.Column {
-	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.Help(help)), amount)
+	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.Constant, schema.Help(help)), amount)
 }
 
 // settlementText is a part of the asset of a settlement in one asset.
 func settlementText(name, help string, of func(money.Asset) string) *schema.Column {
-	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.Help(help)),
+	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.Constant, schema.Help(help)),
 		func(s *Settlement) (string, bool) { return of(s.Lines[0].Asset), len(s.Lines) == 1 })
 }
 

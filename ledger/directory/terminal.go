@@ -88,7 +88,7 @@ var Terminals = schema.NewType[Terminal]("terminal",
 	createdColumn(func(t *Terminal) *ledger.Micros { return &t.Created }),
 	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
-).Relating(relateTerminal).Placed(func(t *Terminal, org, id ledger.ID) { t.Org, t.ID = org, id })
+).Relating(relateTerminal).Enveloped(func(t *Terminal, at schema.Envelope) { t.Org, t.ID, t.Created = at.Org, at.ID, at.Created })
 
 // Names of the hidden columns in which parameters are sealed.
 const (

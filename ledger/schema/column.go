@@ -183,6 +183,7 @@ func Fixed(c *Column)        { c.Asked, c.Fixed = true, true }
 func Secret(c *Column)       { c.Asked, c.Secret = true, true }
 func Always(c *Column)       { c.Always = true }
 func OneLine(c *Column)      { c.OneLine = true }
+func Constant(c *Column)     { c.Fixed = true }    // no request sets it, and it never changes
 func Needed(c *Column)       { c.Required = true } // in every record; no request sets it
 func SetLater(c *Column)     { c.SetLater = true }
 func Sealed(c *Column)       { c.Secret = true }

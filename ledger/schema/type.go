@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -20,12 +21,19 @@ type Type[R any] struct {
 	shown    []*Column // in the order in which records are shown
 	complete func(Input, *R, *Faults)
 	relate   func(old, r *R, f *Faults)
-	sound    func(*R) bool
-	place    func(r *R, org, id ledger.ID)
+	sound    func(*R) (problem string)
+	place    func(*R, Envelope)
 }
 
-// Placed says how a record of the type is told its organization and its id, which its key in the store holds.
-func (t *Type[R]) Placed(place func(r *R, org, id ledger.ID)) *Type[R] {
+// Envelope is what the store knows of a record besides its stored form: its key and its envelope.
+type Envelope struct {
+	Org, ID          ledger.ID
+	Created, Updated ledger.Micros // booked times of its first and its last event
+	Seq              uint64        // of its first settled entry; 0: none
+}
+
+// Enveloped says which fields of a record hold its envelope.
+func (t *Type[R]) Enveloped(place func(*R, Envelope)) *Type[R] {
 	t.place = place
 	return t
 }
@@ -45,8 +53,9 @@ func (t *Type[R]) Relating(relate func(old, r *R, f *Faults)) *Type[R] {
 	return t
 }
 
-// Sound adds to ReadStored what every stored record satisfies, beyond having its required columns.
-func (t *Type[R]) Sound(sound func(*R) bool) *Type[R] {
+// Sound adds to ReadStored what every stored record satisfies, beyond having its required columns. problem says what is
+// wrong with a record, empty if nothing is.
+func (t *Type[R]) Sound(sound func(*R) (problem string)) *Type[R] {
 	t.sound = sound
 	return t
 }
@@ -275,9 +284,9 @@ func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 }
 
 // Read returns the record that AppendStored wrote. The vault may be nil for a type without secrets.
-func (t *Type[R]) Read(org, id ledger.ID, stored []byte, v Vault) (*R, error) {
+func (t *Type[R]) Read(at Envelope, stored []byte, v Vault) (*R, error) {
 	r := new(R)
-	t.place(r, org, id)
+	t.place(r, at)
 	if err := t.ReadStored(stored, r, v); err != nil {
 		return nil, err
 	}
@@ -310,8 +319,43 @@ func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 			return fmt.Errorf("%w: no column %s", ErrStored, c.Name)
 		}
 	}
-	if t.sound != nil && !t.sound(r) {
-		return fmt.Errorf("%w: columns that contradict each other", ErrStored)
+	if t.sound != nil {
+		if problem := t.sound(r); problem != "" {
+			return fmt.Errorf("%w: %s", ErrStored, problem)
+		}
 	}
 	return nil
 }
+
+// Records is a record type without its Go type, for those who handle records of several types.
+type Records interface {
+	// ReadRecord is Read, and AppendRecord is AppendFields of a record that ReadRecord has returned.
+	ReadRecord(at Envelope, stored []byte, v Vault) (record any, err error)
+	AppendRecord(dst []byte, record any, style Style) []byte
+
+	// Shown returns the columns in the order in which records are shown.
+	Shown() []*Column
+}
+
+// ReadRecord implements Records.
+func (t *Type[R]) ReadRecord(at Envelope, stored []byte, v Vault) (any, error) {
+	return t.Read(at, stored, v)
+}
+
+// AppendRecord implements Records.
+func (t *Type[R]) AppendRecord(dst []byte, record any, style Style) []byte {
+	return t.AppendFields(dst, record.(*R), style)
+}
+
+// Closed is a vault without keys: it seals nothing, and every record is read without its secrets.
+var Closed Vault = closed{}
+
+type closed struct{}
+
+var errClosed = errors.New("schema: there are no keys")
+
+// Seal implements Vault.
+func (closed) Seal(*Column, []byte) ([]byte, error) { return nil, errClosed }
+
+// Open implements Vault.
+func (closed) Open(*Column, []byte) ([]byte, bool) { return nil, false }

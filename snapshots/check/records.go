@@ -3,6 +3,7 @@ package check
 import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	ledgerdirectory "mizan/ledger/directory"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check/directory"
@@ -104,16 +105,18 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 }
 
 func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
-	row, err := directory.DecodeRow(r.Payload)
+	if r.Source.Kind == ledger.Answer {
+		c.keptAnswers = append(c.keptAnswers, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
+		c.CheckState(r, string(ledgerdirectory.StateGiven))
+		c.checkAnswer(r)
+		return
+	}
+	record, err := directory.Read(r)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	if r.Source.Kind == ledger.Answer {
-		c.keptAnswers = append(c.keptAnswers, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
-		c.checkAnswer(r)
-	}
-	c.answers.CompareDirectoryRecord(r, c.directory.CheckRow(r, row))
+	c.answers.CompareDirectoryRecord(r, c.directory.CheckRecord(r, record), record)
 }
 
 // dueRows are the due rows that records must have. Without its due row a payment stays open

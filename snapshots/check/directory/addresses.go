@@ -25,20 +25,16 @@ type MerchantTerminal struct {
 }
 
 // noteAddress records the address of a terminal's notifications.
-func (c *Check) noteAddress(r *scan.Record, row *Row, t *Terminal) {
-	n, err := directory.ParseNotification(row.MerchantParams)
-	if err != nil {
-		c.Fault(r, "has notification settings that can't be read")
+func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Terminal) {
+	n := &t.Notification
+	fact.notified = n.NotifyURL != ""
+	fact.chooses = n.AllStatuses || n.Statuses != nil
+	if t.Type != directory.MerchantTerminal {
 		return
 	}
-	t.notified = n.NotifyURL != ""
-	t.chooses = n.AllStatuses || n.Statuses != nil
-	if directory.TerminalType(row.Type) != directory.MerchantTerminal {
-		return
-	}
-	of := PartnerKey{Org: r.Organization.ID, Number: row.Partner}
+	of := PartnerKey{Org: r.Organization.ID, Number: t.Partner}
 	c.Facts.merchants[of] = append(c.Facts.merchants[of], MerchantTerminal{
-		Setting: t.Setting, id: r.Source.ID, env: row.Env, active: row.Active, priority: t.Settings.Priority, notified: t.notified,
+		Setting: fact.Setting, id: r.Source.ID, env: fact.Env, active: t.Active, priority: t.Settings.Priority, notified: fact.notified,
 	})
 }
 

@@ -1,17 +1,14 @@
 package directory
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"strconv"
 
-	"github.com/vmihailenco/msgpack/v5"
-
-	"mizan/internal/packed"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
@@ -19,61 +16,18 @@ import (
 // Rule 3, records of the directory. Each record is in the state to which its events led. The
 // rule collects the keys that records must have claimed; rule 4 compares them with the claims.
 
-// Row is the stored form of the directory's records: a version byte and a msgpack map, whose
-// names never change their meaning. Fields that a kind does not have are zero.
-type Row struct {
-	Status         string     `msgpack:"status"`
-	Active         bool       `msgpack:"active"`
-	Number         int64      `msgpack:"number"`
-	Login          string     `msgpack:"login"`
-	Overdraft      []MoneyRow `msgpack:"overdraft"`
-	ProviderParams []byte     `msgpack:"provider_params"`
-	Hash           []byte     `msgpack:"hash"`
-	Revoked        int64      `msgpack:"revoked"`
-	Partner        int64      `msgpack:"partner"`
-	Reference      string     `msgpack:"reference"`
-	Out            bool       `msgpack:"out"`
-	Lines          []MoneyRow `msgpack:"lines"`
-	Terminal       []byte     `msgpack:"terminal"`
-	Fee            []byte     `msgpack:"fee"`
-	Env            string     `msgpack:"env"`
-	From           string     `msgpack:"from"`
-	To             string     `msgpack:"to"`
-	Rate           string     `msgpack:"rate"`
-	Type           string     `msgpack:"type"`
-	MerchantParams []byte     `msgpack:"merchant_params"`
-	NotifyURL      string     `msgpack:"notify_url"`
-}
-
-// MoneyRow is an amount of an asset in package money's binary forms.
-type MoneyRow struct {
-	Asset  []byte `msgpack:"asset"`
-	Amount []byte `msgpack:"amount"`
-}
-
-var errForm = errors.New("unknown form")
-
-// DecodeRow reads a stored record of the directory.
-func DecodeRow(payload []byte) (*Row, error) {
-	if len(payload) == 0 || payload[0] != 1 || !packed.WellFormed(payload[1:]) {
-		return nil, errForm
+// Read reads a stored record of the directory, without its secrets: a pointer to a record of package ledger/directory.
+func Read(r *scan.Record) (record any, err error) {
+	records, known := directory.Types[r.Source.Kind]
+	if !known {
+		return nil, errKind
 	}
-	row := new(Row)
-	return row, msgpack.NewDecoder(bytes.NewReader(payload[1:])).Decode(row)
+	return records.ReadRecord(schema.Envelope{
+		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Stamp.Started, Updated: r.Stamp.Updated, Seq: r.Stamp.Settled,
+	}, r.Payload, schema.Closed)
 }
 
-// Read decodes the asset and the amount.
-func (m *MoneyRow) Read() (money.Asset, money.Amount, error) {
-	asset, rest, err := money.ReadAsset(m.Asset)
-	if err != nil || len(rest) != 0 {
-		return asset, money.Amount{}, errForm
-	}
-	amount, rest, err := money.ReadAmount(m.Amount)
-	if err != nil || len(rest) != 0 {
-		return asset, amount, errForm
-	}
-	return asset, amount, nil
-}
+var errKind = errors.New("it is of a kind that no machine knows")
 
 // Check compares the directory's records with their events.
 type Check struct {
@@ -170,59 +124,63 @@ func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 	return d.terminals[scan.Place{Org: org, ID: id}]
 }
 
-// CheckRow compares a record of the directory with its history and records the keys that it
+// CheckRecord compares a record of the directory with its history and records the keys that it
 // must have claimed. It returns the name by which answers identify the record.
-func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
+func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 	name = r.Source.ID.String()
-	onOff := string(directory.StateInactive)
-	if row.Active {
-		onOff = string(directory.StateActive)
-	}
-	switch r.Source.Kind {
-	case ledger.Organization:
-		c.CheckState(r, row.Status)
-	case ledger.Platform:
+	switch p := record.(type) {
+	case *directory.Organization:
+		c.CheckState(r, string(p.Status))
+	case *directory.Platform:
 		c.CheckState(r, string(directory.StateOpen))
-		c.checkTokens(r)
-	case ledger.User:
-		c.CheckState(r, onOff)
-		c.expectClaim(r, ledger.ClaimLogin, row.Login)
-		c.checkUser(r)
-	case ledger.Partner:
-		c.CheckState(r, onOff)
-		c.checkPartner(r, row)
-		name = strconv.FormatInt(row.Number, 10)
-	case ledger.Terminal:
-		c.CheckState(r, onOff)
-		c.checkTerminal(r, row)
-	case ledger.APIKey, ledger.Session:
-		state := string(directory.StateActive)
-		if row.Revoked != 0 {
-			state = string(directory.StateRevoked)
-		}
-		c.CheckState(r, state)
-		c.expectClaim(r, ledger.ClaimKeyHash, hex.EncodeToString(row.Hash))
-		if r.Source.Kind == ledger.Session {
-			c.checkUser(r)
-		}
-	case ledger.Settlement:
+		c.checkTokens(r, p)
+	case *directory.User:
+		c.CheckState(r, switchState(p.Active))
+		c.expectClaim(r, ledger.ClaimLogin, p.Login)
+		c.users = append(c.users, userNames{r.Organization, r.Source, p.Partner, ledger.ID{}})
+	case *directory.Partner:
+		c.CheckState(r, switchState(p.Active))
+		c.checkPartner(r, p)
+		name = strconv.FormatInt(p.Number, 10)
+	case *directory.Terminal:
+		c.CheckState(r, switchState(p.Active))
+		c.checkTerminal(r, p)
+	case *directory.APIKey:
+		c.checkRevocable(r, p.Hash, p.Revoked)
+	case *directory.Session:
+		c.checkRevocable(r, p.Hash, p.Revoked)
+		c.users = append(c.users, userNames{r.Organization, r.Source, p.Partner, p.User})
+	case *directory.Settlement:
 		c.CheckState(r, string(directory.StateSettled))
-		c.checkSettlement(r, row)
-	case ledger.Rate:
-		c.checkRate(r, row)
-	case ledger.Limit:
-		c.CheckState(r, onOff)
-		c.checkLimit(r, row)
-	case ledger.Block:
-		c.CheckState(r, onOff)
-		c.checkBlock(r)
-	case ledger.Answer:
-		c.CheckState(r, string(directory.StateGiven))
-	default:
-		c.Fault(r, "is of a kind that no machine knows")
+		c.checkSettlement(r, p)
+	case *directory.Rate:
+		c.checkRate(r, p)
+	case *directory.Limit:
+		c.CheckState(r, switchState(p.Active))
+		c.checkLimit(r, p)
+	case *directory.Block:
+		c.CheckState(r, switchState(p.Active))
+		c.checkBlock(r, p)
 	}
 	c.Facts.Made[Made{r.Source.Kind, r.Organization.ID, name}] = true
 	return name
+}
+
+func switchState(active bool) string {
+	if active {
+		return string(directory.StateActive)
+	}
+	return string(directory.StateInactive)
+}
+
+// checkRevocable checks the state of a key or a session.
+func (c *Check) checkRevocable(r *scan.Record, hash [32]byte, revoked ledger.Micros) {
+	state := directory.StateActive
+	if revoked != 0 {
+		state = directory.StateRevoked
+	}
+	c.CheckState(r, string(state))
+	c.expectClaim(r, ledger.ClaimKeyHash, hex.EncodeToString(hash[:]))
 }
 
 // expectClaim records a key that a record must have claimed in its organization.
@@ -230,43 +188,34 @@ func (c *Check) expectClaim(r *scan.Record, kind ledger.ClaimKind, key string) {
 	r.History.ClaimKind, r.History.ClaimHash = kind, r.Organization.Histories.Hash(byte(kind), key)
 }
 
-func (c *Check) checkPartner(r *scan.Record, row *Row) {
-	c.expectClaim(r, ledger.ClaimLogin, row.Login)
-	if other, twice := c.Facts.Numbers[row.Number]; twice {
+func (c *Check) checkPartner(r *scan.Record, p *directory.Partner) {
+	c.expectClaim(r, ledger.ClaimLogin, p.Login)
+	if other, twice := c.Facts.Numbers[p.Number]; twice {
 		c.Report.Breach(findings.RuleClaims, "partners %v and %v have one number", other, r.Source.ID)
 	}
-	c.Facts.Numbers[row.Number] = r.Source.ID
-	c.Facts.Owners[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = row.Number
-	p := &Partner{Setting: settingOf(r), Overdraft: make(map[money.Asset]money.Amount), notified: row.NotifyURL != ""}
-	for i := range row.Overdraft {
-		asset, amount, err := row.Overdraft[i].Read()
-		if err != nil {
-			c.Fault(r, "has an overdraft that can't be read")
-		}
-		p.Overdraft[asset] = amount
+	c.Facts.Numbers[p.Number] = r.Source.ID
+	c.Facts.Owners[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = p.Number
+	fact := &Partner{Setting: settingOf(r), Overdraft: make(map[money.Asset]money.Amount), notified: p.NotifyURL != ""}
+	for _, limit := range p.Overdraft {
+		fact.Overdraft[limit.Asset] = limit.Amount
 	}
-	c.Facts.partners[PartnerKey{Org: r.Organization.ID, Number: row.Number}] = p
+	c.Facts.partners[PartnerKey{Org: r.Organization.ID, Number: p.Number}] = fact
 }
 
-func (c *Check) checkTerminal(r *scan.Record, row *Row) {
-	settings, err := directory.ParseSettings(row.ProviderParams)
-	if err != nil {
+func (c *Check) checkTerminal(r *scan.Record, t *directory.Terminal) {
+	if err := t.Reparse(); err != nil {
 		c.Fault(r, "has settings that can't be read")
 		return
 	}
-	t := &Terminal{Setting: settingOf(r), Partner: row.Partner, Env: row.Env, Settings: settings}
-	c.Facts.terminals[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = t
-	c.noteAddress(r, row, t)
+	fact := &Terminal{Setting: settingOf(r), Partner: t.Partner, Env: t.Env.String(), Settings: t.Settings}
+	c.Facts.terminals[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = fact
+	c.noteAddress(r, t, fact)
 }
 
-// checkRate compares a rate with its last event, and its id with its currency pair, because a
-// pair has one rate.
-func (c *Check) checkRate(r *scan.Record, row *Row) {
-	if !r.Organization.Histories.IsIn(r.History, ledger.Rate, row.Rate) {
+// checkRate compares a rate with its last event.
+func (c *Check) checkRate(r *scan.Record, p *directory.Rate) {
+	if !r.Organization.Histories.IsIn(r.History, ledger.Rate, p.Value.String()) {
 		c.Fault(r, "has another value than its events lead to")
 	}
-	if r.Source.ID != directory.RateID(r.Organization.ID, money.Currency(row.From), money.Currency(row.To)) {
-		c.Fault(r, "lies in another pair's place")
-	}
-	c.Facts.Rates[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = &Rate{settingOf(r), row.Rate}
+	c.Facts.Rates[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = &Rate{settingOf(r), p.Value.String()}
 }

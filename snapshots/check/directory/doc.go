@@ -2,8 +2,8 @@
 // keys, users, limits, rates, settlements) and collects the facts that other rules use.
 //
 // Invariants:
-//  1. The package has its own decoder of the stored form, and does not use the code that wrote
-//     it.
+//  1. A record is read by its columns (ledger/directory) without its secrets. That a column cannot
+//     be read, that a required one is missing or that columns contradict each other is a breach.
 //  2. Facts grow with the partners, terminals and limits of a store, not with its transactions.
 //  3. A changed setting is no evidence about a transaction that began before the change (Facts
 //     have the time of each last write).

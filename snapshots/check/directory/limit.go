@@ -1,8 +1,6 @@
 package directory
 
 import (
-	"bytes"
-
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -18,15 +16,15 @@ type Limit struct {
 	Kind     directory.LimitKind
 	Scope    directory.Scope
 	partner  int64
-	terminal []byte
-	kindOf   string // payment or payout; empty: it covers both
+	terminal ledger.ID // zero: all of the partner's
+	kindOf   string    // payment or payout; empty: it covers both
 	asset    money.Asset
 }
 
 // Bounds tells whether the limit covers a transaction.
 func (l *Limit) Bounds(p *payment.Record) bool {
 	return l.partner == p.Partner && l.asset == p.Asset && (l.kindOf == "" || l.kindOf == p.Type.String()) &&
-		(len(l.terminal) == 0 || bytes.Equal(l.terminal, p.Terminal[:]))
+		(l.terminal == ledger.ID{} || l.terminal == p.Terminal)
 }
 
 // InForceFor tells whether the limit was certainly applied to a transaction: it was in force

@@ -24,25 +24,15 @@ type providerSettlement struct {
 // checkSettlement compares a settlement with its entries (POSTINGS, rows "partner settlement"
 // and "provider settlement"): one event for each environment, with lines for each asset. A
 // settlement in one asset is in a list of its partner.
-func (c *Check) checkSettlement(r *scan.Record, row *Row) {
-	withProvider := len(row.Terminal) != 0
-	if withProvider && (len(row.Terminal) != len(ledger.ID{}) || len(row.Lines) != 1 || row.Out) || !withProvider && len(row.Fee) != 0 {
-		c.Fault(r, "is neither with a bank nor with a provider")
-		return
-	}
+func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	var lines []scan.Line
 	envs := make(map[money.Env]bool)
-	for i := range row.Lines {
-		asset, amount, err := row.Lines[i].Read()
-		if err != nil {
-			c.Fault(r, "has a line that can't be read")
-			return
-		}
-		envs[asset.Env] = true
-		if withProvider {
-			lines = append(lines, c.fromProvider(r, row, asset, amount)...)
+	for _, line := range p.Lines {
+		envs[line.Asset.Env] = true
+		if p.WithProvider() {
+			lines = append(lines, c.fromProvider(r, p, line.Asset, line.Amount)...)
 		} else {
-			lines = append(lines, withBank(row, asset, amount)...)
+			lines = append(lines, withBank(p, line.Asset, line.Amount)...)
 		}
 	}
 	histories := r.Organization.Histories
@@ -52,22 +42,22 @@ func (c *Check) checkSettlement(r *scan.Record, row *Row) {
 	case scan.Fingerprint(r.History.EntryHash) != histories.ExpectedFingerprint(lines):
 		c.Fault(r, "books other amounts than it says")
 	}
-	key, list := directory.SettlementKey(row.Partner, row.Reference), byte(scan.ListWithBank)
-	if withProvider {
-		key, list = "terminal/"+ledger.ID(row.Terminal).String()+"/"+row.Reference, scan.ListWithProvider
+	key, list := directory.SettlementKey(p.Partner, p.Reference), byte(scan.ListWithBank)
+	if p.WithProvider() {
+		key, list = "terminal/"+p.Terminal.String()+"/"+p.Reference, scan.ListWithProvider
 	}
 	c.expectClaim(r, ledger.ClaimSettlement, key)
-	if len(row.Lines) == 1 {
+	if len(p.Lines) == 1 {
 		for env := range envs {
-			r.History.ListHash = histories.ListOf(row.Partner, money.Env(list|byte(env)))
+			r.History.ListHash = histories.ListOf(p.Partner, money.Env(list|byte(env)))
 		}
 	}
 }
 
 // withBank returns the lines between the institution's bank account and a partner's account.
-func withBank(row *Row, asset money.Asset, amount money.Amount) []scan.Line {
-	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(row.Partner), asset, scan.BigAmount(amount))}
-	if row.Out {
+func withBank(p *directory.Settlement, asset money.Asset, amount money.Amount) []scan.Line {
+	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(p.Partner), asset, scan.BigAmount(amount))}
+	if p.Out {
 		return scan.Mirror(in)
 	}
 	return in
@@ -75,23 +65,12 @@ func withBank(row *Row, asset money.Asset, amount money.Amount) []scan.Line {
 
 // fromProvider returns the lines of a provider's payment, from which the provider has deducted
 // its fee.
-func (c *Check) fromProvider(r *scan.Record, row *Row, asset money.Asset, gross money.Amount) []scan.Line {
-	var fee money.Amount
-	if len(row.Fee) != 0 {
-		var rest []byte
-		var err error
-		if fee, rest, err = money.ReadAmount(row.Fee); err != nil || len(rest) != 0 {
-			c.Fault(r, "has a fee that can't be read")
-		}
-	}
-	if gross.Less(fee) {
-		c.Fault(r, "has a fee above what it says")
-	}
-	terminal := ledger.ID(row.Terminal)
-	c.providerSettlements = append(c.providerSettlements, providerSettlement{r.Organization.ID, r.Source.ID, terminal, row.Partner, asset.Env})
+func (c *Check) fromProvider(r *scan.Record, p *directory.Settlement, asset money.Asset, gross money.Amount) []scan.Line {
+	fee := p.Fee
+	c.providerSettlements = append(c.providerSettlements, providerSettlement{r.Organization.ID, r.Source.ID, p.Terminal, p.Partner, asset.Env})
 	return []scan.Line{
 		scan.Debit(ledger.Bank, asset, new(big.Int).Sub(scan.BigAmount(gross), scan.BigAmount(fee))), scan.Debit(ledger.ProviderFees, asset, scan.BigAmount(fee)),
-		scan.Credit(ledger.ProviderReceivable(terminal), asset, scan.BigAmount(gross)),
+		scan.Credit(ledger.ProviderReceivable(p.Terminal), asset, scan.BigAmount(gross)),
 	}
 }
 
