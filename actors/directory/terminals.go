@@ -53,8 +53,7 @@ func (s *Service) PatchTerminal(ctx context.Context, id, terminal ledger.ID, cha
 
 // checkMethods refuses a terminal that names a type of money_storage that transactions do not have.
 func checkMethods(op string, t *directory.Terminal) error {
-	settings, _ := directory.ParseSettings(t.ProviderParams)
-	for _, method := range settings.Methods {
+	for _, method := range directory.Methods(t.ProviderParams) {
 		if _, known := payment.Method([]byte(method)); !known {
 			return ledger.RefuseField(op, directory.MethodsField, "holds what is not a money_storage type")
 		}

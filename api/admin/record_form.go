@@ -23,6 +23,11 @@ func recordFormOf[R any](req *web.Request, columns *schema.Type[R]) (*recordForm
 	if err != nil {
 		return nil, err
 	}
+	return readColumns(f, columns), nil
+}
+
+// readColumns takes the members of a form that a record's columns may take.
+func readColumns[R any](f *form, columns *schema.Type[R]) *recordForm[R] {
 	for _, c := range columns.Columns {
 		if c.Asked {
 			f.order = append(f.order, c.Name)
@@ -33,7 +38,7 @@ func recordFormOf[R any](req *web.Request, columns *schema.Type[R]) (*recordForm
 	for {
 		name, value, more := m.Next()
 		if !more {
-			return &recordForm[R]{f, columns, input}, nil
+			return &recordForm[R]{f, columns, input}
 		}
 		if c := columns.ByName(string(name)); c != nil && !c.InputOnly {
 			input[c.Name] = bytes.Clone(value)

@@ -5,6 +5,8 @@ import (
 
 	"mizan/api/web"
 	"mizan/api/web/worktest"
+	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 // FuzzWorkOfABody reads a body as each of the administration's forms.
@@ -12,22 +14,30 @@ func FuzzWorkOfABody(f *testing.F) {
 	worktest.Add(f, [3]string{`{"login":"`, `\n`, `"}`}, [3]string{`{"overdraft_limit":[`, `{},`, `{}]}`}, [3]string{`{"roles":[`, `"\"",`, `1]}`},
 		[3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"merchant_meta":{"a":[`, `[],`, `{}]}}`}, [3]string{`{`, ` `, `}`})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
-		body := worktest.Repeated(head, piece, tail, 32<<10)
-		worktest.Linear(t, body, func() {
-			object, err := web.Document(body)
+		document := worktest.Repeated(head, piece, tail, 32<<10)
+		worktest.Linear(t, document, func() {
+			object, err := web.Document(document)
 			if err != nil || !web.IsObject(object) {
 				return
 			}
 			if inner := web.Member(object, "params"); web.IsObject(inner) {
 				object = inner
 			}
-			form := form{object: object}
-			for _, name := range []string{"login", "name", "email"} {
-				form.text(name)
+			body := &form{object: object}
+			body.text("reference")
+			body.password("pass")
+			for _, read := range []func(*form){draftOf(directory.Partners), draftOf(directory.Users), draftOf(directory.Terminals), draftOf(directory.Limits)} {
+				read(body)
 			}
-			form.texts("roles")
-			form.overdraft("overdraft_limit")
-			form.json("merchant_meta")
 		})
 	})
+}
+
+// draftOf reads a form as a request for a new record and as a change of one.
+func draftOf[R any](columns *schema.Type[R]) func(*form) {
+	return func(f *form) {
+		read := readColumns(f, columns)
+		draft := read.draft()
+		read.change()(&draft, new(schema.Faults))
+	}
 }

@@ -21,6 +21,11 @@ const StatusesField = merchantParams + "." + keyStatuses
 // MethodsField is the field that a refusal of methods names.
 const MethodsField = providerParams + ".methods"
 
+// Methods returns the types of money_storage in an object of provider_params, whatever else is wrong with it.
+func Methods(providerParams []byte) []string {
+	return readParams("directory.Methods", "", providerParams).methods("methods")
+}
+
 // statuses reads a list of statuses, or "all". A nil list without all means that the key is
 // absent. The list's words are checked where terminals are changed, because they belong to
 // transactions.

@@ -145,6 +145,18 @@ func (enumKind) ReadStored(c *Column, stored []byte) (any, bool) {
 
 type wordKind struct{ enumKind }
 
+// Parse refuses other words at once: a field may not be able to hold them.
+func (k wordKind) Parse(c *Column, raw []byte, how Reader) (any, string) {
+	value, problem := k.enumKind.Parse(c, raw, how)
+	if problem == "" {
+		problem = k.Check(c, value)
+	}
+	if problem != "" {
+		return nil, problem
+	}
+	return value, ""
+}
+
 func (wordKind) Check(c *Column, value any) string {
 	if slices.Contains(c.Words, value.(string)) {
 		return ""

@@ -151,7 +151,7 @@ func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	}
 }
 
-// read sets a column to a value that was sent.
+// read sets a column to a value that was sent, and to none if it is refused.
 func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	if kind, ok := c.Kind.(Parted); ok {
 		c.field.set(r, kind.ParseParts(c, raw, f))
@@ -162,9 +162,12 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 		return
 	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
-	if problem != "" {
+	switch {
+	case problem == "":
+	case c.Kind == KindWord:
+		f.Add(c.Name, "%s", problem)
+	default:
 		f.Add(c.Name, "%s %s", c.Name, problem)
-		return
 	}
 	c.field.set(r, value)
 }
@@ -178,7 +181,7 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 }
 
 // Check checks the columns whose values differ from those of old, all of them where old is nil: what is stored must
-// not keep a record from being changed elsewhere.
+// not keep a record from being changed elsewhere. Columns that no request sets only need a value if they are required.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		if c.InputOnly {
@@ -191,9 +194,9 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 		kind, parted := c.Kind.(Parted)
 		switch {
 		case f.Has(c.Name):
-		case value == nil && c.Required:
+		case value == nil && c.Required && c.Asked:
 			f.Add(c.Name, "%s", missing(c))
-		case value == nil:
+		case value == nil, !c.Asked, c.Kind.Empty(value) && !c.Required:
 		case parted:
 			kind.CheckParts(c, value, f)
 		default:
