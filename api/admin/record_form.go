@@ -28,10 +28,8 @@ func recordFormOf[R any](req *web.Request, columns *schema.Type[R]) (*recordForm
 
 // readColumns takes the members of a form that a record's columns may take.
 func readColumns[R any](f *form, columns *schema.Type[R]) *recordForm[R] {
-	for _, c := range columns.Columns {
-		if c.Asked {
-			f.order = append(f.order, c.Name)
-		}
+	for _, c := range columns.Requested() {
+		f.order = append(f.order, c.Name)
 	}
 	input := make(schema.Input)
 	m := jsonwalk.MembersOf(f.object)

@@ -41,7 +41,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := mapfault.Exit(cli.ExitStorage, cli.MappedFileFault); err != nil {
 		return cli.ReportExit(err, stderr)
 	}
-	var c commands
+	c := commands{Admin: admin.New()}
 	parser, err := kong.New(&c,
 		kong.Name("mizan"),
 		kong.Description("A payment transaction service on a double-entry ledger."),

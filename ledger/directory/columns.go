@@ -15,8 +15,8 @@ import (
 // This file has the columns that several records share, and what connects the rules of package schema with refusals.
 
 // idColumn is the record's id, which its key in the store holds.
-func idColumn[R any](at func(*R) *ledger.ID) *schema.Column {
-	return schema.Field(schema.ID(0, "id", schema.Always, schema.Transient, schema.Constant, schema.Help("UUID")), at)
+func idColumn[R any](at func(*R) *ledger.ID, o ...schema.Option) *schema.Column {
+	return schema.Field(schema.ID(0, "id", append(o, schema.Always, schema.Transient, schema.Constant, schema.Help("UUID"))...), at)
 }
 
 // createdColumn is the booked time of the record's first event, which the store's envelope holds.
@@ -31,7 +31,7 @@ func updatedColumn[R any](at func(*R) *ledger.Micros) *schema.Column {
 
 // partnerColumn is the number of the partner that owns the record.
 func partnerColumn[R any](key uint8, at func(*R) *int64, o ...schema.Option) *schema.Column {
-	return schema.Field(schema.Integer(key, "partner_id", 1, maxNumber, append(o, schema.Help("number of the partner"))...), at)
+	return schema.Field(schema.Integer(key, "partner_id", 1, maxNumber, append(o, schema.Flag("partner"), schema.Help("number of the partner"))...), at)
 }
 
 // maxNumber is the largest number of a partner.

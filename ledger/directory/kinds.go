@@ -97,6 +97,9 @@ func (rolesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.St
 	return appendTexts(dst, value.(Roles), func(r Role) string { return string(r) })
 }
 
+// Shape implements schema.Shaped.
+func (rolesKind) Shape() schema.Shape { return schema.TextList }
+
 func (rolesKind) Empty(value any) bool { return len(value.(Roles)) == 0 }
 
 // hashKind is the kind of hashes: [32]byte.

@@ -44,7 +44,7 @@ func (l *Limit) LogValue() slog.Value { return slog.StringValue(l.ID.String()) }
 var Limits = schema.NewType[Limit]("limit",
 	idColumn(func(l *Limit) *ledger.ID { return &l.ID }),
 	partnerColumn(1, func(l *Limit) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
-	schema.Field(schema.ID(2, "terminal_id", schema.Fixed,
+	schema.Field(schema.ID(2, "terminal_id", schema.Fixed, schema.Flag("terminal"),
 		schema.Help("bounds only the transactions of this terminal")), func(l *Limit) *ledger.ID { return &l.Terminal }),
 	schema.TextField(schema.Word(3, "kind", LimitKinds(), schema.Required, schema.Fixed,
 		schema.Help("what it bounds")), func(l *Limit) *LimitKind { return &l.Kind }),

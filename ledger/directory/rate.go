@@ -36,7 +36,7 @@ func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 
 // Rates are the columns of rates.
 var Rates = schema.NewType[Rate]("rate",
-	idColumn(func(r *Rate) *ledger.ID { return &r.ID }),
+	idColumn(func(r *Rate) *ledger.ID { return &r.ID }, schema.InDeep),
 	schema.TextField(currencyCode(1, "from", "the currency of one major unit"), func(r *Rate) *money.Currency { return &r.From }),
 	schema.TextField(currencyCode(2, "to", "the currency in which its value is given"), func(r *Rate) *money.Currency { return &r.To }),
 	schema.Field(schema.NewCell[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,

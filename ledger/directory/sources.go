@@ -71,6 +71,9 @@ func (sourcesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.
 	return appendTexts(dst, value.([]netip.Prefix), netip.Prefix.String)
 }
 
+// Shape implements schema.Shaped.
+func (sourcesKind) Shape() schema.Shape { return schema.TextList }
+
 func (sourcesKind) Empty(value any) bool { return len(value.([]netip.Prefix)) == 0 }
 
 var errNoSource = errors.New("no address or prefix of one meaning")

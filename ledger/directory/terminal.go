@@ -76,12 +76,12 @@ var Terminals = schema.NewType[Terminal]("terminal",
 		schema.Help("provider that it connects to; empty for type merchant")), func(t *Terminal) *string { return &t.Provider }),
 	schema.TextField(schema.Word(4, "type", []string{string(PaymentTerminal), string(PayoutTerminal), string(MerchantTerminal)}, schema.Required, schema.Fixed,
 		schema.Help("transactions that it serves; merchant: it only configures notifications")), func(t *Terminal) *TerminalType { return &t.Type }),
-	schema.Field(schema.Bool(5, "is_active", schema.Always, schema.DefaultTo(true),
+	schema.Field(schema.Bool(5, "is_active", schema.Always, schema.DefaultTo(true), schema.Flag("active"),
 		schema.Help("whether transactions are routed to it")), func(t *Terminal) *bool { return &t.Active }),
 	envOf(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
 	schema.Field(parametersColumn(7, providerParams,
 		"settings of the terminal, and what its provider needs"), func(t *Terminal) *[]byte { return &t.ProviderParams }),
-	schema.Field(schema.Text(8, "merchant_adapter", schema.Asked, schema.Always, schema.OneLine,
+	schema.Field(schema.Text(8, "merchant_adapter", schema.Asked, schema.Always, schema.OneLine, schema.InDeep,
 		schema.Help("name for the merchant's own use")), func(t *Terminal) *string { return &t.MerchantAdapter }),
 	schema.Field(parametersColumn(9, merchantParams,
 		"how the merchant and its operators are notified"), func(t *Terminal) *[]byte { return &t.MerchantParams }),
@@ -196,6 +196,9 @@ func parametersColumn(key uint8, name, help string) schema.Cell[[]byte] {
 
 // parametersKind is the kind of a terminal's parameters: []byte, a JSON object as it was sent.
 type parametersKind struct{ schema.Kind }
+
+// Shape implements schema.Shaped.
+func (parametersKind) Shape() schema.Shape { return schema.Document }
 
 // Parse implements schema.Kind. The record checks the length.
 func (parametersKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {

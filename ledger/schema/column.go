@@ -1,6 +1,10 @@
 package schema
 
-import "mizan/internal/assert"
+import (
+	"strings"
+
+	"mizan/internal/assert"
+)
 
 // Place says where a column is shown.
 type Place uint8
@@ -40,6 +44,7 @@ type Column struct {
 	OneLine    bool     // a text has no control characters at all
 	IfEmpty    string   // what an empty text in a request is refused with; empty: it counts as null
 	ShownAfter string   // the column that this one is shown behind; empty: the one that is declared before it
+	Flag       string   // of the command line; empty: the name
 	InputOnly  bool     // in requests only: neither stored nor shown
 	Shared     bool     // few different texts: records share them in memory
 	SetLater   bool     // no new record has a value: it is left out of the answer to a creation
@@ -197,6 +202,21 @@ func Rule(problem func(value any) string) Option { return func(c *Column) { c.Ru
 
 // IfEmpty refuses an empty text in a request with the message.
 func IfEmpty(message string) Option { return func(c *Column) { c.Asked, c.IfEmpty = true, message } }
+
+// Flag names the column's flag on the command line.
+func Flag(name string) Option { return func(c *Column) { c.Flag = name } }
+
+// FlagName returns the column's flag on the command line. Secrets come from files.
+func (c *Column) FlagName() string {
+	name := c.Flag
+	if name == "" {
+		name = strings.ReplaceAll(c.Name, "_", "-")
+	}
+	if c.Secret || c.InputOnly {
+		name += "-file"
+	}
+	return name
+}
 
 // ShownAfter shows the column behind another one than the one that is declared before it.
 func ShownAfter(name string) Option { return func(c *Column) { c.ShownAfter = name } }

@@ -129,6 +129,9 @@ func (k entriesKind[E]) AppendJSON(_ *Column, dst []byte, value any, style Style
 	return append(dst, ']')
 }
 
+// Shape implements Shaped.
+func (entriesKind[E]) Shape() Shape { return Document }
+
 // Empty implements Kind.
 func (k entriesKind[E]) Empty(value any) bool { return len(value.([]E)) == 0 }
 

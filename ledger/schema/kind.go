@@ -24,6 +24,27 @@ type Kind interface {
 	Empty(value any) bool
 }
 
+// Shape is the JSON shape of a kind's values.
+type Shape uint8
+
+// The shapes.
+const (
+	Scalar   Shape = iota // a string, a number or a condition
+	TextList              // a list of strings
+	Document              // an object, or a list of objects
+)
+
+// Shaped is a kind whose values are no scalars.
+type Shaped interface{ Shape() Shape }
+
+// Shape returns the shape of the column's values.
+func (c *Column) Shape() Shape {
+	if kind, ok := c.Kind.(Shaped); ok {
+		return kind.Shape()
+	}
+	return Scalar
+}
+
 // Parted is a kind of whose values a part may be at fault. It is parsed and checked by these instead; faults name the
 // part behind the column's name, as in "overdraft_limit.0.amount".
 type Parted interface {

@@ -110,6 +110,9 @@ func (textsKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return append(dst, ']')
 }
 
+// Shape implements Shaped.
+func (textsKind) Shape() Shape { return TextList }
+
 func (textsKind) Empty(value any) bool { return len(value.([]string)) == 0 }
 
 // asSent is a document that is stored and shown as it was sent.
@@ -124,6 +127,9 @@ func (asSent) ReadStored(_ *Column, stored []byte) (any, bool) { return slices.C
 func (asSent) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return append(dst, orEmptyObject(value.([]byte))...)
 }
+
+// Shape implements Shaped.
+func (asSent) Shape() Shape { return Document }
 
 func (asSent) Empty(value any) bool { return emptyObject(value.([]byte)) }
 
@@ -250,5 +256,8 @@ func (rowsKind) AppendJSON(c *Column, dst []byte, value any, style Style) []byte
 	}
 	return append(dst, ']')
 }
+
+// Shape implements Shaped.
+func (rowsKind) Shape() Shape { return Document }
 
 func (rowsKind) Empty(value any) bool { return len(value.([]Row)) == 0 }

@@ -85,6 +85,11 @@ func NewType[R any](name string, columns ...*Column) *Type[R] {
 // Shown returns the columns in the order in which records are shown.
 func (t *Type[R]) Shown() []*Column { return t.shown }
 
+// Requested returns the columns that requests can have, in the order in which they are checked.
+func (t *Type[R]) Requested() []*Column {
+	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Asked })
+}
+
 // Value returns the column's value in the record, nil if it has none.
 func (t *Type[R]) Value(c *Column, r *R) any {
 	if c.field == nil {
@@ -336,8 +341,10 @@ type Records interface {
 	ReadRecord(at Envelope, stored []byte, v Vault) (record any, err error)
 	AppendRecord(dst []byte, record any, style Style) []byte
 
-	// Shown returns the columns in the order in which records are shown.
+	// Shown returns the columns in the order in which records are shown, and Requested those that requests can have, in
+	// the order in which they are checked.
 	Shown() []*Column
+	Requested() []*Column
 }
 
 // ReadRecord implements Records.

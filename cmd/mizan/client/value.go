@@ -38,12 +38,12 @@ func (n PartnerNumber) Validate() error {
 	return nil
 }
 
-// URL is a URL on the command line, or the word null, which removes a URL. An empty value does
+// NullText is a text on the command line, or the word null, which removes a value. An empty text does
 // not remove one, because it may be an unset variable of the shell; the server refuses it.
-type URL string
+type NullText string
 
 // MarshalJSON implements json.Marshaler.
-func (a URL) MarshalJSON() ([]byte, error) {
+func (a NullText) MarshalJSON() ([]byte, error) {
 	if a == "null" {
 		return []byte("null"), nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"mizan/cmd/mizan/client"
+	"mizan/ledger/directory"
 )
 
 // Commands are `mizan admin …` for kong, with their common flags. A command needs a *Streams
@@ -28,6 +29,83 @@ type Commands struct {
 	Rates         rateCommands         `cmd:"" help:"Exchange rates."`
 	Transactions  transactionCommands  `cmd:"" help:"Transactions of a partner, and how they were routed."`
 	Deliveries    deliveryCommands     `cmd:"" help:"Deliveries of notifications, and replays."`
+}
+
+// The commands of record types.
+type (
+	organizationCommands struct {
+		List   listRecords             `cmd:"" help:"List organizations, the newest first."`
+		Show   showRecord[client.ID]   `cmd:"" help:"Show one."`
+		Create createRecord            `cmd:"" help:"Create one."`
+		Update updateRecord[client.ID] `cmd:"" help:"Change the fields that flags name, and no others."`
+	}
+
+	partnerCommands struct {
+		List   listRecords                        `cmd:"" help:"List partners, the newest first."`
+		Show   showRecord[client.PartnerNumber]   `cmd:"" help:"Show one."`
+		Create createRecord                       `cmd:"" help:"Create one."`
+		Update updateRecord[client.PartnerNumber] `cmd:"" help:"Change the fields that flags name, and no others."`
+		Delete deleteRecord[client.PartnerNumber] `cmd:"" help:"Switch one off; its history stays."`
+	}
+
+	terminalCommands struct {
+		List   listOfPartner           `cmd:"" help:"List terminals, the newest first."`
+		Show   showRecord[client.ID]   `cmd:"" help:"Show one."`
+		Create createRecord            `cmd:"" help:"Create one."`
+		Update updateRecord[client.ID] `cmd:"" help:"Change the fields that flags name, and no others."`
+		Delete deleteRecord[client.ID] `cmd:"" help:"Switch one off; its history stays."`
+	}
+
+	userCommands struct {
+		List   listOfPartner           `cmd:"" help:"List users, the newest first."`
+		Show   showRecord[client.ID]   `cmd:"" help:"Show one."`
+		Create createRecord            `cmd:"" help:"Create one."`
+		Update updateRecord[client.ID] `cmd:"" help:"Change the fields that flags name, and no others."`
+		Delete deleteRecord[client.ID] `cmd:"" help:"Switch one off and end its sessions."`
+	}
+
+	limitCommands struct {
+		List   listOfPartner           `cmd:"" help:"List limits, the newest first."`
+		Show   showRecord[client.ID]   `cmd:"" help:"Show one."`
+		Usage  limitUsage              `cmd:"" help:"Show how much of one is used and reserved, and when it begins anew."`
+		Create createRecord            `cmd:"" help:"Create one."`
+		Update updateRecord[client.ID] `cmd:"" help:"Change the fields that flags name, and no others."`
+		Delete deleteRecord[client.ID] `cmd:"" help:"Switch one off."`
+	}
+
+	keyCommands struct {
+		List   listOfPartner `cmd:"" help:"List API keys, the newest first, never with their values."`
+		Create createRecord  `cmd:"" help:"Create one. Its value is printed, this once."`
+		Revoke revokeKey     `cmd:"" help:"Revoke one, at once and for good."`
+	}
+)
+
+const (
+	organizationsPath = "/organizations"
+	partnersPath      = "/partners"
+	usersPath         = "/users"
+)
+
+// New returns the commands, with the flags and tables of the directory's records.
+func New() (c Commands) {
+	organizations, partners := &c.Organizations, &c.Partners
+	organizations.List.path, organizations.List.columns = organizationsPath, columnsOf(directory.Organizations)
+	organizations.Show.path, organizations.Create.path, organizations.Update.path = organizationsPath, organizationsPath, organizationsPath
+	organizations.Create.Fields, organizations.Update.Fields = flagsOf(directory.Organizations, false), flagsOf(directory.Organizations, true)
+
+	partners.List.path, partners.List.columns = partnersPath, columnsOf(directory.Partners)
+	partners.Show.path, partners.Create.path, partners.Update.path, partners.Delete.path = partnersPath, partnersPath, partnersPath, partnersPath
+	partners.Create.Fields, partners.Update.Fields = flagsOf(directory.Partners, false), flagsOf(directory.Partners, true)
+
+	terminals, users, limits := &c.Terminals, &c.Users, &c.Limits
+	describe(directory.Terminals, paths{terminalsPath, terminalPath}, &terminals.List, &terminals.Show, &terminals.Create, &terminals.Update, &terminals.Delete)
+	describe(directory.Users, paths{usersPath, usersPath}, &users.List, &users.Show, &users.Create, &users.Update, &users.Delete)
+	describe(directory.Limits, paths{limitsPath, limitsPath}, &limits.List, &limits.Show, &limits.Create, &limits.Update, &limits.Delete)
+
+	c.Keys.List.path, c.Keys.List.columns = keysPath, columnsOf(directory.APIKeys)
+	c.Keys.Create.path, c.Keys.Create.Fields = keysPath, flagsOf(directory.APIKeys, false)
+	c.Rates.List.path, c.Rates.List.columns = ratesPath, columnsOf(directory.Rates)
+	return c
 }
 
 // ProvideCommand makes the argument of a command's Run for kong.

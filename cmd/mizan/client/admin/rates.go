@@ -8,18 +8,11 @@ import (
 
 // rateCommands are `mizan admin rates …`.
 type rateCommands struct {
-	List listRates `cmd:"" help:"List the rates, the newest pair first."`
-	Set  setRate   `cmd:"" help:"Set the rate of a pair, whether it has one or not."`
+	List listRecords `cmd:"" help:"List the rates, the newest pair first."`
+	Set  setRate     `cmd:"" help:"Set the rate of a pair, whether it has one or not."`
 }
 
 const ratesPath = "/rates"
-
-type listRates struct{ client.Paging }
-
-// Run is called by kong.
-func (c *listRates) Run(e *client.Command) error {
-	return e.List(client.Listing{Path: ratesPath, Columns: []string{"from", "to", "rate", "created_at", "updated_at"}}, c.Paging)
-}
 
 type setRate struct{ rateFields }
 

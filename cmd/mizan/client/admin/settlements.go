@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -26,7 +27,7 @@ type settled struct {
 
 func (s *settled) path() string {
 	if s.Partner != nil {
-		return partnerPath(*s.Partner) + settlementsPath
+		return fmt.Sprint(partnersPath, "/", *s.Partner, settlementsPath)
 	}
 	return terminalPath + "/" + string(*s.Terminal) + settlementsPath
 }
