@@ -33,7 +33,7 @@ func (s *Service) CreateAPIKey(ctx context.Context, id ledger.ID, draft director
 	created, err := keys.create(ctx, s, op, id, func(o *org, now ledger.Micros) (*directory.APIKey, ledger.Event, []ledger.Claim, error) {
 		_, missing := o.owner(op, draft.Partner)
 		k, event, err := directory.NewAPIKey(draft, now)
-		return k, event, []ledger.Claim{hashClaim(id, draft.Hash, draft.ID)}, directory.Join(missing, err)
+		return k, event, []ledger.Claim{hashClaim(id, draft.Hash, draft.ID)}, directory.Join(err, missing)
 	})
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (s *Service) CreateLimit(ctx context.Context, id ledger.ID, draft directory
 			terminal = t.record()
 		}
 		l, event, err := directory.NewLimit(draft, terminal)
-		if err = directory.Join(missing, err); err == nil {
+		if err = directory.Join(err, missing); err == nil {
 			err = o.roomFor(op, l)
 		}
 		return l, event, nil, err

@@ -22,7 +22,7 @@ func (s *Service) CreateTerminal(ctx context.Context, id ledger.ID, draft direct
 			return nil, ledger.Event{}, nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
 		}
 		t, event, err := directory.NewTerminal(draft, s.privateHooks.Load())
-		if err = directory.Join(checkMethods(op, &draft), missing, err); err == nil {
+		if err = directory.Join(checkMethods(op, &draft), err, missing); err == nil {
 			err = directory.Join(checkStatuses(op, t), s.checkPlain(t))
 		}
 		return t, event, nil, err

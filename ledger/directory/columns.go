@@ -2,6 +2,7 @@ package directory
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -31,11 +32,8 @@ func updatedColumn[R any](at func(*R) *ledger.Micros) *schema.Column {
 
 // partnerColumn is the number of the partner that owns the record.
 func partnerColumn[R any](key uint8, at func(*R) *int64, o ...schema.Option) *schema.Column {
-	return schema.Field(schema.Integer(key, "partner_id", 1, maxNumber, append(o, schema.Flag("partner"), schema.Help("number of the partner"))...), at)
+	return schema.Field(schema.Integer(key, "partner_id", 1, math.MaxInt64, append(o, schema.Flag("partner"), schema.Help("number of the partner"))...), at)
 }
-
-// maxNumber is the largest number of a partner.
-const maxNumber = 1<<63 - 1
 
 // passColumn is the password of a partner or a user.
 func passColumn() *schema.Column {

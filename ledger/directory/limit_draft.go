@@ -101,7 +101,7 @@ func relateLimit(old, l *Limit, f *schema.Faults) {
 		return
 	}
 	note("max_amount", attempts && !l.MaxAmount.IsZero(), "is for the other kinds: velocity takes max_count")
-	note("max_amount", !attempts && l.MaxAmount.IsZero(), "is required: from 1 to 10^72 minor units")
+	note("max_amount", !attempts && l.MaxAmount.IsZero(), "is required")
 	note("max_count", !attempts && l.MaxCount != 0, "is for velocity only")
 	note("max_count", attempts && l.MaxCount == 0, "is required")
 	note("window", !attempts && l.Window != 0, "is for velocity only")

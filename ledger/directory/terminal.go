@@ -197,6 +197,9 @@ func parametersColumn(key uint8, name, help string) schema.Cell[[]byte] {
 // parametersKind is the kind of a terminal's parameters: []byte, a JSON object as it was sent.
 type parametersKind struct{ schema.Kind }
 
+// Empty implements schema.Kind.
+func (parametersKind) Empty(value any) bool { return len(value.([]byte)) == 0 }
+
 // Shape implements schema.Shaped.
 func (parametersKind) Shape() schema.Shape { return schema.Document }
 

@@ -2,7 +2,9 @@ package schema
 
 import (
 	"encoding/binary"
+	"math"
 	"strconv"
+	"time"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -89,6 +91,9 @@ func (integerKind) Check(c *Column, value any) string {
 }
 
 func integerRule(c *Column) string {
+	if c.Max == math.MaxInt64 {
+		return "must be an integer of at least " + strconv.FormatInt(c.Min, 10)
+	}
 	return "must be an integer from " + strconv.FormatInt(c.Min, 10) + " to " + strconv.FormatInt(c.Max, 10)
 }
 
@@ -163,10 +168,15 @@ func (amountKind) Parse(_ *Column, raw []byte, how Reader) (any, string) {
 		return nil, form
 	}
 	a, err := money.ParseBytes(digits)
-	if err != nil {
+	switch {
+	case err == nil:
+		return a, ""
+	case how.LooseAmounts:
 		return nil, form
+	case err == money.ErrTooLong || err == money.ErrOverflow:
+		return nil, "is above 2^256 - 1"
 	}
-	return a, ""
+	return nil, "must be a string of digits without leading zeros"
 }
 
 func (amountKind) Check(c *Column, value any) string {
@@ -229,10 +239,24 @@ func AppendSigned(dst []byte, s money.Signed, style Style) []byte {
 
 type instantKind struct {
 	NeverEmpty
-	Unasked
+	Unbounded
 }
 
 func (instantKind) String() string { return "instant" }
+
+// Parse takes an RFC 3339 time.
+func (instantKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	const form = "must be an RFC 3339 time"
+	text, problem := readString(raw)
+	if problem != "" {
+		return nil, problem
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return nil, form
+	}
+	return ledger.MicrosOf(at), ""
+}
 
 func (instantKind) AppendStored(_ *Column, dst []byte, value any) []byte {
 	return appendNumber(dst, int64(value.(ledger.Micros)))

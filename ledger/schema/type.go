@@ -167,6 +167,9 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 		return
 	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
+	if problem == "" && value != nil && !c.Kind.Empty(value) {
+		problem = c.Kind.Check(c, value) // zero is refused here: in the record it may stand for no value
+	}
 	switch {
 	case problem == "":
 	case c.Kind == KindWord:
