@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/binary"
 	"strconv"
+	"time"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -229,10 +230,22 @@ func AppendSigned(dst []byte, s money.Signed, style Style) []byte {
 
 type instantKind struct {
 	NeverEmpty
-	Unasked
+	Unbounded
 }
 
 func (instantKind) String() string { return "instant" }
+
+func (instantKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	text, problem := readString(raw)
+	if problem != "" {
+		return nil, problem
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return nil, "must be an RFC 3339 time"
+	}
+	return ledger.MicrosOf(at), ""
+}
 
 func (instantKind) AppendStored(_ *Column, dst []byte, value any) []byte {
 	return appendNumber(dst, int64(value.(ledger.Micros)))

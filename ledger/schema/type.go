@@ -158,6 +158,9 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 		return
 	}
 	c.field.set(r, value)
+	if value != nil && !c.Required && c.field.get(r) == nil { // the record cannot hold it, so Check does not see it
+		f.Note(c.Name, c.problem(value))
+	}
 }
 
 // sameAsShown tells whether a value was sent as an answer shows it.
@@ -169,7 +172,7 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 }
 
 // Check checks the columns whose values differ from those of old, all of them where old is nil: what is stored must
-// not keep a record from being changed elsewhere.
+// not keep a record from being changed elsewhere. Of columns that no request sets it checks only that they are there.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		if c.InputOnly {
@@ -184,7 +187,7 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 		case f.Has(c.Name):
 		case value == nil && c.Required:
 			f.Add(c.Name, "%s", missing(c))
-		case value == nil:
+		case value == nil, !c.Asked, c.Always && c.Kind.Empty(value):
 		case parted:
 			kind.CheckParts(c, value, f)
 		default:
