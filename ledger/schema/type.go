@@ -171,11 +171,11 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 	return equalJSON(raw, c.Kind.AppendJSON(c, nil, value, Style{}))
 }
 
-// Check checks the columns whose values differ from those of old, all of them where old is nil: what is stored must
-// not keep a record from being changed elsewhere. Of columns that no request sets it checks only that they are there.
+// Check checks the columns that requests set, where their values differ from those of old, all of them where old is
+// nil: what is stored must not keep a record from being changed elsewhere.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
-		if c.InputOnly {
+		if !c.Asked || c.InputOnly {
 			continue
 		}
 		value := c.field.get(r)
@@ -187,7 +187,7 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 		case f.Has(c.Name):
 		case value == nil && c.Required:
 			f.Add(c.Name, "%s", missing(c))
-		case value == nil, !c.Asked, c.Always && c.Kind.Empty(value):
+		case value == nil, c.Always && c.Kind.Empty(value):
 		case parted:
 			kind.CheckParts(c, value, f)
 		default:
