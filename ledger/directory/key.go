@@ -52,7 +52,7 @@ var APIKeys = schema.NewType[APIKey]("API key",
 	schema.Field(schema.Instant(6, "revoked_at", schema.SetLater,
 		schema.Help("when it was revoked")), func(k *APIKey) *ledger.Micros { return &k.Revoked }),
 	schema.Field(hash(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
-).Sound(func(k *APIKey) bool { return min(k.Expires, k.Revoked, k.Used) >= 0 }).
+).Sound(func(k *APIKey) bool { return k.Partner >= 1 && min(k.Expires, k.Revoked, k.Used) >= 0 }).
 	Placed(func(k *APIKey, org, id ledger.ID) { k.Org, k.ID = org, id })
 
 // Check reports what is wrong with a new key. The error is Join's.

@@ -65,12 +65,15 @@ var Limits = schema.NewType[Limit]("limit",
 	schema.Field(schema.Bool(12, "active", schema.Always, schema.DefaultTo(true),
 		schema.Help("whether it is in force")), func(l *Limit) *bool { return &l.Active }),
 	createdColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
-).Completing(completeLimit).Relating(relateLimit).Sound(func(l *Limit) bool {
-	var f schema.Faults
-	relateLimit(nil, l, &f)
-	return f.None()
-}).
+).Completing(completeLimit).Relating(relateLimit).Sound(soundLimit).
 	Placed(func(l *Limit, org, id ledger.ID) { l.Org, l.ID = org, id })
+
+// soundLimit tells whether a stored limit is one that NewLimit could have made, whatever the currencies were then.
+func soundLimit(l *Limit) bool {
+	var f schema.Faults
+	relateBound(l, &f)
+	return f.None() && l.Partner >= 1 && (l.Asset.Currency != "" || l.Kind.Measure() == Attempts)
+}
 
 // completeLimit requires a network if the currency is on several, as for an overdraft.
 func completeLimit(input schema.Input, l *Limit, f *schema.Faults) {
@@ -88,15 +91,21 @@ func relateLimit(old, l *Limit, f *schema.Faults) {
 	if old == nil && l.Kind.Valid() {
 		relateScope(l, f)
 	}
-	relateAsset(&l.Asset, f)
+	if old == nil {
+		relateAsset(&l.Asset, f)
+	}
+	if l.Kind.Valid() {
+		relateBound(l, f)
+	}
+}
+
+// relateBound requires the bound of the limit's kind, and refuses the others.
+func relateBound(l *Limit, f *schema.Faults) {
 	attempts := l.Kind.Measure() == Attempts
 	note := func(field string, wrong bool, problem string) {
 		if wrong && !f.Has(field) {
 			f.Add(field, "%s", problem)
 		}
-	}
-	if !l.Kind.Valid() {
-		return
 	}
 	note("max_amount", attempts && !l.MaxAmount.IsZero(), "is for the other kinds: velocity takes max_count")
 	note("max_amount", !attempts && l.MaxAmount.IsZero(), "is required: from 1 to 10^72 minor units")

@@ -65,7 +65,9 @@ var Partners = schema.NewType[Partner]("partner",
 		schema.Help("whether its requests are accepted")), func(p *Partner) *bool { return &p.Active }),
 	schema.Field(schema.Text(11, "pass_hash", schema.NotShown), func(p *Partner) *string { return &p.PassHash }),
 	schema.NumberField(schema.Derived(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
-).Relating(relatePartner).Placed(func(p *Partner, org, id ledger.ID) { p.Org, p.ID = org, id })
+).Relating(relatePartner).
+	Sound(func(p *Partner) bool { return p.Number >= 1 }).
+	Placed(func(p *Partner, org, id ledger.ID) { p.Org, p.ID = org, id })
 
 // Overdraft is how far below zero a partner's available balance may go.
 type Overdraft struct {

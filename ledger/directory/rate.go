@@ -44,7 +44,11 @@ var Rates = schema.NewType[Rate]("rate",
 	createdColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
 	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).Relating(relateRate).
-	Sound(func(r *Rate) bool { return r.ID == RateID(r.Org, r.From, r.To) }).
+	Sound(func(r *Rate) bool {
+		_, from := money.Accepted(string(r.From))
+		_, to := money.Accepted(string(r.To))
+		return from && to && r.ID == RateID(r.Org, r.From, r.To)
+	}).
 	Placed(func(r *Rate, org, id ledger.ID) { r.Org, r.ID = org, id })
 
 // currencyCode is a column of currencies that transactions accept.

@@ -60,9 +60,9 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	schema.Field(schema.Amount(6, "stored_fee", schema.NotShown, schema.OrZero), func(s *Settlement) *money.Amount { return &s.Fee }),
 ).Sound(func(s *Settlement) bool {
 	if s.WithProvider() {
-		return len(s.Lines) == 1 && !s.Out && !s.Lines[0].Amount.Less(s.Fee)
+		return s.Partner >= 1 && len(s.Lines) == 1 && !s.Out && !s.Lines[0].Amount.Less(s.Fee)
 	}
-	return s.Fee.IsZero()
+	return s.Partner >= 1 && s.Fee.IsZero()
 }).Placed(func(s *Settlement, org, id ledger.ID) { s.Org, s.ID = org, id })
 
 var settlementLines = schema.NewType[SettlementLine]("line",

@@ -53,7 +53,7 @@ var Users = schema.NewType[User]("user",
 	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
 	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
 ).Relating(relateUser).
-	Sound(func(u *User) bool { return u.Roles.Has(PartnerRole) == (u.Partner > 0) }).
+	Sound(func(u *User) bool { return u.Partner >= 0 && u.Roles.Has(PartnerRole) == (u.Partner > 0) }).
 	Placed(func(u *User, org, id ledger.ID) { u.Org, u.ID = org, id })
 
 // relateUser requires a partner for PartnerRole, and refuses one otherwise.
