@@ -202,12 +202,17 @@ func (h *fixture) terminal(p *directory.Partner, name, currency, merchantParams 
 	if currency != "" {
 		params = `{"currencies":["` + currency + `"],"fee_bps":"100","fee_refundable":true}`
 	}
-	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: name, Provider: directory.Simulator, Type: directory.PaymentTerminal, ProviderParams: []byte(params), MerchantParams: []byte(merchantParams), Env: money.Prod, Active: true}))
+	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+		Partner: p.Number, Name: name, Provider: directory.Simulator, Type: directory.PaymentTerminal,
+		ProviderParams: []byte(params), MerchantParams: []byte(merchantParams), Env: money.Prod, Active: true,
+	}))
 }
 
 func (h *fixture) notifier(p *directory.Partner) *directory.Terminal {
 	h.t.Helper()
-	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts), Env: money.Prod, Active: true}))
+	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+		Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts), Env: money.Prod, Active: true,
+	}))
 }
 
 func (h *fixture) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {

@@ -61,7 +61,8 @@ func withShown(ctx context.Context, shown func(made any) any) context.Context {
 type onceInContext struct{}
 
 // Once returns a context with which a write claims the idempotency key and stores its reply, both
-// in the write's own Change. The write calls answer with its own result before the Change is durable, so the times that the writer fills are zero. answer
+// in the write's own Change. The write calls answer with its own result before the Change is
+// durable, so the times that the writer fills are zero. answer
 // runs on another goroutine, possibly after the write has timed out.
 //
 // A write that changes nothing claims nothing. If the key is already claimed, the write is refused,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"path/filepath"
 	"testing"
 	"time"
@@ -95,16 +96,24 @@ func (h *fixture) partnerOf(org ledger.ID, login string) *directory.Partner {
 
 func (h *fixture) terminalOf(p *directory.Partner, params string) *directory.Terminal {
 	h.t.Helper()
-	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal, ProviderParams: []byte(params), Env: money.Prod, Active: true}))
+	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
+		ProviderParams: []byte(params), Env: money.Prod, Active: true,
+	}))
 }
 
 func (h *fixture) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
 	h.t.Helper()
-	k, value, err := h.CreateAPIKey(h.t.Context(), p.Org, directory.APIKey{Partner: p.Number, Name: "key"})
-	if err != nil {
-		h.t.Fatal(err)
+	k := must(h.CreateAPIKey(h.t.Context(), p.Org, directory.APIKey{Partner: p.Number, Name: "key"}))
+	return k, []byte(k.Value)
+}
+
+// sources parses addresses and prefixes.
+func sources(texts ...string) (parsed []netip.Prefix) {
+	for _, text := range texts {
+		parsed = append(parsed, must(directory.ParseSource(text)))
 	}
-	return k, []byte(value)
+	return parsed
 }
 
 // commit writes a change without the service.

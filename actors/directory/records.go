@@ -25,6 +25,7 @@ type kind[R any] struct {
 
 	partner  func(*R) int64 // the partner by which a list can be restricted; nil: by none
 	complete func(*R) error // fills what follows from a stored record's columns; nil: nothing does
+	archived bool           // records change in an archived organization too
 }
 
 var (
@@ -39,6 +40,7 @@ var (
 	keys = kind[directory.APIKey]{
 		columns: directory.APIKeys, source: ledger.APIKey, index: func(o *org) *index[directory.APIKey] { return &o.keys },
 		put: (*org).putKey, partner: func(k *directory.APIKey) int64 { return k.Partner },
+		archived: true, // a key can always be revoked
 	}
 	users = kind[directory.User]{
 		columns: directory.Users, source: ledger.User, index: func(o *org) *index[directory.User] { return &o.users },
@@ -139,8 +141,7 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 	}
 	var next *R
 	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
+		if _, err := s.writable(op, org); err != nil && !k.archived {
 			return nil, nil, err
 		}
 		c, _ := slot(o)

@@ -125,9 +125,9 @@ func TestRefusals(t *testing.T) {
 	wantCode(t, "terminal of no organization", err, ledger.NotFound, "")
 	_, err = h.PatchTerminal(ctx, o.ID, nobody, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of no terminal", err, ledger.NotFound, "")
-	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: 99, Name: "k"})
+	_, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: 99, Name: "k"})
 	wantCode(t, "key of no partner", err, ledger.Invalid, "partner_id")
-	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k", Expires: 1})
+	_, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k", Expires: 1})
 	wantCode(t, "key of the past", err, ledger.Invalid, "expires_at")
 	_, err = h.RevokeAPIKey(ctx, o.ID, nobody)
 	wantCode(t, "revocation of no key", err, ledger.NotFound, "")
@@ -154,7 +154,7 @@ func TestRefusals(t *testing.T) {
 	wantCode(t, "partner of an archived organization", err, ledger.Conflict, "")
 	_, err = h.CreateTerminal(ctx, o.ID, directory.Terminal{Partner: p.Number, Env: money.Prod, Active: true})
 	wantCode(t, "terminal in the archive", err, ledger.Conflict, "")
-	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
+	_, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "key in the archive", err, ledger.Conflict, "")
 	if revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID)); revoked.Revoked == 0 {
 		t.Error("a key of the archive can't be revoked")
@@ -256,7 +256,7 @@ func TestRestartFindsEverything(t *testing.T) {
 	ctx := t.Context()
 	box := must(h.Seed(ctx, SeedInput{}))
 	o := must(h.CreateOrganization(ctx, directory.Organization{Name: "Third", Type: directory.Bank, Status: directory.Maintenance, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE", "MY"}}))
-	full := must(h.CreatePartner(ctx, o.ID, directory.Partner{Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s", Sources: sourcesOf("10.0.0.0/8", "2001:db8::/32"), Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}}}, []byte("nine-Lions-paint")))
+	full := must(h.CreatePartner(ctx, o.ID, directory.Partner{Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s", Sources: sources("10.0.0.0/8", "2001:db8::/32"), Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}}}, []byte("nine-Lions-paint")))
 	term := must(h.CreateTerminal(ctx, o.ID, directory.Terminal{Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a", ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`)}))
 	k, value, err := h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(began.AddDate(1, 0, 0))})
 	if err != nil {
@@ -318,7 +318,7 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 		}, nil)
 	}()
 	<-entered
-	_, _, err := h.CreateAPIKey(canceled(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
+	_, err := h.CreateAPIKey(canceled(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
 	wantCode(t, "behind a slow command", err, ledger.Unavailable, "")
 	leave <- true
 	if err := <-first; err != nil {
@@ -334,7 +334,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 3 * maxCommands {
 		wait.Go(func() {
-			if _, _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"}); err != nil {
+			if _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -346,7 +346,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 	for range cap(h.commands.admitted) {
 		h.commands.admitted <- struct{}{}
 	}
-	_, _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
+	_, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
 }
 

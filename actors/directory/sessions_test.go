@@ -107,7 +107,7 @@ func TestWhoLogsIn(t *testing.T) {
 	h.userOf(idle.ID, "anna", "admin")
 	must(h.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	far := h.partnerOf(o.ID, "far")
-	must(h.PatchPartner(ctx, o.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = []string{"192.0.2.0/24"} }))
+	must(h.PatchPartner(ctx, o.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
 	none := must(h.AddMerchants(ctx, o.ID, MerchantsDraft{Partners: 1}))[0].Number
 	passless, _ := h.Partner(o.ID, none)
 	for what, c := range map[string]struct {
@@ -410,12 +410,12 @@ func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
 func TestARightPasswordFromElsewhereIsAFailure(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
-	p := must(h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "far", Sources: sourcesOf("192.0.2.0/24"), Active: true}, []byte(goodPass)))
+	p := must(h.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "far", Sources: sources("192.0.2.0/24"), Active: true}, []byte(goodPass)))
 	for range 5 {
 		_, _, err := h.logIn(o.ID, "far", goodPass)
 		wantCode(t, "from elsewhere", err, ledger.Unauthorized, "")
 	}
-	must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = []string{} }))
+	must(h.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = nil }))
 	_, _, err := h.logIn(o.ID, "far", goodPass)
 	wantLocked(t, "after five failures", err, 15*time.Minute)
 }

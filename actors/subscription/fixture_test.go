@@ -317,14 +317,15 @@ func (h *fixture) terminal() *directory.Terminal {
 // set changes the terminal's settings.
 func (h *fixture) set(provider, merchant string) {
 	h.t.Helper()
-	var p schema.Change[directory.Terminal]
-	if provider != "" {
-		p.ProviderParams = ptr([]byte(provider))
+	change := func(t *directory.Terminal, _ *schema.Faults) {
+		if provider != "" {
+			t.ProviderParams = []byte(provider)
+		}
+		if merchant != "" {
+			t.MerchantParams = []byte(merchant)
+		}
 	}
-	if merchant != "" {
-		p.MerchantParams = ptr([]byte(merchant))
-	}
-	if _, err := h.directory.PatchTerminal(h.t.Context(), h.first.Org, h.terminal().ID, p); err != nil {
+	if _, err := h.directory.PatchTerminal(h.t.Context(), h.first.Org, h.terminal().ID, change); err != nil {
 		h.t.Fatal(err)
 	}
 }

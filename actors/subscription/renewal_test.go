@@ -92,7 +92,10 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 func TestARenewalIsHeldAgainstTheLimits(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
-	_, err := h.directory.CreateLimit(t.Context(), h.first.Org, directory.Limit{Partner: h.first.Partner, Kind: "per_transaction", MaxAmount: money.FromUint64(100), Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: directory.ScopePartner, Active: true})
+	_, err := h.directory.CreateLimit(t.Context(), h.first.Org, directory.Limit{
+		Partner: h.first.Partner, Kind: directory.PerTransaction, MaxAmount: money.FromUint64(100),
+		Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: directory.ScopePartner, Active: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +127,10 @@ func TestARenewalIsHeldAgainstTheBlocklist(t *testing.T) {
 func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	h := open(t)
 	s := h.subscribe(nil)
-	_, err := h.directory.CreateTerminal(t.Context(), h.first.Org, directory.Terminal{Name: "second", Partner: h.first.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: []byte(`{"priority":-1}`), Active: true})
+	_, err := h.directory.CreateTerminal(t.Context(), h.first.Org, directory.Terminal{
+		Name: "second", Partner: h.first.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test,
+		ProviderParams: []byte(`{"priority":-1}`), Active: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

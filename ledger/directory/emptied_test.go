@@ -8,8 +8,8 @@ import (
 )
 
 func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
-	base := Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, Active: true}
-	plain, _, err := NewTerminal(testID(1), owner, base)
+	base := Terminal{Org: testID(2), Partner: 3, Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, Active: true}
+	plain, _, err := NewTerminal(base, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,9 +24,9 @@ func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
 	} {
 		params, draft := []byte(text), base
 		draft.MerchantParams = params
-		_, _, err := NewTerminal(testID(2), owner, draft)
+		_, _, err := NewTerminal(draft, false)
 		wantField(t, "create with "+text, err, field)
-		_, _, err = plain.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params })
+		_, _, err = plain.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
 		wantField(t, "patch to "+text, err, field)
 	}
 }

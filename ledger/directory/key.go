@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"log/slog"
 
 	"mizan/ledger"
@@ -52,7 +53,9 @@ var APIKeys = schema.NewType[APIKey]("API key",
 	schema.Field(schema.Instant(6, "revoked_at", schema.SetLater,
 		schema.Help("when it was revoked")), func(k *APIKey) *ledger.Micros { return &k.Revoked }),
 	schema.Field(hash(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
-).Sound(func(k *APIKey) string { return negativeTimes(k.Expires, k.Revoked, k.Used) }).
+).Sound(func(k *APIKey) string {
+	return cmp.Or(notPositive(k.Partner), negativeTimes(k.Expires, k.Revoked, k.Used))
+}).
 	Enveloped(func(k *APIKey, at schema.Envelope) { k.Org, k.ID, k.Created = at.Org, at.ID, at.Created })
 
 // Check reports what is wrong with a new key. The error is Join's.

@@ -65,14 +65,21 @@ var Limits = schema.NewType[Limit]("limit",
 	schema.Field(schema.Bool(12, "active", schema.Always, schema.DefaultTo(true),
 		schema.Help("whether it is in force")), func(l *Limit) *bool { return &l.Active }),
 	createdColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
-).Completing(completeLimit).Relating(relateLimit).Sound(func(l *Limit) string {
-	f := new(schema.Faults)
-	if relateLimit(nil, l, f); f.None() {
-		return ""
-	}
-	return f.Error()
-}).
+).Completing(completeLimit).Relating(relateLimit).Sound(soundLimit).
 	Enveloped(func(l *Limit, at schema.Envelope) { l.Org, l.ID, l.Created = at.Org, at.ID, at.Created })
+
+// soundLimit says what keeps a stored limit from being one that NewLimit made, whatever the currencies were then.
+func soundLimit(l *Limit) string {
+	f := new(schema.Faults)
+	relateBound(l, f)
+	switch {
+	case !f.None():
+		return "bounds nothing: " + f.Error()
+	case l.Asset.Currency == "" && l.Kind.Measure() != Attempts:
+		return "bounds no currency"
+	}
+	return notPositive(l.Partner)
+}
 
 // completeLimit requires a network if the currency is on several, as for an overdraft.
 func completeLimit(input schema.Input, l *Limit, f *schema.Faults) {
@@ -90,15 +97,21 @@ func relateLimit(old, l *Limit, f *schema.Faults) {
 	if old == nil && l.Kind.Valid() {
 		relateScope(l, f)
 	}
-	relateAsset(&l.Asset, f)
+	if old == nil {
+		relateAsset(&l.Asset, f)
+	}
+	if l.Kind.Valid() {
+		relateBound(l, f)
+	}
+}
+
+// relateBound requires the bound of the limit's kind, and refuses the others.
+func relateBound(l *Limit, f *schema.Faults) {
 	attempts := l.Kind.Measure() == Attempts
 	note := func(field string, wrong bool, problem string) {
 		if wrong && !f.Has(field) {
 			f.Add(field, "%s", problem)
 		}
-	}
-	if !l.Kind.Valid() {
-		return
 	}
 	note("max_amount", attempts && !l.MaxAmount.IsZero(), "is for the other kinds: velocity takes max_count")
 	note("max_amount", !attempts && l.MaxAmount.IsZero(), "is required")

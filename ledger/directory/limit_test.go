@@ -10,84 +10,95 @@ import (
 	"mizan/ledger/schema"
 )
 
-var (
-	limitOwner    = &Partner{ID: testID(1), Org: testID(2), Number: 7}
-	limitTerminal = &Terminal{ID: testID(3), Org: testID(2), Partner: 7, Type: PaymentTerminal, Env: money.Prod}
-)
+// limitTerminal is the terminal that limits of the tests name.
+var limitTerminal = &Terminal{ID: testID(3), Org: testID(2), Partner: 7, Type: PaymentTerminal, Env: money.Prod}
 
-func ref[T any](value T) *T { return &value }
-
-func amountOf(digits string) *money.Amount { return ref(money.MustParse(digits)) }
-
-// aVolume and aVelocity are valid drafts.
-func aVolume(change func(*Limit)) Limit {
-	d := Limit{Partner: 7, Kind: DailyVolume, MaxAmount: *amountOf("1000"), Asset: money.Asset{Currency: "USD", Env: money.Prod}, Scope: ScopePartner, Active: true}
-	if change != nil {
-		change(&d)
-	}
-	return d
+// aVolume and aVelocity are the bodies of valid requests with some members changed.
+func aVolume(t *testing.T, changes string) string {
+	t.Helper()
+	return merged(t, `{"partner_id":7,"kind":"daily_volume","max_amount":"1000","currency":"USD"}`, changes)
 }
 
-func aVelocity(change func(*Limit)) Limit {
-	d := Limit{Partner: 7, Kind: Velocity, MaxCount: int64(5), Window: time.Minute, Asset: money.Asset{Env: money.Prod}, Scope: ScopePartner, Active: true}
-	if change != nil {
-		change(&d)
-	}
-	return d
+func aVelocity(t *testing.T, changes string) string {
+	t.Helper()
+	return merged(t, `{"partner_id":7,"kind":"velocity","max_count":5,"window":"minute"}`, changes)
+}
+
+// newLimit decides a limit that a request asks for. terminal is the one that it names.
+func newLimit(t *testing.T, terminal *Terminal, body string) (l *Limit, event ledger.Event, err error) {
+	t.Helper()
+	l, err = requested(t, Limits, body, func(draft Limit) (l *Limit, err error) {
+		draft.ID, draft.Org = testID(9), testID(2)
+		l, event, err = NewLimit(draft, terminal)
+		return l, err
+	})
+	return l, event, err
 }
 
 func TestEachFieldOfALimitIsHeldAgainstItsBound(t *testing.T) {
+	of := func(more string) string { return `{"terminal_id":"` + limitTerminal.ID.String() + `"` + more + `}` }
 	for name, c := range map[string]struct {
-		draft Limit
+		body  string
 		field string
 	}{
-		"volume":                     {aVolume(nil), ""},
-		"velocity":                   {aVelocity(nil), ""},
-		"no kind":                    {aVolume(func(d *Limit) { d.Kind = "" }), "kind"},
-		"kind":                       {aVolume(func(d *Limit) { d.Kind = "weekly_volume" }), "kind"},
-		"payments":                   {aVolume(func(d *Limit) { d.Type = PaymentTerminal }), ""},
-		"payouts":                    {aVolume(func(d *Limit) { d.Type = PayoutTerminal }), ""},
-		"type":                       {aVolume(func(d *Limit) { d.Type = MerchantTerminal }), "type"},
-		"scope":                      {aVolume(func(d *Limit) { d.Scope = "country" }), "scope"},
-		"card":                       {aVolume(func(d *Limit) { d.Scope = ScopeCard }), ""},
-		"per transaction":            {aVolume(func(d *Limit) { d.Kind = PerTransaction }), ""},
-		"per transaction of a card":  {aVolume(func(d *Limit) { d.Kind, d.Scope = PerTransaction, ScopeCard }), "scope"},
-		"env":                        {aVolume(func(d *Limit) { d.Env = "live" }), "env"},
-		"test":                       {aVolume(func(d *Limit) { d.Env = "test" }), ""},
-		"no currency":                {aVolume(func(d *Limit) { d.Currency = "" }), "currency"},
-		"currency":                   {aVolume(func(d *Limit) { d.Currency = "AED" }), "currency"},
-		"velocity's currency":        {aVelocity(func(d *Limit) { d.Currency = "JPY" }), "currency"},
-		"velocity of a currency":     {aVelocity(func(d *Limit) { d.Currency = "EUR" }), ""},
-		"network without currency":   {aVelocity(func(d *Limit) { d.Network = ref("tron") }), "network"},
-		"no network of several":      {aVolume(func(d *Limit) { d.Currency = "USDT" }), "network"},
-		"velocity without network":   {aVelocity(func(d *Limit) { d.Currency = "USDT" }), "network"},
-		"one of several":             {aVolume(func(d *Limit) { d.Currency, d.Network = "USDT", ref("bsc") }), ""},
-		"the unresolved one":         {aVolume(func(d *Limit) { d.Currency, d.Network = "USDT", ref("") }), ""},
-		"network of another":         {aVolume(func(d *Limit) { d.Currency, d.Network = "USDT", ref("solana") }), "network"},
-		"another than the only one":  {aVolume(func(d *Limit) { d.Currency, d.Network = "TRX", ref("ton") }), "network"},
-		"network of money":           {aVolume(func(d *Limit) { d.Network = ref("tron") }), "network"},
-		"no name of a network":       {aVolume(func(d *Limit) { d.Currency, d.Network = "USDT", ref("Tron") }), "network"},
-		"neither amount nor count":   {aVolume(func(d *Limit) { d.MaxAmount = nil }), "max_amount"},
-		"velocity without count":     {aVelocity(func(d *Limit) { d.MaxCount = nil }), "max_count"},
-		"zero":                       {aVolume(func(d *Limit) { d.MaxAmount = amountOf("0") }), "max_amount"},
-		"one":                        {aVolume(func(d *Limit) { d.MaxAmount = amountOf("1") }), ""},
-		"10^72":                      {aVolume(func(d *Limit) { d.MaxAmount = &ledger.MaxAmount }), ""},
-		"above 10^72":                {aVolume(func(d *Limit) { d.MaxAmount = amountOf(ledger.MaxAmount.String()[:72] + "1") }), "max_amount"},
-		"volume with a count":        {aVolume(func(d *Limit) { d.MaxCount = ref(int64(1)) }), "max_count"},
-		"volume with a window":       {aVolume(func(d *Limit) { d.Window = "hour" }), "window"},
-		"velocity with an amount":    {aVelocity(func(d *Limit) { d.MaxAmount = amountOf("1") }), "max_amount"},
-		"no attempt":                 {aVelocity(func(d *Limit) { d.MaxCount = ref(int64(0)) }), "max_count"},
-		"most attempts":              {aVelocity(func(d *Limit) { d.MaxCount = ref(int64(1_000_000)) }), ""},
-		"an attempt too many":        {aVelocity(func(d *Limit) { d.MaxCount = ref(int64(1_000_001)) }), "max_count"},
-		"no window":                  {aVelocity(func(d *Limit) { d.Window = "" }), "window"},
-		"an hour":                    {aVelocity(func(d *Limit) { d.Window = "hour" }), ""},
-		"a day":                      {aVelocity(func(d *Limit) { d.Window = "day" }), "window"},
-		"terminal":                   {aVolume(func(d *Limit) { d.Terminal = &limitTerminal.ID }), ""},
-		"terminal of the type":       {aVolume(func(d *Limit) { d.Terminal, d.Type = &limitTerminal.ID, PaymentTerminal }), ""},
-		"terminal of the other type": {aVolume(func(d *Limit) { d.Terminal, d.Type = &limitTerminal.ID, PayoutTerminal }), "terminal_id"},
-		"terminal of the other env":  {aVolume(func(d *Limit) { d.Terminal, d.Env = &limitTerminal.ID, "test" }), "terminal_id"},
+		"volume":                     {aVolume(t, `{}`), ""},
+		"velocity":                   {aVelocity(t, `{}`), ""},
+		"no partner":                 {aVolume(t, `{"partner_id":null}`), "partner_id"},
+		"partner below one":          {aVolume(t, `{"partner_id":0}`), "partner_id"},
+		"no kind":                    {aVolume(t, `{"kind":null}`), "kind"},
+		"empty kind":                 {aVolume(t, `{"kind":""}`), "kind"},
+		"kind":                       {aVolume(t, `{"kind":"weekly_volume"}`), "kind"},
+		"payments":                   {aVolume(t, `{"type":"payment"}`), ""},
+		"payouts":                    {aVolume(t, `{"type":"payout"}`), ""},
+		"type":                       {aVolume(t, `{"type":"merchant"}`), "type"},
+		"scope":                      {aVolume(t, `{"scope":"country"}`), "scope"},
+		"empty scope":                {aVolume(t, `{"scope":""}`), ""},
+		"card":                       {aVolume(t, `{"scope":"card"}`), ""},
+		"per transaction":            {aVolume(t, `{"kind":"per_transaction"}`), ""},
+		"per transaction of a card":  {aVolume(t, `{"kind":"per_transaction","scope":"card"}`), "scope"},
+		"env":                        {aVolume(t, `{"env":"live"}`), "env"},
+		"test":                       {aVolume(t, `{"env":"test"}`), ""},
+		"empty env":                  {aVolume(t, `{"env":""}`), ""},
+		"no currency":                {aVolume(t, `{"currency":null}`), "currency"},
+		"currency":                   {aVolume(t, `{"currency":"AED"}`), "currency"},
+		"velocity's currency":        {aVelocity(t, `{"currency":"JPY"}`), "currency"},
+		"velocity of a currency":     {aVelocity(t, `{"currency":"EUR"}`), ""},
+		"network without currency":   {aVelocity(t, `{"network":"tron"}`), "network"},
+		"empty network of none":      {aVelocity(t, `{"network":""}`), ""},
+		"no network of several":      {aVolume(t, `{"currency":"USDT"}`), "network"},
+		"null network of several":    {aVolume(t, `{"currency":"USDT","network":null}`), "network"},
+		"velocity without network":   {aVelocity(t, `{"currency":"USDT"}`), "network"},
+		"one of several":             {aVolume(t, `{"currency":"USDT","network":"bsc"}`), ""},
+		"the unresolved one":         {aVolume(t, `{"currency":"USDT","network":""}`), ""},
+		"network of another":         {aVolume(t, `{"currency":"USDT","network":"solana"}`), "network"},
+		"another than the only one":  {aVolume(t, `{"currency":"TRX","network":"ton"}`), "network"},
+		"network of money":           {aVolume(t, `{"network":"tron"}`), "network"},
+		"no name of a network":       {aVolume(t, `{"currency":"USDT","network":"Tron"}`), "network"},
+		"neither amount nor count":   {aVolume(t, `{"max_amount":null}`), "max_amount"},
+		"velocity without count":     {aVelocity(t, `{"max_count":null}`), "max_count"},
+		"zero":                       {aVolume(t, `{"max_amount":"0"}`), "max_amount"},
+		"one":                        {aVolume(t, `{"max_amount":"1"}`), ""},
+		"10^72":                      {aVolume(t, `{"max_amount":"`+ledger.MaxAmount.String()+`"}`), ""},
+		"above 10^72":                {aVolume(t, `{"max_amount":"`+ledger.MaxAmount.String()[:72]+`1"}`), "max_amount"},
+		"volume with a count":        {aVolume(t, `{"max_count":1}`), "max_count"},
+		"volume with no attempt":     {aVolume(t, `{"max_count":0}`), "max_count"},
+		"volume with a window":       {aVolume(t, `{"window":"hour"}`), "window"},
+		"volume with another window": {aVolume(t, `{"window":"day"}`), "window"},
+		"velocity with an amount":    {aVelocity(t, `{"max_amount":"1"}`), "max_amount"},
+		"velocity with zero":         {aVelocity(t, `{"max_amount":"0"}`), "max_amount"},
+		"no attempt":                 {aVelocity(t, `{"max_count":0}`), "max_count"},
+		"most attempts":              {aVelocity(t, `{"max_count":1000000}`), ""},
+		"an attempt too many":        {aVelocity(t, `{"max_count":1000001}`), "max_count"},
+		"no window":                  {aVelocity(t, `{"window":null}`), "window"},
+		"empty window":               {aVelocity(t, `{"window":""}`), "window"},
+		"an hour":                    {aVelocity(t, `{"window":"hour"}`), ""},
+		"a day":                      {aVelocity(t, `{"window":"day"}`), "window"},
+		"terminal":                   {aVolume(t, of(``)), ""},
+		"terminal of the type":       {aVolume(t, of(`,"type":"payment"`)), ""},
+		"terminal of the other type": {aVolume(t, of(`,"type":"payout"`)), "terminal_id"},
+		"terminal of the other env":  {aVolume(t, of(`,"env":"test"`)), "terminal_id"},
 	} {
-		_, _, err := NewLimit(testID(9), limitOwner, limitTerminal, c.draft)
+		_, _, err := newLimit(t, limitTerminal, c.body)
 		wantField(t, name, err, c.field)
 	}
 	for name, terminal := range map[string]*Terminal{
@@ -95,15 +106,14 @@ func TestEachFieldOfALimitIsHeldAgainstItsBound(t *testing.T) {
 		"another partner's":  {ID: testID(3), Partner: 8, Type: PaymentTerminal, Env: money.Prod},
 		"notifications only": {ID: testID(3), Partner: 7, Type: MerchantTerminal, Env: money.Prod},
 	} {
-		_, _, err := NewLimit(testID(9), limitOwner, terminal, aVolume(func(d *Limit) { d.Terminal = ref(testID(3)) }))
+		_, _, err := newLimit(t, terminal, aVolume(t, of("")))
 		wantField(t, name, err, "terminal_id")
 	}
 }
 
 func TestALimitIsWhatWasAskedFor(t *testing.T) {
-	l, event, err := NewLimit(testID(9), limitOwner, limitTerminal, aVolume(func(d *Limit) {
-		d.Kind, d.Type, d.Terminal, d.Scope = MonthlyVolume, PaymentTerminal, &limitTerminal.ID, ScopeEmail
-	}))
+	l, event, err := newLimit(t, limitTerminal,
+		aVolume(t, `{"kind":"monthly_volume","type":"payment","terminal_id":"`+limitTerminal.ID.String()+`","scope":"email"}`))
 	want := Limit{
 		ID: testID(9), Org: testID(2), Partner: 7, Terminal: testID(3), Kind: MonthlyVolume, Type: PaymentTerminal,
 		Asset: money.Asset{Currency: "USD", Env: money.Prod}, MaxAmount: money.FromUint64(1000), Scope: ScopeEmail, Active: true,
@@ -111,7 +121,7 @@ func TestALimitIsWhatWasAskedFor(t *testing.T) {
 	if err != nil || *l != want || event.Name != "create" || event.From != "" || event.To != "active" || event.Source != (ledger.Source{Kind: ledger.Limit, ID: testID(9)}) {
 		t.Errorf("%+v, %+v, %v", l, event, err)
 	}
-	l, event, err = NewLimit(testID(9), limitOwner, nil, aVelocity(func(d *Limit) { d.Inactive = true }))
+	l, event, err = newLimit(t, nil, aVelocity(t, `{"active":false}`))
 	want = Limit{
 		ID: testID(9), Org: testID(2), Partner: 7, Kind: Velocity, Asset: money.Asset{Env: money.Prod}, MaxCount: 5, Window: time.Minute, Scope: ScopePartner,
 	}
@@ -123,66 +133,78 @@ func TestALimitIsWhatWasAskedFor(t *testing.T) {
 // A currency on one network gets that network. A currency on several networks has none only if
 // the request says so.
 func TestTheNetworkOfALimitIsResolved(t *testing.T) {
-	for _, c := range []struct {
-		currency string
-		network  *string
-		want     money.Network
-	}{
-		{"ETH", nil, "ethereum"}, {"ETH", ref(""), "ethereum"}, {"ETH", ref("ethereum"), "ethereum"}, {"TON", nil, "ton"},
-		{"USD", nil, ""}, {"USD", ref(""), ""}, {"RUBT", nil, ""}, {"USDT", ref(""), ""}, {"USDT", ref("ton"), "ton"}, {"USDC", ref("solana"), "solana"},
+	for changes, want := range map[string]money.Network{
+		`{"currency":"ETH"}`:                      "ethereum",
+		`{"currency":"ETH","network":null}`:       "ethereum",
+		`{"currency":"ETH","network":""}`:         "ethereum",
+		`{"currency":"ETH","network":"ethereum"}`: "ethereum",
+		`{"currency":"TON"}`:                      "ton",
+		`{"currency":"USD"}`:                      "",
+		`{"currency":"USD","network":""}`:         "",
+		`{"currency":"RUBT"}`:                     "",
+		`{"currency":"USDT","network":""}`:        "",
+		`{"currency":"USDT","network":"ton"}`:     "ton",
+		`{"currency":"USDC","network":"solana"}`:  "solana",
 	} {
-		l, _, err := NewLimit(testID(9), limitOwner, nil, aVolume(func(d *Limit) { d.Currency, d.Network = c.currency, c.network }))
-		if err != nil || l.Asset.Network != c.want {
-			t.Errorf("%s on %v: %+v %v, want %q", c.currency, c.network, l, err, c.want)
+		l, _, err := newLimit(t, nil, aVolume(t, changes))
+		if err != nil || l.Asset.Network != want {
+			t.Errorf("%s: %+v %v, want %q", changes, l, err, want)
 		}
 	}
 }
 
 func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
-	volume, _, err := NewLimit(testID(9), limitOwner, limitTerminal, aVolume(func(d *Limit) { d.Terminal = &limitTerminal.ID }))
+	volume, _, err := newLimit(t, limitTerminal, aVolume(t, `{"terminal_id":"`+limitTerminal.ID.String()+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	velocity, _, err := NewLimit(testID(9), limitOwner, nil, aVelocity(nil))
+	velocity, _, err := newLimit(t, nil, aVelocity(t, `{}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
 		limit *Limit
-		patch schema.Change[Limit]
+		body  string
 		field string
 		event string
 	}{
-		"nothing":       {volume, func(_ *Limit, _ *schema.Faults) {}, "", ""},
-		"amount":        {volume, func(r *Limit, _ *schema.Faults) { r.MaxAmount = *amountOf("2000") }, "", "update"},
-		"same amount":   {volume, func(r *Limit, _ *schema.Faults) { r.MaxAmount = *amountOf("1000") }, "", ""},
-		"no amount":     {volume, func(r *Limit, _ *schema.Faults) { r.MaxAmount = *amountOf("0") }, "max_amount", ""},
-		"count":         {volume, func(r *Limit, _ *schema.Faults) { r.MaxCount = int64(5) }, "max_count", ""},
-		"off":           {volume, func(r *Limit, _ *schema.Faults) { r.Active = false }, "", "deactivate"},
-		"on":            {volume, func(r *Limit, _ *schema.Faults) { r.Active = true }, "", ""},
-		"its partner":   {volume, func(r *Limit, _ *schema.Faults) { r.Partner = int64(7) }, "", ""},
-		"partner":       {volume, func(r *Limit, _ *schema.Faults) { r.Partner = int64(8) }, "partner_id", ""},
-		"its terminal":  {volume, func(r *Limit, _ *schema.Faults) { r.Terminal = testID(3) }, "", ""},
-		"terminal":      {volume, func(r *Limit, _ *schema.Faults) { r.Terminal = testID(4) }, "terminal_id", ""},
-		"its kind":      {volume, func(r *Limit, _ *schema.Faults) { r.Kind = DailyVolume }, "", ""},
-		"kind":          {volume, func(r *Limit, _ *schema.Faults) { r.Kind = MonthlyVolume }, "kind", ""},
-		"type":          {volume, func(r *Limit, _ *schema.Faults) { r.Type = PaymentTerminal }, "type", ""},
-		"its currency":  {volume, func(r *Limit, _ *schema.Faults) { r.Currency = "USD" }, "", ""},
-		"currency":      {volume, func(r *Limit, _ *schema.Faults) { r.Currency = "EUR" }, "currency", ""},
-		"its network":   {volume, func(r *Limit, _ *schema.Faults) { r.Network = "" }, "", ""},
-		"network":       {volume, func(r *Limit, _ *schema.Faults) { r.Network = "tron" }, "network", ""},
-		"its env":       {volume, func(r *Limit, _ *schema.Faults) { r.Env = "prod" }, "", ""},
-		"env":           {volume, func(r *Limit, _ *schema.Faults) { r.Env = "test" }, "env", ""},
-		"window":        {volume, func(r *Limit, _ *schema.Faults) { r.Window = "hour" }, "window", ""},
-		"its scope":     {volume, func(r *Limit, _ *schema.Faults) { r.Scope = ScopePartner }, "", ""},
-		"scope":         {volume, func(r *Limit, _ *schema.Faults) { r.Scope = ScopeIP }, "scope", ""},
-		"its window":    {velocity, func(r *Limit, _ *schema.Faults) { r.Window = "minute" }, "", ""},
-		"more attempts": {velocity, func(r *Limit, _ *schema.Faults) { r.MaxCount = int64(6) }, "", "update"},
-		"too many":      {velocity, func(r *Limit, _ *schema.Faults) { r.MaxCount = int64(1_000_001) }, "max_count", ""},
-		"an amount":     {velocity, func(r *Limit, _ *schema.Faults) { r.MaxAmount = *amountOf("1") }, "max_amount", ""},
+		"nothing":            {volume, `{}`, "", ""},
+		"amount":             {volume, `{"max_amount":"2000"}`, "", "update"},
+		"same amount":        {volume, `{"max_amount":"1000"}`, "", ""},
+		"no amount":          {volume, `{"max_amount":"0"}`, "max_amount", ""},
+		"null amount":        {volume, `{"max_amount":null}`, "max_amount", ""},
+		"count":              {volume, `{"max_count":5}`, "max_count", ""},
+		"null count":         {volume, `{"max_count":null}`, "", ""},
+		"off":                {volume, `{"active":false}`, "", "deactivate"},
+		"on":                 {volume, `{"active":true}`, "", ""},
+		"neither":            {volume, `{"active":null}`, "active", ""},
+		"its partner":        {volume, `{"partner_id":7}`, "", ""},
+		"partner":            {volume, `{"partner_id":8}`, "partner_id", ""},
+		"its terminal":       {volume, `{"terminal_id":"` + testID(3).String() + `"}`, "", ""},
+		"terminal":           {volume, `{"terminal_id":"` + testID(4).String() + `"}`, "terminal_id", ""},
+		"null terminal":      {volume, `{"terminal_id":null}`, "terminal_id", ""},
+		"its kind":           {volume, `{"kind":"daily_volume"}`, "", ""},
+		"kind":               {volume, `{"kind":"monthly_volume"}`, "kind", ""},
+		"type":               {volume, `{"type":"payment"}`, "type", ""},
+		"its type":           {volume, `{"type":null}`, "", ""},
+		"its currency":       {volume, `{"currency":"USD"}`, "", ""},
+		"currency":           {volume, `{"currency":"EUR"}`, "currency", ""},
+		"its network":        {volume, `{"network":""}`, "", ""},
+		"network":            {volume, `{"network":"tron"}`, "network", ""},
+		"its env":            {volume, `{"env":"prod"}`, "", ""},
+		"env":                {volume, `{"env":"test"}`, "env", ""},
+		"window":             {volume, `{"window":"hour"}`, "window", ""},
+		"its scope":          {volume, `{"scope":"partner"}`, "", ""},
+		"scope":              {volume, `{"scope":"ip"}`, "scope", ""},
+		"its window":         {velocity, `{"window":"minute"}`, "", ""},
+		"more attempts":      {velocity, `{"max_count":6}`, "", "update"},
+		"too many":           {velocity, `{"max_count":1000001}`, "max_count", ""},
+		"none":               {velocity, `{"max_count":null}`, "max_count", ""},
+		"an amount":          {velocity, `{"max_amount":"1"}`, "max_amount", ""},
+		"null for an amount": {velocity, `{"max_amount":null}`, "", ""},
 	} {
 		before := *c.limit
-		next, event, err := c.limit.Patch(c.patch)
+		next, event, err := c.limit.Patch(changing(t, Limits, c.body))
 		wantField(t, name, err, c.field)
 		if err == nil && (event.Name != c.event || (next == c.limit) != (c.event == "")) {
 			t.Errorf("%s: event %q, want %q", name, event.Name, c.event)
@@ -191,8 +213,8 @@ func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
 			t.Errorf("%s: the old record has changed", name)
 		}
 	}
-	off, _, _ := volume.Patch(func(r *Limit, _ *schema.Faults) { r.Active = false; r.MaxAmount = *amountOf("5") })
-	on, event, err := off.Patch(func(r *Limit, _ *schema.Faults) { r.Active = true })
+	off, _, _ := volume.Patch(func(l *Limit, _ *schema.Faults) { l.Active, l.MaxAmount = false, money.FromUint64(5) })
+	on, event, err := off.Patch(func(l *Limit, _ *schema.Faults) { l.Active = true })
 	if err != nil || event.Name != "activate" || event.From != "inactive" || event.To != "active" || !on.Active || on.MaxAmount != money.FromUint64(5) {
 		t.Errorf("%+v %+v %v", on, event, err)
 	}

@@ -55,7 +55,7 @@ var organizationGrid = map[OrgStatus]map[OrgStatus]string{
 func TestOrganizationStatusGrid(t *testing.T) {
 	for from, row := range organizationGrid {
 		for to, want := range row {
-			o, _, err := NewOrganization(testID(1), Organization{Name: "Org", Status: from, Type: Merchant})
+			o, _, err := NewOrganization(Organization{ID: testID(1), Name: "Org", Status: from, Type: Merchant})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -83,20 +83,23 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 
 func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 	t.Parallel()
-	draft := Partner{Name: "n", Login: "l", NotifyURL: "http://10.0.0.1/", Active: true}
-	_, _, err := NewPartner(testID(1), testID(2), 3, draft)
+	draft := Partner{Number: 3, Name: "n", Login: "l", NotifyURL: "http://10.0.0.1/", Active: true}
+	_, _, err := NewPartner(draft, false)
 	wantField(t, "private", err, "notify_url")
-	draft.PrivateHooks = true
-	inside, _, err := NewPartner(testID(1), testID(2), 3, draft)
+	inside, _, err := NewPartner(draft, true)
 	wantField(t, "private, allowed", err, "")
 
 	other, same, none, name := "http://10.0.0.2/", "http://10.0.0.1/", "", "other"
-	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other })
+	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other }, false)
 	wantField(t, "another private one", err, "notify_url")
-	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other; r.PrivateHooks = *true })
+	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other }, true)
 	wantField(t, "another private one, allowed", err, "")
-	for what, patch := range map[string]schema.Change[Partner]{"what is stored": {NotifyURL: &same}, "none": {NotifyURL: &none}, "another field": {Name: &name}} {
-		_, _, err := inside.Patch(patch)
+	for what, patch := range map[string]schema.Change[Partner]{
+		"what is stored": func(r *Partner, _ *schema.Faults) { r.NotifyURL = same },
+		"none":           func(r *Partner, _ *schema.Faults) { r.NotifyURL = none },
+		"another field":  func(r *Partner, _ *schema.Faults) { r.Name = name },
+	} {
+		_, _, err := inside.Patch(patch, false)
 		wantField(t, what, err, "")
 	}
 }
@@ -104,20 +107,23 @@ func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 	t.Parallel()
 	params := func(address string) []byte { return []byte(`{"notify_url":"` + address + `","secret":"s"}`) }
-	draft := Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params("http://10.0.0.1/"), Env: money.Prod, Active: true}
-	_, _, err := NewTerminal(testID(1), owner, draft)
+	draft := Terminal{Partner: 3, Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params("http://10.0.0.1/"), Env: money.Prod, Active: true}
+	_, _, err := NewTerminal(draft, false)
 	wantField(t, "private", err, "merchant_params.notify_url")
-	draft.PrivateHooks = true
-	inside, _, err := NewTerminal(testID(1), owner, draft)
+	inside, _, err := NewTerminal(draft, true)
 	wantField(t, "private, allowed", err, "")
 
 	other, same, none, name := params("http://10.0.0.2/"), params("http://10.0.0.1/"), []byte(`{}`), "other"
-	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other })
+	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other }, false)
 	wantField(t, "another private one", err, "merchant_params.notify_url")
-	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other; r.PrivateHooks = *true })
+	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other }, true)
 	wantField(t, "another private one, allowed", err, "")
-	for what, patch := range map[string]schema.Change[Terminal]{"what is stored": {MerchantParams: &same}, "none": {MerchantParams: &none}, "another field": {Name: &name}} {
-		_, _, err := inside.Patch(patch)
+	for what, patch := range map[string]schema.Change[Terminal]{
+		"what is stored": func(r *Terminal, _ *schema.Faults) { r.MerchantParams = same },
+		"none":           func(r *Terminal, _ *schema.Faults) { r.MerchantParams = none },
+		"another field":  func(r *Terminal, _ *schema.Faults) { r.Name = name },
+	} {
+		_, _, err := inside.Patch(patch, false)
 		wantField(t, what, err, "")
 	}
 }
@@ -132,10 +138,10 @@ func TestAStoredNotificationAddressIsTakenForEver(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 		off := false
-		_, _, err := stored.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = off })
+		_, _, err := stored.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = off }, false)
 		wantField(t, address, err, "")
 		partner := &Partner{ID: testID(1), Number: 1, Name: "n", Login: "l", NotifyURL: address, Active: true}
-		_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.Active = off })
+		_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.Active = off }, false)
 		wantField(t, address, err, "")
 	}
 }
@@ -143,7 +149,10 @@ func TestAStoredNotificationAddressIsTakenForEver(t *testing.T) {
 // All errors are reported at once, including that of the address.
 func TestANotificationAddressIsRefusedBesideOtherFields(t *testing.T) {
 	t.Parallel()
-	_, _, err := NewTerminal(testID(1), owner, Terminal{Provider: Simulator, Type: PaymentTerminal, MerchantParams: []byte(`{"notify_url":"http://10.0.0.1/","secret":5}`), Env: money.Prod, Active: true})
+	_, _, err := NewTerminal(Terminal{
+		Partner: 3, Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, Active: true,
+		MerchantParams: []byte(`{"notify_url":"http://10.0.0.1/","secret":5}`),
+	}, false)
 	var fields []string
 	for _, r := range err.(Refusals) {
 		fields = append(fields, r.Field)

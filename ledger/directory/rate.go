@@ -45,7 +45,12 @@ var Rates = schema.NewType[Rate]("rate",
 	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).Relating(relateRate).
 	Sound(func(r *Rate) string {
-		if r.ID != RateID(r.Org, r.From, r.To) {
+		_, from := money.Accepted(string(r.From))
+		_, to := money.Accepted(string(r.To))
+		switch {
+		case !from || !to:
+			return "is between currencies that are not accepted"
+		case r.ID != RateID(r.Org, r.From, r.To):
 			return "lies in another pair's place"
 		}
 		return ""

@@ -62,7 +62,7 @@ func TestOrganizationFields(t *testing.T) {
 		"regions":         {Organization{Name: "A", Regions: manyRegions(MaxRegions), Type: Merchant, Status: Active}, ""},
 		"many regions":    {Organization{Name: "A", Regions: manyRegions(MaxRegions + 1), Type: Merchant, Status: Active}, "allowed_regions"},
 	} {
-		_, _, err := NewOrganization(testID(1), c.draft)
+		_, _, err := NewOrganization(c.draft)
 		wantField(t, name, err, c.field)
 	}
 }
@@ -75,7 +75,10 @@ func manyRegions(n int) (regions []string) {
 }
 
 func TestOrganizationDefaultsAndLists(t *testing.T) {
-	o, event, err := NewOrganization(testID(1), Organization{Name: "A", Modules: []string{ParticipatoryFinance, IslamicFinance, ParticipatoryFinance}, Regions: []string{"MY", "AE"}, Type: Merchant, Status: Active})
+	o, event, err := NewOrganization(Organization{
+		ID: testID(1), Name: "A", Type: Merchant, Status: Active,
+		Modules: []string{ParticipatoryFinance, IslamicFinance, ParticipatoryFinance}, Regions: []string{"MY", "AE"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +121,8 @@ func TestPartnerFields(t *testing.T) {
 		"url with user":    {func(d *Partner) { d.NotifyURL = "https://u:p@example.com/" }, "notify_url"},
 		"url without host": {func(d *Partner) { d.NotifyURL = "https:///x" }, "notify_url"},
 		"secret":           {func(d *Partner) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
-		"sources":          {func(d *Partner) { d.Sources = []string{"10.0.0.0/8", "::1", "192.0.2.7"} }, ""},
-		"source name":      {func(d *Partner) { d.Sources = []string{"10.0.0.1", "example.com"} }, "source_addresses.1"},
-		"source of a zone": {func(d *Partner) { d.Sources = []string{"fe80::1%eth0"} }, "source_addresses.0"},
-		"prefix of a zone": {func(d *Partner) { d.Sources = []string{"fe80::%eth0/64"} }, "source_addresses.0"},
-		"more than IPv4":   {func(d *Partner) { d.Sources = []string{"::1", "::ffff:1.2.3.0/95"} }, "source_addresses.1"},
-		"many sources":     {func(d *Partner) { d.Sources = make([]string, MaxSources+1) }, "source_addresses"},
+		"sources":          {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources) }, ""},
+		"many sources":     {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources+1) }, "source_addresses"},
 		"overdraft":        {func(d *Partner) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
 		"overdraft twice":  {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
 		"overdraft huge":   {func(d *Partner) { d.Overdraft = []Overdraft{{usd, money.Max}} }, "overdraft_limit.0.amount"},
@@ -136,17 +135,102 @@ func TestPartnerFields(t *testing.T) {
 		}, "overdraft_limit.0.network"},
 		"many overdrafts": {func(d *Partner) { d.Overdraft = make([]Overdraft, MaxOverdraft+1) }, "overdraft_limit"},
 	} {
-		draft := Partner{Name: "Shop", Login: "shop", Active: true}
+		draft := Partner{Number: 1, Name: "Shop", Login: "shop", Active: true}
 		c.change(&draft)
-		wantField(t, name, draft.Check(), c.field)
+		_, err := newPartner(draft)
+		wantField(t, name, err, c.field)
 	}
 	wantField(t, "longest pass", CheckPass(make([]byte, MaxPass)), "")
 	wantField(t, "too long a pass", CheckPass(make([]byte, MaxPass+1)), "pass")
 	wantField(t, "no pass", CheckPass(nil), "pass")
 }
 
+func newPartner(draft Partner) (*Partner, error) {
+	draft.Number = 1
+	p, _, err := NewPartner(draft, false)
+	return p, err
+}
+
+func TestTheRequestForAPartner(t *testing.T) {
+	const plain = `{"name":"Shop","login":"shop"}`
+	entries := func(n int, entry string) string { return "[" + strings.Repeat(entry+",", n-1) + entry + "]" }
+	for changes, field := range map[string]string{
+		`{}`:                "",
+		`{"login":null}`:    "login",
+		`{"name":null}`:     "name",
+		`{"name":7}`:        "name",
+		`{"email":null}`:    "",
+		`{"email":""}`:      "",
+		`{"lang":null}`:     "",
+		`{"lang":""}`:       "lang",
+		`{"notify_url":""}`: "notify_url",
+		`{"secret":null}`:   "",
+		`{"secret":""}`:     "secret",
+		`{"secret":"•••"}`:  "secret",
+		`{"active":"yes"}`:  "active",
+		`{"active":null}`:   "",
+		`{"source_addresses":["10.0.0.0/8","::1","192.0.2.7"]}`:                                                      "",
+		`{"source_addresses":["10.0.0.1","example.com"]}`:                                                            "source_addresses.1",
+		`{"source_addresses":["fe80::1%eth0"]}`:                                                                      "source_addresses.0",
+		`{"source_addresses":["fe80::%eth0/64"]}`:                                                                    "source_addresses.0",
+		`{"source_addresses":["::1","::ffff:1.2.3.0/95"]}`:                                                           "source_addresses.1",
+		`{"source_addresses":` + entries(MaxSources, `"::1"`) + `}`:                                                  "",
+		`{"source_addresses":` + entries(MaxSources+1, `"::1"`) + `}`:                                                "source_addresses",
+		`{"source_addresses":"::1"}`:                                                                                 "source_addresses",
+		`{"source_addresses":[null]}`:                                                                                "source_addresses",
+		`{"source_addresses":null}`:                                                                                  "",
+		`{"overdraft_limit":null}`:                                                                                   "",
+		`{"overdraft_limit":{}}`:                                                                                     "overdraft_limit",
+		`{"overdraft_limit":[7]}`:                                                                                    "overdraft_limit",
+		`{"overdraft_limit":[{"currency":"USD","amount":"0"}]}`:                                                      "",
+		`{"overdraft_limit":[{"currency":"USD"}]}`:                                                                   "overdraft_limit.0.amount",
+		`{"overdraft_limit":[{"currency":"USD","amount":5}]}`:                                                        "overdraft_limit.0.amount",
+		`{"overdraft_limit":[{"amount":"5"}]}`:                                                                       "overdraft_limit.0.currency",
+		`{"overdraft_limit":[{"currency":"usd","amount":"5"}]}`:                                                      "overdraft_limit.0.currency",
+		`{"overdraft_limit":[{"currency":"USD","amount":"5","env":"live"}]}`:                                         "overdraft_limit.0.env",
+		`{"overdraft_limit":[{"currency":"USD","amount":"5","env":"test"}]}`:                                         "",
+		`{"overdraft_limit":[{"currency":"USDT","amount":"5"}]}`:                                                     "overdraft_limit.0.network",
+		`{"overdraft_limit":[{"currency":"USDT","amount":"5","network":null}]}`:                                      "overdraft_limit.0.network",
+		`{"overdraft_limit":[{"currency":"USDT","amount":"5","network":""}]}`:                                        "",
+		`{"overdraft_limit":[{"currency":"USDT","amount":"5","network":"tron"}]}`:                                    "",
+		`{"overdraft_limit":[{"currency":"USDT","amount":"5","network":"Tron!"}]}`:                                   "overdraft_limit.0.network",
+		`{"overdraft_limit":[{"currency":"ETH","amount":"5"}]}`:                                                      "",
+		`{"overdraft_limit":[{"currency":"ETH","amount":"5","network":"tron"}]}`:                                     "overdraft_limit.0.network",
+		`{"overdraft_limit":[{"currency":"USD","amount":"5"},{"currency":"USD","amount":"6"}]}`:                      "overdraft_limit.1",
+		`{"overdraft_limit":[{"currency":"ETH","amount":"5"},{"currency":"ETH","network":"ethereum","amount":"6"}]}`: "overdraft_limit.1",
+		`{"overdraft_limit":` + entries(MaxOverdraft+1, `{"currency":"USD","amount":"5"}`) + `}`:                     "overdraft_limit",
+	} {
+		_, err := requested(t, Partners, merged(t, plain, changes), newPartner)
+		wantField(t, shorten(changes), err, field)
+	}
+	if p, err := requested(t, Partners, plain, newPartner); err != nil || !p.Active {
+		t.Errorf("the defaults are %+v, %v", p, err)
+	}
+}
+
+func TestWhatNeverChangesOfAPartner(t *testing.T) {
+	stored := &Partner{ID: testID(1), Org: testID(2), Number: 7, Name: "Shop", Login: "shop", Secret: "s", Active: true}
+	for body, field := range map[string]string{
+		`{"id":7,"login":"shop"}`: "",
+		`{"id":8}`:                "id",
+		`{"login":"other"}`:       "login",
+		`{"login":null}`:          "login",
+		`{"created_at":"x"}`:      "created_at",
+		`{"active":null}`:         "active",
+		`{"name":null}`:           "name",
+	} {
+		_, _, err := stored.Patch(changing(t, Partners, body), false)
+		wantField(t, body, err, field)
+	}
+	for body, secret := range map[string]string{`{"secret":"•••"}`: "s", `{"secret":"z"}`: "z", `{"secret":null}`: "", `{}`: "s"} {
+		if next, _, err := stored.Patch(changing(t, Partners, body), false); err != nil || next.Secret != secret {
+			t.Errorf("%s: the secret is %q, want %q (%v)", body, next.Secret, secret, err)
+		}
+	}
+}
+
 func TestPartnerPatch(t *testing.T) {
-	p, event, err := NewPartner(testID(1), testID(2), 7, Partner{Name: "Shop", Login: "shop", Sources: sourcesOf("10.1.2.3/8"), Active: true})
+	p, event, err := NewPartner(Partner{ID: testID(1), Org: testID(2), Number: 7, Name: "Shop", Login: "shop", Sources: sourcesOf(t, "10.1.2.3/8"), Active: true}, false)
 	if err != nil || event.Name != "create" || event.To != "active" || p.Number != 7 || p.Org != testID(2) {
 		t.Fatal(p, event, err)
 	}
@@ -163,11 +247,11 @@ func TestPartnerPatch(t *testing.T) {
 		{p, func(r *Partner, _ *schema.Faults) { r.Active = on }, ""},
 		{p, func(r *Partner, _ *schema.Faults) { r.Name = name }, "update"},
 		{p, func(r *Partner, _ *schema.Faults) { r.Active = off }, "deactivate"},
-		{&Partner{Name: "Shop", Login: "shop"}, func(r *Partner, _ *schema.Faults) { r.Active = on }, "activate"},
+		{&Partner{Number: 7, Name: "Shop", Login: "shop"}, func(r *Partner, _ *schema.Faults) { r.Active = on }, "activate"},
 		{p, func(r *Partner, _ *schema.Faults) { r.Sources = nil }, "update"},
 	} {
 		before := *c.from
-		next, event, err := c.from.Patch(c.patch)
+		next, event, err := c.from.Patch(c.patch, false)
 		if err != nil || event.Name != c.event || (c.event == "") != (next == c.from) {
 			t.Errorf("patch: event %q (%v), want %q", event.Name, err, c.event)
 		}
@@ -175,13 +259,17 @@ func TestPartnerPatch(t *testing.T) {
 			t.Error("the old record changed")
 		}
 	}
-	if next, event := p.WithPass("$argon2id$x"); next.PassHash != "$argon2id$x" || event.Name != "update" || p.PassHash != "" {
-		t.Error("a new password is an update")
+	next, event, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = "$argon2id$x" }, false)
+	if err != nil || next.PassHash != "$argon2id$x" || event.Name != "update" || p.PassHash != "" {
+		t.Error("a new password is an update", err)
 	}
 }
 
 func TestPartnerAdmits(t *testing.T) {
-	p, _, err := NewPartner(testID(1), testID(2), 1, Partner{Name: "Shop", Login: "shop", Sources: sourcesOf("192.0.2.0/24", "::ffff:198.51.100.1", "::ffff:203.0.113.0/120", "2001:db8::/32"), Active: true})
+	p, _, err := NewPartner(Partner{
+		ID: testID(1), Org: testID(2), Number: 1, Name: "Shop", Login: "shop", Active: true,
+		Sources: sourcesOf(t, "192.0.2.0/24", "::ffff:198.51.100.1", "::ffff:203.0.113.0/120", "2001:db8::/32"),
+	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,9 +294,10 @@ func TestPartnerAdmits(t *testing.T) {
 
 func TestOverdraftResolvesNetwork(t *testing.T) {
 	eth := money.Asset{Currency: "ETH", Network: "ethereum", Env: money.Test}
-	p, _, err := NewPartner(testID(1), testID(2), 1, Partner{Name: "Shop", Login: "shop", Overdraft: []Overdraft{
-		{Asset: money.Asset{Currency: "ETH", Env: money.Test}, Amount: money.FromUint64(5)},
-	}, Active: true})
+	p, _, err := NewPartner(Partner{
+		ID: testID(1), Org: testID(2), Number: 1, Name: "Shop", Login: "shop", Active: true,
+		Overdraft: []Overdraft{{Asset: money.Asset{Currency: "ETH", Env: money.Test}, Amount: money.FromUint64(5)}},
+	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,11 +311,23 @@ func TestOverdraftResolvesNetwork(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	owner := &Partner{Org: testID(2), Number: 3}
 	const now = ledger.Micros(1000)
-	wantField(t, "no name", (&APIKey{}).Check(now), "name")
-	wantField(t, "expires now", (&APIKey{Name: "k", Expires: now}).Check(now), "expires_at")
-	k, event, err := NewAPIKey(testID(1), owner, "mzk_abc", [32]byte{1}, APIKey{Name: "k", Expires: now + 1}, now)
+	draft := APIKey{ID: testID(1), Org: testID(2), Partner: 3, Prefix: "mzk_abc", Hash: [32]byte{1}, Name: "k", Expires: now + 1}
+	for name, c := range map[string]struct {
+		change func(*APIKey)
+		field  string
+	}{
+		"no name":        {func(k *APIKey) { k.Name = "" }, "name"},
+		"expires now":    {func(k *APIKey) { k.Expires = now }, "expires_at"},
+		"expires never":  {func(k *APIKey) { k.Expires = 0 }, ""},
+		"nobody's":       {func(k *APIKey) { k.Partner = 0 }, "partner_id"},
+		"name of a line": {func(k *APIKey) { k.Name = "a\nb" }, "name"},
+	} {
+		asked := draft
+		c.change(&asked)
+		wantField(t, name, asked.Check(now), c.field)
+	}
+	k, event, err := NewAPIKey(draft, now)
 	if err != nil || event.Name != "create" || k.Partner != 3 || k.Org != testID(2) {
 		t.Fatal(k, event, err)
 	}

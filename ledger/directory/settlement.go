@@ -65,7 +65,7 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	case of && s.Lines[0].Amount.Less(s.Fee):
 		return "has a fee above what it says"
 	}
-	return ""
+	return notPositive(s.Partner)
 }).Enveloped(func(s *Settlement, at schema.Envelope) {
 	s.Org, s.ID, s.Created, s.Seq = at.Org, at.ID, at.Created, at.Seq
 })

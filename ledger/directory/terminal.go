@@ -88,7 +88,9 @@ var Terminals = schema.NewType[Terminal]("terminal",
 	createdColumn(func(t *Terminal) *ledger.Micros { return &t.Created }),
 	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
-).Relating(relateTerminal).Enveloped(func(t *Terminal, at schema.Envelope) { t.Org, t.ID, t.Created = at.Org, at.ID, at.Created })
+).Relating(relateTerminal).
+	Sound(func(t *Terminal) string { return notPositive(t.Partner) }).
+	Enveloped(func(t *Terminal, at schema.Envelope) { t.Org, t.ID, t.Created = at.Org, at.ID, at.Created })
 
 // Names of the hidden columns in which parameters are sealed.
 const (
@@ -144,13 +146,13 @@ func (t *Terminal) Patch(change schema.Change[Terminal], privateHooks bool) (*Te
 }
 
 // check completes and checks a terminal's fields. old is the terminal before the change, nil for a new one; stored has
-// the parameters that are stored. Parameters that change are checked more strictly than stored ones (invariant 5).
+// the parameters that are stored. Parameters that a request sets are checked more strictly than stored ones (invariant 5).
 func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f *schema.Faults) error {
+	newProvider := old == nil || sets(t.ProviderParams, old.ProviderParams)
+	newMerchant := old == nil || sets(t.MerchantParams, old.MerchantParams)
 	sentProvider, sentMerchant := parameters(t.ProviderParams), parameters(t.MerchantParams)
 	t.ProviderParams, t.MerchantParams = unmasked(sentProvider, stored.ProviderParams), unmasked(sentMerchant, stored.MerchantParams)
 	Terminals.Check(old, t, f)
-	newProvider := old == nil || !bytes.Equal(t.ProviderParams, old.ProviderParams)
-	newMerchant := old == nil || !bytes.Equal(t.MerchantParams, old.MerchantParams)
 	wrong := Join(refusals(op, f), t.fill(op, newProvider, newMerchant))
 	if old != nil && newProvider {
 		wrong = Join(wrong, old.checkMoved(op, sentProvider))
@@ -160,6 +162,12 @@ func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f 
 			t.checkChats(op, stored.Notification.Telegram))
 	}
 	return wrong
+}
+
+// sets tells whether a change has set an object of parameters, be it to what is stored: a mask of a secret that does not
+// open is refused when it is sent back.
+func sets(sent, stored []byte) bool {
+	return len(sent) != len(stored) || len(sent) > 0 && &sent[0] != &stored[0]
 }
 
 // fill parses the parameters. Parameters in the request are checked more strictly than stored

@@ -26,7 +26,7 @@ func TestTerminalFields(t *testing.T) {
 		"provider":          {func(d *Terminal) { d.Provider = "Simulator" }, "provider"},
 		"merchant":          {func(d *Terminal) { d.Type, d.Provider = MerchantTerminal, "" }, ""},
 		"merchant provider": {func(d *Terminal) { d.Type, d.Provider = MerchantTerminal, "nobody" }, "provider"},
-		"env":               {func(d *Terminal) { d.Env = "live" }, "env"},
+		"env":               {func(d *Terminal) { d.Env = 0 }, "env"},
 		"adapter":           {func(d *Terminal) { d.MerchantAdapter = "\x01" }, "merchant_adapter"},
 		"null params":       {func(d *Terminal) { d.ProviderParams, d.MerchantParams = []byte("null"), []byte(" ") }, ""},
 		"params a list":     {func(d *Terminal) { d.ProviderParams = []byte("[]") }, "provider_params"},
@@ -35,10 +35,75 @@ func TestTerminalFields(t *testing.T) {
 		"params too large":  {func(d *Terminal) { d.ProviderParams = large(MaxParams + 1) }, "provider_params"},
 		"merchant large":    {func(d *Terminal) { d.MerchantParams = large(MaxParams + 1) }, "merchant_params"},
 	} {
-		draft := Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Test, Active: true}
+		draft := Terminal{ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Test, Active: true}
 		c.change(&draft)
-		_, _, err := NewTerminal(testID(1), owner, draft)
+		_, _, err := NewTerminal(draft, false)
 		wantField(t, name, err, c.field)
+	}
+}
+
+func TestTheRequestForATerminal(t *testing.T) {
+	const plain = `{"partner_id":3,"name":"T","provider":"simulator","type":"payment"}`
+	for changes, field := range map[string]string{
+		`{}`:                            "",
+		`{"env":"test"}`:                "",
+		`{"env":"live"}`:                "env",
+		`{"env":7}`:                     "env",
+		`{"env":""}`:                    "", // as if there were none
+		`{"type":"refund"}`:             "type",
+		`{"type":null}`:                 "type",
+		`{"name":null}`:                 "name",
+		`{"partner_id":null}`:           "partner_id",
+		`{"partner_id":0}`:              "partner_id",
+		`{"partner_id":"3"}`:            "partner_id",
+		`{"is_active":"yes"}`:           "is_active",
+		`{"provider_params":[]}`:        "provider_params",
+		`{"provider_params":null}`:      "",
+		`{"merchant_params":"x"}`:       "merchant_params",
+		`{"merchant_params":{}}`:        "",
+		`{"merchant_adapter":5}`:        "merchant_adapter",
+		`{"merchant_adapter":"\u0001"}`: "merchant_adapter",
+		`{"merchant_adapter":null}`:     "",
+	} {
+		_, err := requested(t, Terminals, merged(t, plain, changes), newTerminal)
+		wantField(t, changes, err, field)
+	}
+	got, err := requested(t, Terminals, plain, newTerminal)
+	if err != nil || got.Env != money.Prod || !got.Active || got.Partner != 3 || got.Provider != Simulator || got.Type != PaymentTerminal {
+		t.Errorf("the defaults are %+v, %v", got, err)
+	}
+	got, err = requested(t, Terminals, merged(t, plain, `{"env":"test","is_active":false,"provider_params":{"priority":4},"merchant_params":{"secret":"s"},"merchant_adapter":"a"}`), newTerminal)
+	if err != nil || got.Env != money.Test || got.Active || got.Settings.Priority != 4 || got.Notification.Secret != "s" || got.MerchantAdapter != "a" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func newTerminal(draft Terminal) (*Terminal, error) {
+	terminal, _, err := NewTerminal(draft, false)
+	return terminal, err
+}
+
+func TestWhatNeverChangesOfATerminal(t *testing.T) {
+	stored := terminal(t, 1, PaymentTerminal, `{"priority":3}`)
+	for body, field := range map[string]string{
+		`{"partner_id":3,"provider":"simulator","type":"payment","env":"prod"}`: "",
+		`{"partner_id":4}`:       "partner_id",
+		`{"provider":"utp"}`:     "provider",
+		`{"type":"payout"}`:      "type",
+		`{"env":"test"}`:         "env",
+		`{"env":null}`:           "env",
+		`{"id":"x"}`:             "id",
+		`{"created_at":"x"}`:     "created_at",
+		`{"is_active":null}`:     "is_active",
+		`{"name":null}`:          "name",
+		`{"provider_params":[]}`: "provider_params",
+	} {
+		_, _, err := stored.Patch(changing(t, Terminals, body), false)
+		wantField(t, body, err, field)
+	}
+	next, _, err := stored.Patch(changing(t, Terminals, `{"provider_params":null}`), false)
+	if err != nil || next.ProviderParams != nil || next.Settings.Priority != 0 {
+		t.Errorf("without parameters it is %+v, %v", next, err)
 	}
 }
 
@@ -163,13 +228,12 @@ func TestChatsHaveToBeSuchAsThereCanBe(t *testing.T) {
 		`[1234567890123456789]`: field, `["@` + strings.Repeat("a", 33) + `"]`: field,
 	} {
 		params := []byte(`{"tg_ids_to_notify":` + list + `}`)
-		_, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params, Env: money.Prod, Active: true})
+		_, _, err := NewTerminal(Terminal{
+			ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
+			MerchantParams: params, Env: money.Prod, Active: true,
+		}, false)
 		wantField(t, list, err, want)
-		term, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, Active: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _, err = term.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params })
+		_, _, err = terminal(t, 1, PaymentTerminal, "").Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
 		wantField(t, list, err, want)
 	}
 	stored := &Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, MerchantParams: []byte(`{"tg_ids_to_notify":["abc"]}`)}
@@ -178,7 +242,7 @@ func TestChatsHaveToBeSuchAsThereCanBe(t *testing.T) {
 	}
 	for list, want := range map[string]string{`["abc"]`: "", `["abc",7]`: "", `["abc","abd"]`: field} {
 		params := []byte(`{"tg_ids_to_notify":` + list + `}`)
-		_, _, err := stored.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params })
+		_, _, err := stored.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
 		wantField(t, "sent back: "+list, err, want)
 	}
 }
@@ -191,7 +255,10 @@ func TestWhoIsListedTwiceIsToldOnce(t *testing.T) {
 }
 
 func TestTerminalPatch(t *testing.T) {
-	term, event, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(` {"priority":3,"own":"kept"} `), Env: money.Prod, Active: true})
+	term, event, err := NewTerminal(Terminal{
+		ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
+		ProviderParams: []byte(` {"priority":3,"own":"kept"} `), Env: money.Prod, Active: true,
+	}, false)
 	if err != nil || event.To != "active" || term.Env != money.Prod || term.Settings.Priority != 3 || string(term.ProviderParams) != `{"priority":3,"own":"kept"}` {
 		t.Fatal(term, event, err)
 	}
@@ -200,23 +267,26 @@ func TestTerminalPatch(t *testing.T) {
 		r.Active = off
 		r.ProviderParams = params
 		r.MerchantParams = merchant
-	})
+	}, false)
 	if err != nil || event.Name != "deactivate" || next.Settings.Priority != 4 || next.Notification.Secret != "z" || next.Active {
 		t.Error(next, event, err)
 	}
 	if !term.Active || term.Settings.Priority != 3 {
 		t.Error("the old record changed")
 	}
-	if same, event, err := next.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = off }); err != nil || same != next || event.Name != "" {
+	if same, event, err := next.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = off }, false); err != nil || same != next || event.Name != "" {
 		t.Error("a patch that changes nothing", event, err)
 	}
-	_, _, err = term.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = bad })
+	_, _, err = term.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = bad }, false)
 	wantField(t, "bad patch", err, "provider_params.priority")
 }
 
 func terminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
 	t.Helper()
-	term, _, err := NewTerminal(testID(id), owner, Terminal{Name: "T", Provider: Simulator, Type: kind, ProviderParams: []byte(params), Env: money.Prod, Active: true})
+	term, _, err := NewTerminal(Terminal{
+		ID: testID(id), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: kind,
+		ProviderParams: []byte(params), Env: money.Prod, Active: true,
+	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,9 +388,12 @@ func TestResolve(t *testing.T) {
 
 func TestSettlementNamesOneAsset(t *testing.T) {
 	draft := func(params string) Terminal {
-		return Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(params), Env: money.Prod, Active: true}
+		return Terminal{
+			ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
+			ProviderParams: []byte(params), Env: money.Prod, Active: true,
+		}
 	}
-	plain, _, err := NewTerminal(testID(1), owner, draft(`{"priority":1}`))
+	plain, _, err := NewTerminal(draft(`{"priority":1}`), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,10 +417,10 @@ func TestSettlementNamesOneAsset(t *testing.T) {
 		`{"settlement_currency":"eur"}`:                                 currency,
 		`{"settlement_currency":5}`:                                     currency,
 	} {
-		_, _, err := NewTerminal(testID(2), owner, draft(text))
+		_, _, err := NewTerminal(draft(text), false)
 		wantField(t, "new with "+text, err, field)
 		params := []byte(text)
-		_, _, err = plain.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = params })
+		_, _, err = plain.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = params }, false)
 		wantField(t, "patch with "+text, err, field)
 	}
 }

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"log/slog"
+	"math"
 	"slices"
 
 	"mizan/ledger"
@@ -45,7 +46,8 @@ var Users = schema.NewType[User]("user",
 		schema.Help("what people call the user")), func(u *User) *string { return &u.Name }),
 	schema.Field(roleset(4, "roles", schema.Required, schema.Flag("role"),
 		schema.Help("admin, auditor, client and partner, or some of them")), func(u *User) *Roles { return &u.Roles }),
-	partnerColumn(5, func(u *User) *int64 { return &u.Partner }, schema.Asked),
+	schema.Field(schema.Integer(5, "partner_id", 0, math.MaxInt64, schema.Asked, schema.Flag("partner"),
+		schema.Help("number of the partner; 0 is none")), func(u *User) *int64 { return &u.Partner }),
 	schema.Field(schema.Bool(6, "active", schema.Always, schema.DefaultTo(true),
 		schema.Help("whether the user can log in")), func(u *User) *bool { return &u.Active }),
 	createdColumn(func(u *User) *ledger.Micros { return &u.Created }),
@@ -53,7 +55,7 @@ var Users = schema.NewType[User]("user",
 	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
 ).Relating(relateUser).
 	Sound(func(u *User) string {
-		if u.Roles.Has(PartnerRole) != (u.Partner > 0) {
+		if u.Partner < 0 || u.Roles.Has(PartnerRole) != (u.Partner > 0) {
 			return "is of role partner or has a partner, and not both"
 		}
 		return ""

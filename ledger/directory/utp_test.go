@@ -90,22 +90,22 @@ func TestAConnectionSaysWhereAndWho(t *testing.T) {
 		"a key as a certificate":      {map[string]any{"ca_pem": good + key}, "ca_pem"},
 		"an environment of its own":   {map[string]any{"env": "live"}, "env"},
 	} {
-		draft := Terminal{Name: "T", Provider: UTP, Type: PaymentTerminal, Env: money.Prod, ProviderParams: connecting(t, c.change), Active: true}
-		_, _, err := NewTerminal(testID(1), owner, draft)
+		draft := Terminal{ID: testID(1), Partner: 3, Name: "T", Provider: UTP, Type: PaymentTerminal, Env: money.Prod, ProviderParams: connecting(t, c.change), Active: true}
+		_, _, err := NewTerminal(draft, false)
 		want := c.field
 		if want != "" {
 			want = providerParams + "." + want
 		}
 		wantField(t, name, err, want)
 
-		old, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: UTP, Type: PaymentTerminal, ProviderParams: connecting(t, nil), Env: money.Prod, Active: true})
+		old, _, err := NewTerminal(Terminal{ID: testID(1), Partner: 3, Name: "T", Provider: UTP, Type: PaymentTerminal, ProviderParams: connecting(t, nil), Env: money.Prod, Active: true}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, masked := c.change["api_key"]; masked && c.change["api_key"] == Mask {
 			want = "" // the stored one
 		}
-		_, _, err = old.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = draft.ProviderParams })
+		_, _, err = old.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = draft.ProviderParams }, false)
 		wantField(t, name+", patched", err, want)
 	}
 }
@@ -113,7 +113,7 @@ func TestAConnectionSaysWhereAndWho(t *testing.T) {
 func TestAConnectionIsReadFromWhatIsStored(t *testing.T) {
 	ca := certificate(t)
 	params := connecting(t, map[string]any{"base_url": "https://platform.example/p/", "webhook_secret": "hook", "env": "test", "ca_pem": ca})
-	terminal, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: UTP, Type: PayoutTerminal, ProviderParams: params, Env: money.Prod, Active: true})
+	terminal, _, err := NewTerminal(Terminal{ID: testID(1), Partner: 3, Name: "T", Provider: UTP, Type: PayoutTerminal, ProviderParams: params, Env: money.Prod, Active: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestAConnectionIsReadFromWhatIsStored(t *testing.T) {
 	if err := again.Reparse(); err != nil || *again.Connection != want {
 		t.Error("the connection is not what is stored")
 	}
-	rail, _, err := NewTerminal(testID(1), owner, Terminal{Name: "T", Provider: Simulator, Type: PayoutTerminal, ProviderParams: params, Env: money.Prod, Active: true})
+	rail, _, err := NewTerminal(Terminal{ID: testID(1), Partner: 3, Name: "T", Provider: Simulator, Type: PayoutTerminal, ProviderParams: params, Env: money.Prod, Active: true}, false)
 	if err != nil || rail.Connection != nil {
 		t.Errorf("a terminal of the simulator has a connection, %v", err)
 	}

@@ -131,7 +131,7 @@ func (asSent) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 // Shape implements Shaped.
 func (asSent) Shape() Shape { return Document }
 
-func (asSent) Empty(value any) bool { return emptyObject(value.([]byte)) }
+func (asSent) Empty(value any) bool { return emptyObject(orEmptyObject(value.([]byte))) }
 
 func orEmptyObject(document []byte) []byte {
 	if len(document) == 0 {
@@ -142,7 +142,7 @@ func orEmptyObject(document []byte) []byte {
 
 // emptyObject tells whether a document is an object without members.
 func emptyObject(document []byte) bool {
-	if len(document) == 0 || document[0] != '{' {
+	if document[0] != '{' {
 		return false
 	}
 	for _, c := range document[1:] {

@@ -164,6 +164,15 @@ func (wordKind) Check(c *Column, value any) string {
 	return "must be " + Listed(c.Words, "or")
 }
 
+// ReadStored refuses what is none of the words.
+func (wordKind) ReadStored(c *Column, stored []byte) (any, bool) {
+	i := slices.Index(c.Words, string(stored))
+	if i < 0 {
+		return nil, false
+	}
+	return c.Words[i], true
+}
+
 // Listed joins words as a sentence does: "a, b or c".
 func Listed(words []string, conjunction string) string {
 	last := len(words) - 1

@@ -168,7 +168,7 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
 	if problem == "" && value != nil && !c.Kind.Empty(value) {
-		problem = c.Kind.Check(c, value) // zero is refused here: in the record it may stand for no value
+		problem = c.Kind.Check(c, value) // zero is refused here: the record may not hold it, and Check then does not see it
 	}
 	switch {
 	case problem == "":
@@ -192,7 +192,7 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 // not keep a record from being changed elsewhere. Columns that no request sets only need a value if they are required.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
-		if c.InputOnly {
+		if !c.Asked || c.InputOnly {
 			continue
 		}
 		value := c.field.get(r)
@@ -202,9 +202,9 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 		kind, parted := c.Kind.(Parted)
 		switch {
 		case f.Has(c.Name):
-		case value == nil && c.Required && c.Asked:
+		case value == nil && c.Required:
 			f.Add(c.Name, "%s", missing(c))
-		case value == nil, !c.Asked, c.Kind.Empty(value) && !c.Required:
+		case value == nil, c.Kind.Empty(value) && !c.Required:
 		case parted:
 			kind.CheckParts(c, value, f)
 		default:

@@ -19,8 +19,8 @@ func settable(ip netip.Addr) bool {
 	if ip.Is6() {
 		host = "[" + host + "]"
 	}
-	d := directory.Partner{Name: "n", Login: "l", NotifyURL: "https://" + host + "/", Active: true}
-	return d.Check() == nil
+	_, _, err := directory.NewPartner(directory.Partner{Number: 1, Name: "n", Login: "l", NotifyURL: "https://" + host + "/", Active: true}, false)
+	return err == nil
 }
 
 // edges returns the first and last address of a prefix, and their neighbours outside.

@@ -141,7 +141,10 @@ func terminal(t *testing.T, address, ca string) *directory.Terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _, err := directory.NewTerminal(uuid.New(), &directory.Partner{Number: 1, Org: uuid.New()}, directory.Terminal{Name: "another platform", Provider: directory.UTP, Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: params, Active: true})
+	made, _, err := directory.NewTerminal(directory.Terminal{
+		ID: uuid.New(), Org: uuid.New(), Partner: 1, Name: "another platform", Provider: directory.UTP, Type: directory.PaymentTerminal,
+		Env: money.Test, ProviderParams: params, Active: true,
+	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

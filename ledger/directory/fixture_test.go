@@ -1,0 +1,62 @@
+package directory
+
+import (
+	"encoding/json"
+	"net/netip"
+	"testing"
+
+	"mizan/ledger/schema"
+)
+
+// requestOf parses the body of a request.
+func requestOf(t *testing.T, body string) (input schema.Input) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &input); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return input
+}
+
+// requested creates a record as a request does: its columns read the body, and decide takes what they have read. The
+// error has the faults of both.
+func requested[R any](t *testing.T, columns *schema.Type[R], body string, decide func(draft R) (*R, error)) (*R, error) {
+	t.Helper()
+	faults := new(schema.Faults)
+	draft := columns.Create(requestOf(t, body), faults)
+	r, err := decide(*draft)
+	return r, Join(refusals("test", faults), err)
+}
+
+// changing returns the change that the body of a request asks for.
+func changing[R any](t *testing.T, columns *schema.Type[R], body string) schema.Change[R] {
+	t.Helper()
+	input := requestOf(t, body)
+	return func(r *R, f *schema.Faults) { columns.Patch(input, r, f) }
+}
+
+// merged returns an object with some members changed. Those that become null are as good as absent.
+func merged(t *testing.T, object, changes string) string {
+	t.Helper()
+	all := requestOf(t, object)
+	for name, value := range requestOf(t, changes) {
+		all[name] = value
+	}
+	body, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// sourcesOf parses addresses and prefixes.
+func sourcesOf(t *testing.T, texts ...string) (sources []netip.Prefix) {
+	t.Helper()
+	for _, text := range texts {
+		source, err := ParseSource(text)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		sources = append(sources, source)
+	}
+	return sources
+}
