@@ -36,7 +36,7 @@ func (k *APIKey) String() string { return "key " + k.ID.String() }
 func (k *APIKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // APIKeys are the columns of API keys.
-var APIKeys = schema.NewType[APIKey]("API key",
+var APIKeys = schema.NewType[APIKey]("key",
 	idColumn(func(k *APIKey) *ledger.ID { return &k.ID }),
 	schema.Field(schema.Text(0, "key", schema.InDeep, schema.Transient, schema.Sparse, schema.Constant,
 		schema.Help("the key itself, shown only in the answer to its creation")), func(k *APIKey) *string { return &k.Value }),
