@@ -1,0 +1,101 @@
+package api_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/schema"
+)
+
+var updateDocs = flag.Bool("update", false, "rewrite docs/records.md")
+
+// documented lists the records of docs/records.md in their order.
+var documented = []struct {
+	kind        ledger.Kind
+	title, path string
+}{
+	{ledger.Organization, "Organizations", "`/organizations`"},
+	{ledger.Partner, "Partners", "`/partners`"},
+	{ledger.Terminal, "Terminals", "`/terminal`, `/terminals`"},
+	{ledger.APIKey, "API keys", "`/api_keys`"},
+	{ledger.User, "Users", "`/users`"},
+	{ledger.Limit, "Limits", "`/limits`"},
+	{ledger.Block, "Blocklist entries", "`/blocklist`"},
+	{ledger.Rate, "Rates", "`/rates`"},
+	{ledger.Settlement, "Settlements", "`/partners/{id}/settlements`, `/terminal/{id}/settlements`, `/settlements/{id}`"},
+}
+
+// A record's fields are declared once, in ledger/directory; docs/records.md follows from them.
+func TestTheRecordsAreDocumentedByTheirColumns(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join("..", "docs", "records.md")
+	want := recordsPage()
+	if *updateDocs {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/records.md does not have the columns of ledger/directory: go test ./api -run TestTheRecordsAreDocumented -update")
+	}
+}
+
+func recordsPage() string {
+	var page strings.Builder
+	page.WriteString(`# The fields of the directory's records
+
+This page follows from the columns that ` + "`ledger/directory`" + ` declares; a test keeps it true. The rules that relate
+several fields, and the calls, are in [api.md](api.md#administration). In the column *set by*, *create* means that the
+field is set by the request that creates the record and never changes, and *create, change* that a PATCH may change it.
+A field that is not required is null, or an empty text or list, if it has no value and no default.
+`)
+	for _, record := range documented {
+		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n| field | value | set by | |\n|---|---|---|---|\n", record.title, record.path)
+		shown := make(map[string]bool)
+		for _, c := range directory.Types[record.kind].Shown() {
+			page.WriteString(documentedColumn(c))
+			shown[c.Name] = true
+		}
+		for _, c := range directory.Types[record.kind].Requested() {
+			if !shown[c.Name] {
+				page.WriteString(documentedColumn(c))
+			}
+		}
+	}
+	return page.String()
+}
+
+// documentedColumn is the row of a column.
+func documentedColumn(c *schema.Column) string {
+	value := c.Kind.String()
+	if len(c.Words) > 0 {
+		value = "`" + strings.Join(c.Words, "`, `") + "`"
+	}
+	if c.Secret || c.InputOnly {
+		value += ", secret"
+	}
+	by := ""
+	switch {
+	case c.Asked && c.Fixed:
+		by = "create"
+	case c.Asked:
+		by = "create, change"
+	}
+	switch {
+	case c.Asked && c.Default != nil:
+		by += fmt.Sprintf("; default `%v`", c.Default)
+	case c.Asked && c.Required:
+		by += "; required"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, value, by, c.Help)
+}
