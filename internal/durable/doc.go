@@ -11,8 +11,9 @@
 //  4. Temporary files have names with a form of their own, and RemoveLeftovers deletes only
 //     such files.
 //
-// Callers: internal/secret (the keyring), cmd/mizan (clock, sandbox.json, TLS, an auditor's
-// files), snapshots (backups and restored directories).
+// Callers: internal/secret (the keyring), posting/store (the files beside Badger and its list of
+// tables), cmd/mizan (clock, sandbox.json, TLS, an auditor's files), snapshots (backups and
+// restored directories).
 //
 // Rejected: rename as the last step of Create, as in Replace. Two concurrent starts would each
 // assume that their file is on disk; a hard link is atomic too and fails if the name exists.

@@ -2,19 +2,26 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
+
+	"mizan/internal/durable"
+	"mizan/posting/store/badgerfile"
 )
 
 // Failures of Badger that this package handles:
 //   - it opens silently after it lost the end of a log or of its list of tables, and
 //     deletes tables that a shortened list no longer names (examine);
 //   - it continues after a failed append to that list, and corrupts the list; after a failed
-//     sync of the list it deletes the tables that it has just listed (badgerLog, list.go);
+//     sync of the list it deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
 //   - it drops the error, and the rows, if a compaction cannot make a table
-//     (compactionAudit, gate);
+//     (badgerfile.CompactionAudit, gate);
 //   - it never syncs the name of a new log (rotated);
-//   - it cannot open an empty log, which a crash may leave (readLog);
+//   - it cannot open an empty log, which a crash may leave (badgerfile.Examine);
 //   - a full disk kills the process (space.go).
 
 const (
@@ -31,7 +38,7 @@ const (
 // half a record, and Badger would try again and append after that.
 type badgerLog struct {
 	store *Store
-	audit *compactionAudit // nil while the store is created
+	audit *badgerfile.CompactionAudit // nil while the store is created
 }
 
 func (l *badgerLog) Errorf(format string, args ...any) {
@@ -56,13 +63,13 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	if l.audit == nil {
 		return
 	}
-	if strings.HasPrefix(format, logBuilt) {
+	if badgerfile.BeginsTable(format) {
 		l.store.gate()
 	}
-	done, lost, err := l.audit.observe(format, args)
+	done, lost, err := l.audit.Observe(format, args)
 	switch {
 	case err != nil:
-		l.store.fail(&backgroundError{what: "reading Badger's list of tables", cause: lastCause(err)})
+		l.store.fail(&backgroundError{what: "reading Badger's list of tables", cause: badgerfile.Cause(err)})
 	case lost:
 		l.store.condemn("compaction has lost a table")
 	case done:
@@ -109,19 +116,52 @@ func title(format string) string {
 func cause(args []any) string {
 	for _, a := range args {
 		if err, ok := a.(error); ok {
-			return lastCause(err)
+			return badgerfile.Cause(err)
 		}
 	}
 	return ""
 }
 
-// lastCause returns an error's text without the parts that Badger wraps around it, which may be
-// pages long and contain keys.
-func lastCause(err error) string {
-	text := err.Error()
-	if i := strings.LastIndex(text, " err: "); i >= 0 {
-		text = text[i+len(" err: "):]
+// watchLogs finds the log that Badger is writing.
+func (s *Store) watchLogs() error {
+	entries, err := os.ReadDir(s.path)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	return text[:min(len(text), 300)]
+	for _, e := range entries {
+		if id, ok := badgerfile.LogID(e.Name()); ok {
+			s.logID = max(s.logID, id)
+		}
+	}
+	return s.newLog()
+}
+
+// rotated checks whether the last commit began a new log. Badger syncs the log but not the
+// directory, and without its name the log is lost after a power failure. So rotated syncs the
+// directory before the group counts as durable.
+func (s *Store) rotated() error {
+	if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID+1)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return fmt.Errorf("store: %w", err)
+	}
+	s.logID++
+	return s.newLog()
+}
+
+// newLog does the work that is due once for each memtable.
+func (s *Store) newLog() error {
+	if err := durable.SyncDir(s.path); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	s.tablesChanged()
+	return s.weigh()
+}
+
+// tablesChanged starts a refresh of TABLES.
+func (s *Store) tablesChanged() {
+	s.tables.RefreshSoon(s.path, func(err error) {
+		s.log.Warn("the list of tables could not be written", "error", badgerfile.Cause(err))
+	})
 }

@@ -2,9 +2,7 @@ package store
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/pb"
-	"google.golang.org/protobuf/proto"
+
+	"mizan/posting/store/badgerfile"
 )
 
 // highestTable returns the greatest number of a table in the directory.
 func highestTable(t *testing.T, s *Store) (highest uint64) {
 	t.Helper()
 	for _, name := range files(t, s.path) {
-		if id, ok := fileID(name, tableSuffix); ok {
+		if id, ok := badgerfile.TableID(name); ok {
 			highest = max(highest, id)
 		}
 	}
@@ -33,13 +31,13 @@ func obstruct(t *testing.T, s *Store, n uint64) (clear func()) {
 	t.Helper()
 	highest := highestTable(t, s)
 	for id := highest + 1; id <= highest+n; id++ {
-		if err := os.WriteFile(tablePath(s.path, id), []byte("in the way"), 0o600); err != nil {
+		if err := os.WriteFile(badgerfile.TablePath(s.path, id), []byte("in the way"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return func() {
 		for id := highest + 1; id <= highest+n; id++ {
-			remove(t, tablePath(s.path, id))
+			remove(t, badgerfile.TablePath(s.path, id))
 		}
 	}
 }
@@ -47,7 +45,7 @@ func obstruct(t *testing.T, s *Store, n uint64) (clear func()) {
 // settle waits until every memtable but the newest is a table.
 func settle(s *Store) {
 	for {
-		logs, err := filepath.Glob(filepath.Join(s.path, "*"+logSuffix))
+		logs, err := filepath.Glob(filepath.Join(s.path, "*.mem"))
 		if err != nil || len(logs) <= 1 {
 			return
 		}
@@ -119,11 +117,10 @@ func TestACompactionThatLosesNothingIsNoDamage(t *testing.T) {
 	if err := st.differs(s, m); err != nil {
 		t.Error(err)
 	}
-	s.audit.mu.Lock()
-	if s.audit.finished == 0 || s.audit.listed < s.audit.finished {
-		t.Errorf("%d tables were announced, %d listed", s.audit.finished, s.audit.listed)
+	// TestATableThatCompactionLosesIsNoticed shows that the audit counts.
+	if err := s.Failure(); err != nil {
+		t.Error(err)
 	}
-	s.audit.mu.Unlock()
 	closeStore(t, s)
 }
 
@@ -215,7 +212,7 @@ func TestAFailedFlushStopsTheStore(t *testing.T) {
 	if closed := s.Close(); closed == nil || closed.Error() != err.Error() {
 		t.Errorf("Close = %v, want the same error", closed)
 	}
-	s.tables.busy.Wait()
+	s.tables.Wait()
 	after := t.TempDir() // as the next process finds it
 	copyTree(t, dir, after)
 	s = open(t, Options{Dir: after, MemTable: minMemTable})
@@ -238,7 +235,7 @@ func TestALogThatWasFlushedIsNotReplayed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "dead", "old")
-	log := logPath(s.path, s.logID)
+	log := badgerfile.LogPath(s.path, s.logID)
 	old := readFile(t, log)
 	g := NewGroup(next(s))
 	g.Delete([]byte("dead"))
@@ -261,83 +258,4 @@ func TestALogThatWasFlushedIsNotReplayed(t *testing.T) {
 	if got := get(t, sn, "dead"); got != "-" {
 		t.Errorf("the deleted row is back: %s", got)
 	}
-}
-
-// appendChanges appends to a list of tables in Badger's form.
-func appendChanges(t *testing.T, path string, ops ...pb.ManifestChange_Operation) {
-	t.Helper()
-	set := new(pb.ManifestChangeSet)
-	for i, op := range ops {
-		set.Changes = append(set.Changes, &pb.ManifestChange{Id: uint64(i), Op: op})
-	}
-	b, err := proto.Marshal(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head := binary.BigEndian.AppendUint32(nil, uint32(len(b)))
-	head = binary.BigEndian.AppendUint32(head, crc32.Checksum(b, castagnoli))
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Write(append(head, b...)); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestTheTallyCountsWhatCompactionsList(t *testing.T) {
-	const create, remove = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
-	path := filepath.Join(t.TempDir(), "MANIFEST")
-	if err := os.WriteFile(path, make([]byte, manifestHeader), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	appendChanges(t, path, create, create, remove) // before the audit began to count
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	count, err := newCompactionAudit(path, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	build := func(compactor int, keys uint64) {
-		if done, lost, err := count.observe(logBuilt+" Skipped %d keys.", []any{compactor, keys, uint64(0)}); done || lost || err != nil {
-			t.Errorf("hear = %v, %v, %v", done, lost, err)
-		}
-	}
-	end := func(compactor int, want bool) {
-		t.Helper()
-		if done, lost, err := count.observe(logDone, []any{compactor, 0}); !done || lost != want || err != nil {
-			t.Errorf("at its end: %v, %v, %v, want lost %v", done, lost, err, want)
-		}
-	}
-	build(0, 10)
-	build(1, 10)
-	build(0, 10)
-	build(0, 0) // an empty table is never made
-	appendChanges(t, path, create, remove, create)
-	end(0, false)
-	appendChanges(t, path, create) // a flush is not a compaction
-	appendChanges(t, path, remove, create)
-	end(1, false)
-
-	// Badger rewrites the list, including the tables of this compaction.
-	build(1, 10)
-	next := filepath.Join(filepath.Dir(path), "NEXT")
-	if err := os.WriteFile(next, make([]byte, manifestHeader), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	appendChanges(t, next, create, create, create)
-	if err := os.Rename(next, path); err != nil {
-		t.Fatal(err)
-	}
-	end(1, false)
-
-	build(0, 10)
-	build(0, 10)
-	appendChanges(t, path, create, remove) // one of the two is missing
-	end(0, true)
 }

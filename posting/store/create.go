@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"mizan/internal/durable"
+	"mizan/posting/store/damage"
 )
 
 // createIfNew makes an empty store if there is none. It builds the store under another name and
@@ -56,9 +59,9 @@ func (s *Store) nothingLost() error {
 	case err != nil:
 		return fmt.Errorf("store: %w", err)
 	case slots == 0:
-		return damaged(path, "neither of its slots is valid, and there is no store beside it")
+		return damage.New(path, "neither of its slots is valid, and there is no store beside it")
 	case known.n > 0:
-		return damaged(s.path, "it is gone, but HEAD knows group %d", known.n)
+		return damage.New(s.path, "it is gone, but HEAD knows group %d", known.n)
 	}
 	return nil
 }
@@ -77,16 +80,13 @@ func (s *Store) create() error {
 	if err := createHead(filepath.Join(s.options.Dir, headName)); err != nil {
 		return err
 	}
-	if err := syncDir(s.options.Dir); err != nil {
-		return err
-	}
 	if err := os.Rename(building, s.path); err != nil {
 		return err
 	}
-	if err := syncDir(s.options.Dir); err != nil {
+	if err := durable.SyncDir(s.options.Dir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Join(s.options.Dir, "..")) // the directory itself may be new
+	return durable.SyncDir(filepath.Join(s.options.Dir, "..")) // the directory itself may be new
 }
 
 // bootstrap writes the schema version with Badger version 1.

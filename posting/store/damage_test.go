@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mizan/posting/store/badgerfile"
 )
 
 // specimen is a store after a kill or a close, and its expected content.
@@ -287,7 +289,7 @@ func dropTree(t *testing.T, dir string) {
 
 func TestAMissingFileIsDetectedOrHarmless(t *testing.T) {
 	sp := grow(t, seed(t), 300, false)
-	list, err := readList(filepath.Join(sp.dir, storeName, "MANIFEST"))
+	survey, err := badgerfile.Examine(filepath.Join(sp.dir, storeName), rowBounds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,8 +300,8 @@ func TestAMissingFileIsDetectedOrHarmless(t *testing.T) {
 		if wrong != nil {
 			t.Errorf("%s: %v", name, wrong)
 		}
-		id, table := fileID(filepath.Base(name), tableSuffix)
-		_, listed := list.tables[id]
+		id, table := badgerfile.TableID(filepath.Base(name))
+		_, listed := survey.Tables[id]
 		needed := table && listed || kind(name) == "MANIFEST" || kind(name) == "HEAD"
 		if needed && refused == nil {
 			t.Errorf("%s is gone, and the store opened", name)

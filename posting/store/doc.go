@@ -1,5 +1,5 @@
 // Package store keeps the rows of one data directory: groups become durable one after the
-// other, and snapshots read them. It is the only importer of Badger, and it exists because of
+// other, and snapshots read them. Only it and badgerfile import Badger, and it exists because of
 // what Badger does when a disk fails (badger.go).
 //
 // The directory has store/ (Badger), HEAD (the last durable group), IDENTITY (the store's and

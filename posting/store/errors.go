@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"mizan/internal/durable"
+	"mizan/posting/store/damage"
 )
 
 var (
@@ -22,6 +25,9 @@ var (
 	// ErrNoSpace is the error for a disk with too little room to open or to write.
 	ErrNoSpace = errors.New("not enough free space on the disk")
 
+	// ErrUnfinished is the error for a directory whose restore is not finished.
+	ErrUnfinished = errors.New("a restore has begun this directory and not finished it; restore again, under the name that it is to have")
+
 	// ErrClosed is the error of a closed store.
 	ErrClosed = errors.New("the store is closed")
 )
@@ -32,23 +38,8 @@ func IsOtherSchema(err error) bool {
 	return errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrOlderSchema)
 }
 
-// DamageError reports that the disk does not hold what was written to it.
-type DamageError struct {
-	Path string // the file or directory; empty if only the row is known
-	What string
-}
-
-// Error returns the text, which ends with the advice to restore from a backup.
-func (e *DamageError) Error() string {
-	if e.Path == "" {
-		return "the store is damaged: " + e.What + "; restore from a backup"
-	}
-	return fmt.Sprintf("the store is damaged: %s: %s; restore from a backup", e.Path, e.What)
-}
-
-func damaged(path, format string, args ...any) *DamageError {
-	return &DamageError{Path: path, What: fmt.Sprintf(format, args...)}
-}
+// DamageError is the error for a disk that does not hold what was written to it.
+type DamageError = damage.Error
 
 // verdictName is the file that records that rows are known to be lost. A later examination could
 // not find that out, because the remaining files are sound.
@@ -57,14 +48,10 @@ const verdictName = "DAMAGED"
 // condemn stops the store for good, and makes every later Open of it fail.
 func (s *Store) condemn(what string) {
 	path := filepath.Join(s.options.Dir, verdictName)
-	err := writeWhole(path, []byte(what))
-	if err == nil {
-		err = syncDir(s.options.Dir)
-	}
-	if err != nil {
+	if err := durable.Replace(path, fileMode, []byte(what)); err != nil {
 		s.log.Error("a verdict could not be written", "path", path, "error", err)
 	}
-	s.fail(damaged(s.path, "%s", what))
+	s.fail(damage.New(s.path, "%s", what))
 }
 
 // condemned refuses a store that was condemned.
@@ -76,5 +63,25 @@ func (s *Store) condemned() error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	return damaged(s.path, "%.100q was found when it was last open", what)
+	return damage.New(s.path, "%.100q was found when it was last open", what)
+}
+
+// UnfinishedName is the file that marks a data directory whose restore has begun and is not
+// accepted yet. A restore creates this file first and removes it last.
+const UnfinishedName = "RESTORING"
+
+// accepted refuses a directory whose restore is not finished, unless the restore itself opens
+// it.
+func (s *Store) accepted() error {
+	if s.options.Unfinished {
+		return nil
+	}
+	_, err := os.Lstat(filepath.Join(s.options.Dir, UnfinishedName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("store: %w", err)
+	}
+	return fmt.Errorf("store: %s: %w", s.options.Dir, ErrUnfinished)
 }

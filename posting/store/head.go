@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"mizan/internal/durable"
 )
 
 const (
@@ -126,49 +128,10 @@ func parseSlot(buf []byte) (m mark, id identity, ok bool) {
 	return m, id, true
 }
 
-// createHead writes a HEAD for a store without groups, completely or not at all.
+// createHead writes a durable HEAD for a store without groups, completely or not at all.
 func createHead(path string) error {
 	buf := make([]byte, 2*slotSize)
 	fillSlot(buf[:slotSize], mark{}, identity{})
 	fillSlot(buf[slotSize:], mark{}, identity{})
-	return writeWhole(path, buf)
-}
-
-// unfinished is the suffix of a file that is being written and will replace another.
-const unfinished = ".new"
-
-// writeWhole replaces a file so that a crash leaves either the old or the new content.
-func writeWhole(path string, content []byte) error {
-	next := path + unfinished
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(next, path)
-	}
-	return err
-}
-
-func syncDir(path string) error { return syncFile(path) }
-
-// syncFile makes all earlier writes to a file or a directory durable, including those of other
-// processes.
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return durable.Replace(path, fileMode, buf)
 }

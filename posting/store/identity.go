@@ -10,6 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"mizan/internal/durable"
+	"mizan/posting/store/damage"
 )
 
 // identityName is the file beside the store that identifies the store. HEAD has the same
@@ -60,7 +63,7 @@ func (s *Store) recognise() error {
 		return err
 	}
 	if known.first != [32]byte{} && known.first != first {
-		return damaged(s.head.f.Name(), "it is of another store than the one beside it")
+		return damage.New(s.head.f.Name(), "it is of another store than the one beside it")
 	}
 	known.first = first
 	path := filepath.Join(s.options.Dir, identityName)
@@ -75,9 +78,9 @@ func (s *Store) recognise() error {
 			s.log.Warn("a damaged file is made anew", "path", path)
 		}
 	case said.first != [32]byte{} && said.first != known.first:
-		return damaged(path, "it names another store than the one beside it, which begins with %.8x", known.first)
+		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", known.first)
 	case said.keyring != [32]byte{} && known.keyring != [32]byte{} && said.keyring != known.keyring:
-		return damaged(path, "it names another keyring than HEAD")
+		return damage.New(path, "it names another keyring than HEAD")
 	case known.keyring == [32]byte{}:
 		known.keyring = said.keyring
 	}
@@ -100,18 +103,15 @@ func (s *Store) firstGroup() (hash [32]byte, err error) {
 	}
 	r, ok := parseGroupRow(value)
 	if !found || !ok || r.n != 1 {
-		return hash, damaged(s.path, "group 1 is missing")
+		return hash, damage.New(s.path, "group 1 is missing")
 	}
 	return r.hash(), nil
 }
 
 // writeIdentity writes the identity of HEAD into the file.
 func (s *Store) writeIdentity() error {
-	err := writeWhole(filepath.Join(s.options.Dir, identityName), appendIdentity(nil, s.head.id))
-	if err == nil {
-		err = syncDir(s.options.Dir)
-	}
-	if err != nil {
+	path := filepath.Join(s.options.Dir, identityName)
+	if err := durable.Replace(path, fileMode, appendIdentity(nil, s.head.id)); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,6 +10,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/ristretto/v2/z"
+
+	"mizan/internal/durable"
+	"mizan/posting/store/badgerfile"
 )
 
 const (
@@ -80,7 +84,7 @@ func (l *Loader) begin(size uint64) error {
 	}
 	l.tables = s.db.NewStreamWriter()
 	if err := l.tables.Prepare(); err != nil {
-		return fmt.Errorf("store: loading %s: %s", s.path, lastCause(err))
+		return fmt.Errorf("store: loading %s: %s", s.path, badgerfile.Cause(err))
 	}
 	l.batch = z.NewBuffer(loadBatch+MaxValue, "store.Loader")
 	return nil
@@ -108,7 +112,7 @@ func (l *Loader) flush() error {
 		return err
 	}
 	if err := l.tables.Write(l.batch); err != nil {
-		return fmt.Errorf("store: loading %s: %s", l.store.path, lastCause(err))
+		return fmt.Errorf("store: loading %s: %s", l.store.path, badgerfile.Cause(err))
 	}
 	l.batch.Reset()
 	return nil
@@ -139,11 +143,11 @@ func (l *Loader) finish() error {
 	}
 	s := l.store
 	if err := l.tables.Flush(); err != nil {
-		return fmt.Errorf("store: loading %s: %s", s.path, lastCause(err))
+		return fmt.Errorf("store: loading %s: %s", s.path, badgerfile.Cause(err))
 	}
 	l.tables = nil
 	if err := s.closeBadger(s.db); err != nil {
-		return fmt.Errorf("store: loading %s: %s", s.path, lastCause(err))
+		return fmt.Errorf("store: loading %s: %s", s.path, badgerfile.Cause(err))
 	}
 	s.db = nil
 	if err := l.settle(); err != nil {
@@ -165,7 +169,7 @@ func (l *Loader) settle() error {
 			return err
 		}
 	}
-	if err := syncDir(s.path); err != nil {
+	if err := durable.SyncDir(s.path); err != nil {
 		return err
 	}
 	buf := make([]byte, 2*slotSize)
@@ -178,16 +182,13 @@ func (l *Loader) settle() error {
 		slot(mark{end.n - 1, l.check.before})
 		slot(end)
 	}
-	if err := writeWhole(filepath.Join(s.options.Dir, headName), buf); err != nil {
-		return err
-	}
-	if err := syncDir(s.options.Dir); err != nil {
+	if err := durable.Replace(filepath.Join(s.options.Dir, headName), fileMode, buf); err != nil {
 		return err
 	}
 	if err := os.Rename(s.path, filepath.Join(s.options.Dir, storeName)); err != nil {
 		return err
 	}
-	return syncDir(s.options.Dir)
+	return durable.SyncDir(s.options.Dir)
 }
 
 // Abandon ends a failed load. The files in the directory are not a store, and the caller must
@@ -200,7 +201,7 @@ func (l *Loader) Abandon() {
 	}
 	if s.db != nil {
 		if err := s.closeBadger(s.db); err != nil {
-			s.log.Warn("closing after a failed load", "error", lastCause(err))
+			s.log.Warn("closing after a failed load", "error", badgerfile.Cause(err))
 		}
 		s.db = nil
 	}
@@ -216,4 +217,13 @@ func (l *Loader) release() {
 		_ = l.store.lock.Close() // nothing was written
 		l.store.lock = nil
 	}
+}
+
+// syncFile makes all earlier writes to a file durable, including those of other processes.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

@@ -3,8 +3,10 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"mizan/internal/filelock"
 )
@@ -43,4 +45,20 @@ func take(f *os.File, dir string) (*os.File, error) {
 		return nil, fmt.Errorf("store: %s: %w", dir, ErrLocked)
 	}
 	return nil, fmt.Errorf("store: locking %s: %w", f.Name(), err)
+}
+
+// Held returns ErrLocked if a process has the store of a directory open. It does not change the
+// directory.
+func Held(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if f, err = take(f, dir); err != nil {
+		return err
+	}
+	return f.Close()
 }

@@ -168,8 +168,8 @@ func drop(t testing.TB, s *Store) {
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.tables.busy.Wait()
-	for _, f := range []interface{ Close() error }{s.head.f, s.lock, s.audit.list} {
+	s.tables.Wait()
+	for _, f := range []interface{ Close() error }{s.head.f, s.lock, s.audit} {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/ledger"
+	"mizan/posting/store/badgerfile"
 )
 
 var noticeOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a03")
@@ -196,7 +197,7 @@ func TestADamagedPageOfNoticesIsNoticed(t *testing.T) {
 	p := pageOf(randomNotices(r, 20))
 	set(t, s, string(KeyNoticePage(nil, noticeOrg, p.First)), string(p.Row()))
 	closeStore(t, s)
-	path := tablePath(s.path, highestTable(t, s))
+	path := badgerfile.TablePath(s.path, highestTable(t, s))
 	whole := readFile(t, path)
 	at := bytes.Index(whole, p.Row())
 	if at < 0 {

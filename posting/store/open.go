@@ -14,11 +14,16 @@ import (
 	"github.com/dgraph-io/badger/v4/options"
 
 	"mizan/internal/assert"
+	"mizan/internal/durable"
+	"mizan/posting/store/badgerfile"
+	"mizan/posting/store/damage"
 )
 
 const (
-	storeName = "store" // Badger's own directory
-	buildName = "store.new"
+	storeName   = "store" // Badger's own directory
+	buildName   = "store.new"
+	catalogName = "TABLES"
+	fileMode    = 0o600 // of the files in the data directory
 
 	schemaKey = "mschema"
 	schema    = 4 // version 4: events have the hashes of what was stored with them
@@ -46,9 +51,8 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock,
-		dead: make(chan struct{}),
+		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), dead: make(chan struct{}),
 	}
-	s.tables.path = filepath.Join(o.Dir, catalogName)
 	if err := s.open(); err != nil {
 		s.abandon()
 		return nil, err
@@ -75,7 +79,7 @@ func (s *Store) open() error {
 	}
 	s.ready.Store(true)
 	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*9/10), int(s.db.MaxBatchSize()*9/10)
-	s.last.n = found.last - 1
+	s.last.n = found.Last - 1
 	if err := s.checkSchema(); err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func (s *Store) open() error {
 
 // makeReady examines the files, under the lock that Badger will take, and prepares them for
 // Badger.
-func (s *Store) makeReady() (known mark, found *survey, err error) {
+func (s *Store) makeReady() (known mark, found *badgerfile.Survey, err error) {
 	held, err := lockBadger(s.path)
 	if err != nil {
 		return known, nil, err
@@ -115,15 +119,17 @@ func (s *Store) makeReady() (known mark, found *survey, err error) {
 	return known, found, nil
 }
 
-// prepare makes the files ready for Badger.
-func (s *Store) prepare(found *survey) (err error) {
-	if err := found.clean(s.path); err != nil {
+// prepare makes the files ready for Badger, and removes what a killed process left.
+func (s *Store) prepare(found *badgerfile.Survey) error {
+	durable.RemoveLeftovers(s.options.Dir, headName, identityName, catalogName, verdictName)
+	listEnd, err := found.Clean()
+	if err != nil {
 		return err
 	}
-	if err := s.tables.write(found.tables); err != nil {
+	if err := s.tables.Write(found.Tables); err != nil {
 		return err
 	}
-	s.audit, err = newCompactionAudit(filepath.Join(s.path, badger.ManifestFilename), found.listEnd)
+	s.audit, err = badgerfile.NewCompactionAudit(badgerfile.ListPath(s.path), listEnd)
 	return err
 }
 
@@ -132,7 +138,7 @@ func (s *Store) openHead() (known mark, slots int, err error) {
 	path := filepath.Join(s.options.Dir, headName)
 	s.head, err = openHead(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return known, 0, damaged(path, "it is missing, but there is a store beside it")
+		return known, 0, damage.New(path, "it is missing, but there is a store beside it")
 	}
 	if err != nil {
 		return known, 0, fmt.Errorf("store: %w", err)
@@ -142,14 +148,14 @@ func (s *Store) openHead() (known mark, slots int, err error) {
 		return known, 0, fmt.Errorf("store: %w", err)
 	}
 	if slots == 0 {
-		return known, 0, damaged(path, "neither of its slots is valid")
+		return known, 0, damage.New(path, "neither of its slots is valid")
 	}
 	return known, slots, nil
 }
 
 // badgerOptions returns Badger's options, which are the same for every store; see Badger's
 // options.go.
-func (s *Store) badgerOptions(path string, t *compactionAudit) badger.Options {
+func (s *Store) badgerOptions(path string, t *badgerfile.CompactionAudit) badger.Options {
 	mem := s.options.MemTable
 	return badger.DefaultOptions(path).
 		WithLogger(&badgerLog{store: s, audit: t}).
@@ -177,7 +183,7 @@ func (s *Store) badgerOptions(path string, t *compactionAudit) badger.Options {
 func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			db, err = nil, damaged(path, "Badger stopped with %.200q", fmt.Sprint(r))
+			db, err = nil, damage.New(path, "Badger stopped with %.200q", fmt.Sprint(r))
 		}
 	}()
 	db, err = badger.OpenManaged(o)
@@ -187,9 +193,9 @@ func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
 	case strings.Contains(err.Error(), "Cannot acquire directory lock"):
 		return nil, fmt.Errorf("store: %s: %w", path, ErrLocked)
 	case strings.Contains(err.Error(), "checksum"), strings.Contains(err.Error(), "file does not exist for table"):
-		return nil, damaged(path, "%s", lastCause(err))
+		return nil, damage.New(path, "%s", badgerfile.Cause(err))
 	}
-	return nil, fmt.Errorf("store: opening %s: %s", path, lastCause(err))
+	return nil, fmt.Errorf("store: opening %s: %s", path, badgerfile.Cause(err))
 }
 
 func (s *Store) checkSchema() error {
@@ -200,7 +206,7 @@ func (s *Store) checkSchema() error {
 	case err != nil:
 		return err
 	case !found || len(value) != 1 || value[0] == 0:
-		return damaged(s.path, "it has no schema version")
+		return damage.New(s.path, "it has no schema version")
 	case value[0] < schema:
 		return fmt.Errorf("store: %s: %w: schema %d, and this one reads %d", s.path, ErrOlderSchema, value[0], schema)
 	case value[0] > schema:
@@ -224,17 +230,17 @@ func (s *Store) checkGroups(known mark) error {
 	err := sn.Descend([]byte{prefixGroup}, nil, func(key, value []byte) (bool, error) {
 		r, ok := parseGroupRow(value)
 		if !ok || r.n != next || next == 0 || !bytes.Equal(key, groupRowKey(next)) {
-			return false, damaged(s.path, "group %d is missing", next)
+			return false, damage.New(s.path, "group %d is missing", next)
 		}
 		hash := r.hash()
 		switch {
 		case next == s.last.n:
 			s.last.hash = hash
 		case hash != chain:
-			return false, damaged(s.path, "group %d is not the one that group %d follows", next, next+1)
+			return false, damage.New(s.path, "group %d is not the one that group %d follows", next, next+1)
 		}
 		if next == known.n && hash != known.hash {
-			return false, damaged(s.path, "group %d is not the one that HEAD knows", next)
+			return false, damage.New(s.path, "group %d is not the one that HEAD knows", next)
 		}
 		next, chain = next-1, r.previous
 		walked += r.size
@@ -245,9 +251,9 @@ func (s *Store) checkGroups(known mark) error {
 	}
 	switch {
 	case walked < bound && next > 0:
-		return damaged(s.path, "group %d is missing", next)
+		return damage.New(s.path, "group %d is missing", next)
 	case next == 0 && s.last.n > 0 && chain != [32]byte{}:
-		return damaged(s.path, "group 1 follows another store's group")
+		return damage.New(s.path, "group 1 follows another store's group")
 	}
 	return nil
 }
@@ -284,12 +290,12 @@ func (s *Store) rewriteHead() error {
 func (s *Store) abandon() {
 	if s.db != nil {
 		if err := s.closeBadger(s.db); err != nil {
-			s.log.Warn("closing after a failed open", "error", lastCause(err))
+			s.log.Warn("closing after a failed open", "error", badgerfile.Cause(err))
 		}
-		s.tables.busy.Wait()
+		s.tables.Wait()
 	}
 	if s.audit != nil {
-		_ = s.audit.close() // only read
+		_ = s.audit.Close() // only read
 	}
 	if s.head != nil {
 		_ = s.head.close() // everything written is synced

@@ -2,17 +2,17 @@ package store
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"mizan/posting/store/badgerfile"
 )
 
 // headOf opens a directory whose store is at group 5, after HEAD was changed.
@@ -123,17 +123,22 @@ func TestATornRowIsCutOff(t *testing.T) {
 	p := startChild(t, dir, st, 5)
 	p.until(t, "done")
 	acked := p.kill(t)
-	log := logPath(filepath.Join(dir, storeName), 1)
-	l, err := readWAL(log)
-	if err != nil || l.last != version(acked) {
-		t.Fatalf("the log ends with version %d: %v", l.last, err)
+	log := badgerfile.LogPath(filepath.Join(dir, storeName), 1)
+	// The row that ends a transaction: this key with 8 bytes of version, the version's digits as
+	// its value, 4 bytes of checksum.
+	const key = "!badger!txn"
+	b := readFile(t, log)
+	at := bytes.LastIndex(b, []byte(key)) + len(key) + 8
+	digits := fmt.Append(nil, version(acked))
+	if !bytes.HasPrefix(b[at:], digits) {
+		t.Fatalf("the log does not end with group %d", acked)
 	}
 	f, err := os.OpenFile(log, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	torn := []byte{walTxn, 0, 20, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 'k', 'e', 'y'} // a value of 4 GiB
-	if _, err := f.WriteAt(torn, l.end); err != nil {
+	torn := []byte{1 << 6, 0, 20, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 'k', 'e', 'y'} // in a transaction, with a value of 4 GiB
+	if _, err := f.WriteAt(torn, int64(at+len(digits)+4)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
@@ -152,7 +157,7 @@ func TestAnEmptyLogIsRemoved(t *testing.T) {
 	set(t, s, "a", "1")
 	closeStore(t, s)
 	for _, id := range []uint64{1, 7} {
-		if err := os.WriteFile(logPath(s.path, id), nil, 0o600); err != nil {
+		if err := os.WriteFile(badgerfile.LogPath(s.path, id), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -160,6 +165,29 @@ func TestAnEmptyLogIsRemoved(t *testing.T) {
 	defer closeStore(t, s)
 	if n, _ := s.LastGroup(); n != 1 {
 		t.Errorf("the last group is %d", n)
+	}
+}
+
+// A process that is killed while it replaces a file leaves the new one under a temporary name.
+func TestHalfWrittenFilesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	set(t, s, "a", "1")
+	closeStore(t, s)
+	var left []string
+	for _, of := range []string{headName, identityName, catalogName, verdictName, filepath.Join(storeName, badger.ManifestFilename)} {
+		left = append(left, filepath.Join(dir, filepath.Dir(of), "."+filepath.Base(of)+".12.tmp"))
+	}
+	for _, path := range left {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
+	for _, path := range left {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
 	}
 }
 
@@ -177,7 +205,7 @@ func TestATableOfAnotherStoreIsRefused(t *testing.T) {
 			settle(s)
 		}
 		closeStore(t, s)
-		paths[i] = tablePath(s.path, 2) // the first has the schema
+		paths[i] = badgerfile.TablePath(s.path, 2) // the first has the schema
 	}
 	foreign := readFile(t, paths[1])
 	if err := os.WriteFile(paths[0], foreign, 0o600); err != nil {
@@ -232,90 +260,5 @@ func TestABrokenChainOfGroupsIsRefused(t *testing.T) {
 		if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) {
 			t.Errorf("%s: Open = %v, want a *DamageError", name, err)
 		}
-	}
-}
-
-func TestABlockInAnothersPlaceIsNoticed(t *testing.T) {
-	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
-	rows := make([]string, 0, 80)
-	for i := range 40 { // one row per block, all of one size
-		rows = append(rows, fmt.Sprintf("k%02d", i), strings.Repeat("x", 3000))
-	}
-	set(t, s, rows...)
-	closeStore(t, s)
-	path := tablePath(s.path, highestTable(t, s))
-	if _, err := readTable(path); err != nil {
-		t.Fatal(err)
-	}
-	b := readFile(t, path)
-	one, two := bytes.Index(b, []byte("k10")), bytes.Index(b, []byte("k20"))
-	size := (two - one) / 10
-	first := bytes.Clone(b[one-4 : one-4+size]) // a block begins 4 bytes before its key
-	copy(b[one-4:], b[two-4:two-4+size])
-	copy(b[two-4:], first)
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var damage *DamageError
-	if _, err := readTable(path); !errors.As(err, &damage) || !strings.Contains(damage.What, "block") {
-		t.Errorf("readTable = %v, want a *DamageError of a block", err)
-	}
-}
-
-// walBytes returns the bytes of transactions in Badger's form.
-func walBytes(versions ...uint64) []byte {
-	b := make([]byte, walHeader)
-	add := func(meta byte, key, value []byte) {
-		from := len(b)
-		b = append(b, meta, 0, byte(len(key)), byte(len(value)), 0)
-		b = append(append(b, key...), value...)
-		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
-	}
-	for _, v := range versions {
-		add(walTxn, binary.BigEndian.AppendUint64([]byte("a"), ^v), []byte("1"))
-		add(walTxn, binary.BigEndian.AppendUint64([]byte("b"), ^v), []byte("2"))
-		add(walFinTxn, binary.BigEndian.AppendUint64([]byte("!badger!txn"), ^v), fmt.Append(nil, v))
-	}
-	return b
-}
-
-func TestWhatALogHolds(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "00001.mem")
-	read := func(b []byte) (walLog, error) {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return readWAL(path)
-	}
-	whole := walBytes(7, 8, 9)
-	ends := []int{len(walBytes()), len(walBytes(7)), len(walBytes(7, 8)), len(whole)}
-	for n := walHeader; n <= len(whole); n++ { // cut anywhere, and filled with zeros
-		l, err := read(append(bytes.Clone(whole[:n]), make([]byte, 100)...))
-		groups := 0
-		for groups+1 < len(ends) && ends[groups+1] <= n {
-			groups++
-		}
-		if err != nil || l.end != int64(ends[groups]) || groups > 0 && (l.first != 7 || l.last != 6+uint64(groups)) {
-			t.Fatalf("cut to %d bytes: versions %d to %d, end %d, %v", n, l.first, l.last, l.end, err)
-		}
-	}
-	for at := walHeader; at < len(whole); at++ { // after a flipped bit the log ends before that transaction
-		b := bytes.Clone(whole)
-		b[at] ^= 1
-		l, err := read(b)
-		groups := 0
-		for ends[groups+1] <= at {
-			groups++
-		}
-		if err != nil || l.end != int64(ends[groups]) {
-			t.Fatalf("byte %d flipped: end %d, not %d, %v", at, l.end, ends[groups], err)
-		}
-	}
-	var damage *DamageError
-	if _, err := read(walBytes(7, 9)); !errors.As(err, &damage) {
-		t.Errorf("with a gap: %v, want a *DamageError", err)
-	}
-	if _, err := read(walBytes(7, 7)); !errors.As(err, &damage) {
-		t.Errorf("with one twice: %v, want a *DamageError", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"mizan/internal/assert"
+	"mizan/posting/store/damage"
 )
 
 // Snapshot reads the store as it was after one group, whatever is applied meanwhile. One
@@ -130,7 +131,7 @@ func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (mor
 func checked(key, stored []byte) ([]byte, error) {
 	value, ok := openValue(key, stored)
 	if !ok {
-		return nil, damaged("", "the row %.64x does not match its checksum", key)
+		return nil, damage.New("", "the row %.64x does not match its checksum", key)
 	}
 	return value, nil
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"mizan/posting/store/badgerfile"
 )
 
 const (
@@ -122,7 +124,7 @@ func (s *Store) stuck() bool { return s.gated.Load() > 0 && s.logs.Load() >= mem
 func (s *Store) weigh() error {
 	var logs int64
 	sealed, err := diskUsage(s.path, func(name string) bool {
-		id, ok := fileID(name, logSuffix)
+		id, ok := badgerfile.LogID(name)
 		if ok {
 			logs++
 		}
@@ -142,7 +144,7 @@ func (s *Store) buildRoom() uint64 { return 4 * uint64(max(baseTable, s.options.
 
 // gate is called before compaction makes a table. It spreads compaction over time (throttle),
 // and delays it while there is too little room or no file handle, because Badger would drop the
-// error and the table (see compactionAudit). File handles are scarce when too many connections
+// error and the table (see badgerfile.CompactionAudit). File handles are scarce when too many connections
 // are open, so a lack of handles does not fail the store.
 func (s *Store) gate() {
 	s.parkIfFailed()
@@ -208,8 +210,8 @@ func (s *Store) roomToCreate() error { return s.roomFor(minReserve) }
 
 // roomToOpen returns an error if Badger could not finish opening the store: it makes a table of
 // each log.
-func (s *Store) roomToOpen(found *survey) error {
-	return s.roomFor(minReserve + found.logBytes + found.logBytes/8)
+func (s *Store) roomToOpen(found *badgerfile.Survey) error {
+	return s.roomFor(minReserve + found.LogBytes + found.LogBytes/8)
 }
 
 func (s *Store) roomFor(need uint64) error {

@@ -177,7 +177,7 @@ func TestADiskThatAnotherProcessFills(t *testing.T) {
 
 // tables returns the number of tables, including those being written.
 func tables(data string) int {
-	names, _ := filepath.Glob(filepath.Join(data, storeName, "*"+tableSuffix)) // the pattern is sound
+	names, _ := filepath.Glob(filepath.Join(data, storeName, "*.sst")) // the pattern is sound
 	return len(names)
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"mizan/posting/store/badgerfile"
 )
 
 const (
@@ -47,8 +49,8 @@ type Store struct {
 	log      *slog.Logger
 	head     *head
 	lock     *os.File
-	audit    *compactionAudit
-	tables   catalog
+	audit    *badgerfile.CompactionAudit
+	tables   *badgerfile.Catalog // TABLES
 	maxRows  int
 	maxBytes int
 
@@ -167,7 +169,7 @@ func (s *Store) commit(g *Group) error {
 	select {
 	case err := <-done:
 		if err != nil {
-			return fmt.Errorf("store: %s: %s", s.path, lastCause(err))
+			return fmt.Errorf("store: %s: %s", s.path, badgerfile.Cause(err))
 		}
 		return nil
 	case <-s.dead:
@@ -267,11 +269,11 @@ func (s *Store) closeFiles() error {
 	if s.failure() != nil {
 		return err
 	}
-	s.tables.busy.Wait()
+	s.tables.Wait()
 	if err == nil {
-		err = s.tables.refresh(s.path)
+		err = s.tables.Refresh(s.path)
 	}
-	if closeErr := s.audit.close(); err == nil {
+	if closeErr := s.audit.Close(); err == nil {
 		err = closeErr
 	}
 	if closeErr := s.head.close(); err == nil {

@@ -1,4 +1,4 @@
-package store
+package badgerfile
 
 import (
 	"bufio"
@@ -9,21 +9,31 @@ import (
 	"io"
 	"os"
 	"strconv"
+
+	"mizan/posting/store/damage"
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // The format of Badger's write-ahead logs (memtable.go, structs.go, value.go of
 // v4.9.6): 20 bytes of header, then rows, each with a checksum; the rows of a
 // transaction are followed by a row that ends it.
 const (
-	walHeader    = 20
-	walMaxHead   = 22 // meta, user meta, and three varints
-	walTxn       = 1 << 6
-	walFinTxn    = 1 << 7
+	logHeader    = 20
+	maxRowHead   = 22 // meta, user meta, and three varints
+	inTxn        = 1 << 6
+	endOfTxn     = 1 << 7
 	versionBytes = 8
 )
 
-// walLog is the result of reading a log.
-type walLog struct {
+// Bounds are the most bytes that a row of the store has: of its key, and of its value as Badger
+// gets it. A row that claims more is torn.
+type Bounds struct {
+	Key, Value int
+}
+
+// logFile is the result of reading a log.
+type logFile struct {
 	path        string
 	size        int64
 	first, last uint64 // versions of its whole transactions; 0: none
@@ -32,35 +42,35 @@ type walLog struct {
 
 // readWAL reads a log up to the first bytes that are not a complete, sound transaction. Only the
 // versions tell whether something is missing after them.
-func readWAL(path string) (l walLog, err error) {
+func readLog(path string, bounds Bounds) (l logFile, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return l, fmt.Errorf("store: %w", err)
+		return l, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return l, fmt.Errorf("store: %w", err)
+		return l, err
 	}
-	l = walLog{path: path, size: info.Size(), end: walHeader}
-	r := walReader{in: bufio.NewReaderSize(f, 1<<20)}
-	head, err := r.in.Peek(walHeader)
+	l = logFile{path: path, size: info.Size(), end: logHeader}
+	r := logReader{in: bufio.NewReaderSize(f, 1<<20), bounds: bounds}
+	head, err := r.in.Peek(logHeader)
 	if errors.Is(err, io.EOF) {
 		return l, nil // a crash while the log was created or deleted
 	}
 	if err != nil {
-		return l, fmt.Errorf("store: %w", err)
+		return l, err
 	}
 	if binary.BigEndian.Uint64(head) != 0 {
-		return l, damaged(path, "it claims to be encrypted")
+		return l, damage.New(path, "it claims to be encrypted")
 	}
-	if err := r.skip(walHeader); err != nil {
-		return l, fmt.Errorf("store: %w", err)
+	if err := r.skip(logHeader); err != nil {
+		return l, err
 	}
 	for {
 		v, ok, err := r.transaction()
 		if err != nil {
-			return l, fmt.Errorf("store: %s: %w", path, err)
+			return l, fmt.Errorf("%s: %w", path, err)
 		}
 		if !ok {
 			return l, nil
@@ -68,36 +78,37 @@ func readWAL(path string) (l walLog, err error) {
 		if l.first == 0 {
 			l.first = v
 		} else if v != l.last+1 {
-			return l, damaged(path, "group %d follows group %d", int64(v)-1, int64(l.last)-1)
+			return l, damage.New(path, "group %d follows group %d", int64(v)-1, int64(l.last)-1)
 		}
 		l.last, l.end = v, r.at
 	}
 }
 
-// walReader reads rows without copying them.
-type walReader struct {
-	in *bufio.Reader
-	at int64
+// logReader reads rows without copying them.
+type logReader struct {
+	in     *bufio.Reader
+	at     int64
+	bounds Bounds
 }
 
-func (r *walReader) skip(n int) error {
+func (r *logReader) skip(n int) error {
 	_, err := r.in.Discard(n)
 	r.at += int64(n)
 	return err
 }
 
 // transaction reads a transaction; ok is false if there is no complete one.
-func (r *walReader) transaction() (version uint64, ok bool, err error) {
+func (r *logReader) transaction() (version uint64, ok bool, err error) {
 	for rows := 0; ; rows++ {
 		meta, key, value, ok, err := r.row()
 		if err != nil || !ok {
 			return 0, false, err
 		}
 		switch {
-		case meta&walFinTxn != 0:
+		case meta&endOfTxn != 0:
 			end, err := strconv.ParseUint(string(value), 10, 64)
 			return version, err == nil && rows > 0 && end == version, nil
-		case meta&walTxn == 0 || len(key) <= versionBytes:
+		case meta&inTxn == 0 || len(key) <= versionBytes:
 			return 0, false, nil
 		}
 		v := ^binary.BigEndian.Uint64(key[len(key)-versionBytes:])
@@ -110,13 +121,13 @@ func (r *walReader) transaction() (version uint64, ok bool, err error) {
 
 // row reads one row; its slices are valid until the next call. ok is false if there is no sound
 // row. An error is an I/O error.
-func (r *walReader) row() (meta byte, key, value []byte, ok bool, err error) {
-	head, err := r.in.Peek(walMaxHead)
+func (r *logReader) row() (meta byte, key, value []byte, ok bool, err error) {
+	head, err := r.in.Peek(maxRowHead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, nil, nil, false, err
 	}
-	klen, vlen, n := walLengths(head)
-	if n == 0 || klen == 0 || klen > MaxKey+versionBytes || vlen > MaxValue+checksumSize {
+	klen, vlen, n := rowLengths(head)
+	if n == 0 || klen == 0 || klen > uint64(r.bounds.Key+versionBytes) || vlen > uint64(r.bounds.Value) {
 		return 0, nil, nil, false, nil
 	}
 	size := n + int(klen) + int(vlen)
@@ -134,8 +145,8 @@ func (r *walReader) row() (meta byte, key, value []byte, ok bool, err error) {
 	return b[0], key, value, true, r.skip(size + crc32.Size)
 }
 
-// walLengths parses the head of a row; n is the head's length, 0 if it is invalid.
-func walLengths(head []byte) (klen, vlen uint64, n int) {
+// rowLengths parses the head of a row; n is the head's length, 0 if it is invalid.
+func rowLengths(head []byte) (klen, vlen uint64, n int) {
 	if len(head) < 5 {
 		return 0, 0, 0
 	}

@@ -1,16 +1,17 @@
-package store
+package badgerfile
 
 import (
 	"encoding/binary"
 	"hash/crc32"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
 	"google.golang.org/protobuf/proto"
+
+	"mizan/internal/durable"
 )
 
 // MANIFEST, Badger's list of tables: manifestHeader bytes, then records. A record is
@@ -26,8 +27,6 @@ type tableList struct {
 	header  []byte
 	records []*pb.ManifestChangeSet
 	tables  map[uint64]*pb.ManifestChange // by number: the change that made the table
-
-	void uint64 // a table that a left-out record would have named; 0: none
 }
 
 // readList reads the list with Badger's own reader, which refuses damage and returns where an
@@ -82,31 +81,32 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 //
 // A record is left out only if the rows of its tables exist without it:
 //   - for a flush, only the last record: its rows must be in a log, which the versions show,
-//     because they must follow without a gap (examine);
+//     because they must follow without a gap (Examine);
 //   - for a compaction, all tables that it replaced must exist, and no later record
 //     may have touched them.
 //
-// Any other missing table is damage and stays on the list, so that examine finds it.
-func (l *tableList) leaveOut(dir string) {
+// Any other missing table is damage and stays on the list, so that Examine finds it. leaveOut
+// returns a table that a record named which it removed; 0: there was none.
+func (l *tableList) leaveOut(dir string) (table uint64) {
 	there := func(id uint64) bool {
-		info, err := os.Stat(tablePath(dir, id))
+		info, err := os.Stat(TablePath(dir, id))
 		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes it
 	}
 	var kept []*pb.ManifestChangeSet
-	var void uint64
 	for i, set := range l.records {
 		missing := slices.IndexFunc(set.Changes, func(c *pb.ManifestChange) bool {
 			return c.Op == pb.ManifestChange_CREATE && l.tables[c.Id] == c && !there(c.Id)
 		})
 		if missing >= 0 && l.replaceable(i, there) {
-			void = set.Changes[missing].Id
+			table = set.Changes[missing].Id
 			continue
 		}
 		kept = append(kept, set)
 	}
-	if void != 0 {
-		l.records, l.tables, l.void = kept, tablesOf(kept), void
+	if table != 0 {
+		l.records, l.tables = kept, tablesOf(kept)
 	}
+	return table
 }
 
 // replaceable tells whether the rows of the i-th record's tables exist without it.
@@ -157,8 +157,5 @@ func (l *tableList) write(path string) (end int64, err error) {
 	file = binary.BigEndian.AppendUint32(file, uint32(len(b)))
 	file = binary.BigEndian.AppendUint32(file, crc32.Checksum(b, castagnoli))
 	file = append(file, b...)
-	if err := writeWhole(path, file); err != nil {
-		return 0, err
-	}
-	return int64(len(file)), syncDir(filepath.Dir(path))
+	return int64(len(file)), durable.Replace(path, fileMode, file)
 }

@@ -1,4 +1,4 @@
-package store
+package badgerfile
 
 import (
 	"bufio"
@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"github.com/dgraph-io/badger/v4/fb"
+
+	"mizan/posting/store/damage"
 )
 
 const (
@@ -22,17 +24,18 @@ const (
 	minIndex  = 16 // less than the size of any index
 )
 
-// tableFile is the result of checking a table.
-type tableFile struct {
-	id         uint64
-	size       int64
-	sum        uint32 // CRC-32C of the whole file
-	maxVersion uint64
+// Table is a table whose file has been read.
+type Table struct {
+	ID   uint64 // the number in its name
+	Size int64  // bytes of the file
+	Sum  uint32 // CRC-32C of the whole file
+
+	maxVersion uint64 // the greatest version of its rows; set by readTable only
 }
 
 // checkTables checks every listed table. Badger would stop the process with a stack trace on
 // some damage, and miss other damage.
-func (found *survey) checkTables(dir string) (flushed uint64, err error) {
+func (found *Survey) checkTables() (flushed uint64, err error) {
 	ids := make(chan uint64)
 	var (
 		mu    sync.Mutex
@@ -42,14 +45,14 @@ func (found *survey) checkTables(dir string) (flushed uint64, err error) {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for id := range ids {
-				t, err := readTable(tablePath(dir, id))
+				t, err := readTable(TablePath(found.dir, id))
 				mu.Lock()
 				if err != nil && first == nil {
 					first = err
 				}
 				if err == nil {
 					flushed = max(flushed, t.maxVersion)
-					found.tables[id] = t
+					found.Tables[id] = t
 				}
 				mu.Unlock()
 			}
@@ -63,43 +66,39 @@ func (found *survey) checkTables(dir string) (flushed uint64, err error) {
 	return flushed, first
 }
 
-func tablePath(dir string, id uint64) string {
-	return filepath.Join(dir, fmt.Sprintf("%06d%s", id, tableSuffix))
-}
-
 // readTable checks a whole table: blocks | index | its length | checksum | its length. The
 // blocks follow each other from the first byte to the index, and each is: rows | their offsets |
 // their number | checksum | its length. So every byte is checked. A table may be as large as a
 // memtable, so readTable reads it in pieces.
-func readTable(path string) (t tableFile, err error) {
+func readTable(path string) (t Table, err error) {
 	f, t, err := openTable(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return t, damaged(path, "it is missing")
+		return t, damage.New(path, "it is missing")
 	}
 	if err != nil {
-		return t, fmt.Errorf("store: %w", err)
+		return t, err
 	}
 	defer f.Close()
-	start, index, err := readIndex(f, t.size)
+	start, index, err := readIndex(f, t.Size)
 	if err != nil {
 		return t, err
 	}
 	whole := crc32.New(castagnoli)
-	in := bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(f, 0, t.size), whole), 1<<20)
+	in := bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(f, 0, t.Size), whole), 1<<20)
 	root := fb.GetRootAsTableIndex(index, 0)
 	if err := checkBlocks(path, in, start, root); err != nil {
 		return t, err
 	}
 	if _, err := io.Copy(io.Discard, in); err != nil {
-		return t, fmt.Errorf("store: %w", err)
+		return t, err
 	}
-	t.maxVersion, t.sum = root.MaxVersion(), whole.Sum32()
+	t.maxVersion, t.Sum = root.MaxVersion(), whole.Sum32()
 	return t, nil
 }
 
 // identifyTable reads what distinguishes one table from another: the whole content, because two
 // tables may have the same index.
-func identifyTable(path string) (t tableFile, err error) {
+func identifyTable(path string) (t Table, err error) {
 	f, t, err := openTable(path)
 	if err != nil {
 		return t, err
@@ -107,15 +106,15 @@ func identifyTable(path string) (t tableFile, err error) {
 	defer f.Close()
 	whole := crc32.New(castagnoli)
 	n, err := io.Copy(whole, f)
-	if err == nil && n != t.size {
+	if err == nil && n != t.Size {
 		err = io.ErrUnexpectedEOF
 	}
-	t.sum = whole.Sum32()
+	t.Sum = whole.Sum32()
 	return t, err
 }
 
-func openTable(path string) (f *os.File, t tableFile, err error) {
-	t.id, _ = fileID(filepath.Base(path), tableSuffix)
+func openTable(path string) (f *os.File, t Table, err error) {
+	t.ID, _ = TableID(filepath.Base(path))
 	if f, err = os.Open(path); err != nil {
 		return nil, t, err
 	}
@@ -124,7 +123,7 @@ func openTable(path string) (f *os.File, t tableFile, err error) {
 		_ = f.Close() // it was not read
 		return nil, t, err
 	}
-	t.size = info.Size()
+	t.Size = info.Size()
 	return f, t, nil
 }
 
@@ -132,23 +131,23 @@ func openTable(path string) (f *os.File, t tableFile, err error) {
 func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	tail := make([]byte, min(size, tableTail))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
-		return 0, nil, fmt.Errorf("store: %w", err)
+		return 0, nil, err
 	}
 	rest, sum, ok := cutChecksum(tail)
 	if !ok || len(rest) < 4 {
-		return 0, nil, damaged(f.Name(), "its end is not that of a table")
+		return 0, nil, damage.New(f.Name(), "its end is not that of a table")
 	}
 	length := int64(binary.BigEndian.Uint32(rest[len(rest)-4:]))
 	start = size - int64(len(tail)-len(rest)) - 4 - length
 	if start <= 0 || length < minIndex { // a file of zeros claims an empty index with a correct checksum
-		return 0, nil, damaged(f.Name(), "its index does not fit")
+		return 0, nil, damage.New(f.Name(), "its index does not fit")
 	}
 	index = make([]byte, length)
 	if _, err := f.ReadAt(index, start); err != nil {
-		return 0, nil, fmt.Errorf("store: %w", err)
+		return 0, nil, err
 	}
 	if crc32.Checksum(index, castagnoli) != sum {
-		return 0, nil, damaged(f.Name(), "its index does not match its checksum")
+		return 0, nil, damage.New(f.Name(), "its index does not match its checksum")
 	}
 	return start, index, nil
 }
@@ -159,22 +158,22 @@ func checkBlocks(path string, in *bufio.Reader, end int64, index *fb.TableIndex)
 	var offset fb.BlockOffset
 	for i := range index.OffsetsLength() {
 		if !index.Offsets(&offset, i) || int64(offset.Offset()) != at {
-			return damaged(path, "block %d is not where its index says", i)
+			return damage.New(path, "block %d is not where its index says", i)
 		}
 		b, err := in.Peek(int(offset.Len()))
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-			return fmt.Errorf("store: %s: %w", path, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		if err != nil || !soundBlock(b, offset.KeyBytes()) {
-			return damaged(path, "block %d does not match its checksum", i)
+			return damage.New(path, "block %d does not match its checksum", i)
 		}
 		if _, err := in.Discard(len(b)); err != nil {
-			return fmt.Errorf("store: %s: %w", path, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		at += int64(len(b))
 	}
 	if at != end {
-		return damaged(path, "its blocks do not fill it")
+		return damage.New(path, "its blocks do not fill it")
 	}
 	return nil
 }

@@ -1,8 +1,7 @@
-package store
+package badgerfile
 
 import (
 	"encoding/binary"
-	"io"
 	"os"
 	"strings"
 	"sync"
@@ -18,13 +17,15 @@ const (
 	logDone  = "[Compactor: %d] Compaction for level: %d DONE"
 )
 
-// compactionAudit compares the number of tables that compactions announce with the number that
+// CompactionAudit compares the number of tables that compactions announce with the number that
 // they list. If Badger cannot make a table during a compaction (no file handle, no inode, a
 // failed sync), it drops the error and continues without the table: the old tables are deleted
 // and the rows are lost silently. (The error is an argument of a deferred call, evaluated while
 // it was still nil.) Nothing can prevent that. The audit notices it within one compaction, and
 // from then on the store neither reads nor writes.
-type compactionAudit struct {
+//
+// All methods are safe for concurrent use.
+type CompactionAudit struct {
 	mu       sync.Mutex
 	path     string
 	list     *os.File
@@ -34,19 +35,24 @@ type compactionAudit struct {
 	listed   uint64         // tables that compactions have listed
 }
 
-// newCompactionAudit begins counting at the end of the list, before Badger opens it.
-func newCompactionAudit(path string, end int64) (*compactionAudit, error) {
+// NewCompactionAudit returns an audit that counts from the end of the list at path, whose length
+// is given in bytes, before Badger opens it. An error is an I/O error that names the list.
+func NewCompactionAudit(path string, end int64) (*CompactionAudit, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &compactionAudit{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
+	return &CompactionAudit{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
 }
 
-// observe reads a line of Badger's log. done tells that the line ends a compaction, lost that
-// one of its tables is missing.
-func (t *compactionAudit) observe(format string, args []any) (done, lost bool, err error) {
-	built := strings.HasPrefix(format, logBuilt)
+// BeginsTable tells whether a line of Badger's log with this format is what a compactor logs
+// before it makes a table.
+func BeginsTable(format string) bool { return strings.HasPrefix(format, logBuilt) }
+
+// Observe reads a line of Badger's log. done tells that the line ends a compaction, lost that
+// one of its tables is missing. An error means that the list could not be read.
+func (t *CompactionAudit) Observe(format string, args []any) (done, lost bool, err error) {
+	built := BeginsTable(format)
 	if !built && format != logDone || len(args) < 2 {
 		return false, false, nil
 	}
@@ -71,7 +77,7 @@ func (t *compactionAudit) observe(format string, args []any) (done, lost bool, e
 // read counts the records appended to the list since the last call. If Badger has rewritten the
 // list, read finishes the old file. The compaction that caused the rewrite is only in the new
 // file, among all others, and is not checked.
-func (t *compactionAudit) read() error {
+func (t *CompactionAudit) read() error {
 	if err := t.readOn(); err != nil {
 		return err
 	}
@@ -96,7 +102,7 @@ func (t *compactionAudit) read() error {
 	return nil
 }
 
-func (t *compactionAudit) readOn() error {
+func (t *CompactionAudit) readOn() error {
 	var head [recordHead]byte
 	for {
 		if _, err := t.list.ReadAt(head[:], t.at); err != nil {
@@ -132,11 +138,5 @@ func compacted(set *pb.ManifestChangeSet) (made uint64) {
 	return made
 }
 
-func ignoreEOF(err error) error {
-	if err == io.EOF {
-		return nil
-	}
-	return err
-}
-
-func (t *compactionAudit) close() error { return t.list.Close() }
+// Close releases the list. No line may be observed afterwards.
+func (t *CompactionAudit) Close() error { return t.list.Close() }

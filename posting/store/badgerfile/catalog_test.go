@@ -1,0 +1,45 @@
+package badgerfile
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestACatalogIsReadAsItWasWritten(t *testing.T) {
+	c := NewCatalog(filepath.Join(t.TempDir(), "TABLES"))
+	if known, damaged, err := c.Load(); len(known) != 0 || damaged || err != nil {
+		t.Errorf("without a file: %v, %v, %v", known, damaged, err)
+	}
+	want := map[uint64]Table{3: {ID: 3, Size: 100, Sum: 7}, 1 << 31: {ID: 1 << 31, Size: 1 << 40, Sum: 1<<32 - 1}}
+	for _, tables := range []map[uint64]Table{want, {}, want} {
+		if err := c.Write(tables); err != nil {
+			t.Fatal(err)
+		}
+		if known, damaged, err := c.Load(); !maps.Equal(known, tables) || damaged || err != nil {
+			t.Errorf("Load = %v, %v, %v, want %v", known, damaged, err, tables)
+		}
+	}
+}
+
+func TestNoFlippedBitOfACatalogIsBelieved(t *testing.T) {
+	c := NewCatalog(filepath.Join(t.TempDir(), "TABLES"))
+	if err := c.Write(map[uint64]Table{3: {ID: 3, Size: 100, Sum: 7}}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(c.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range whole {
+		whole[at] ^= 1 << (at % 8)
+		if err := os.WriteFile(c.Path(), whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		whole[at] ^= 1 << (at % 8)
+		if known, damaged, err := c.Load(); len(known) != 0 || !damaged || err != nil {
+			t.Fatalf("byte %d flipped: %v, %v, %v", at, known, damaged, err)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package badgerfile
+
+import "strings"
+
+// maxCause is the most bytes of an error of Badger that are reported.
+const maxCause = 300
+
+// Cause returns the text of an error of Badger without what Badger wraps around it, which may be
+// pages long and contain keys. The text is one line of at most 300 bytes.
+func Cause(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, " err: "); i >= 0 {
+		text = text[i+len(" err: "):]
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	return text[:min(len(text), maxCause)]
+}

@@ -1,0 +1,82 @@
+package badgerfile
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"mizan/internal/durable"
+)
+
+// fileMode is the mode of the files that this package writes.
+const fileMode = 0o600
+
+// Clean makes the examined files ready for Badger, and returns the length of the new list of
+// tables in bytes. It makes the files durable, because their content may only be in the page
+// cache after the last process was killed or a sync failed. Then it removes files without
+// content, and truncates a log after its last complete group, because Badger would trust the
+// length of a torn row and ask for gigabytes of memory. An error is an I/O error that names the
+// path.
+func (found *Survey) Clean() (listEnd int64, err error) {
+	if listEnd, err = found.list.write(ListPath(found.dir)); err != nil {
+		return 0, err
+	}
+	durable.RemoveLeftovers(found.dir, badger.ManifestFilename)
+	for _, l := range found.logs {
+		if l.end < l.size {
+			if err := os.Truncate(l.path, l.end); err != nil {
+				return 0, err
+			}
+		}
+		if err := rewrite(l.path); err != nil {
+			return 0, err
+		}
+	}
+	// A killed process may have left the name of a log in the page cache too.
+	if err := durable.SyncDir(found.dir); err != nil {
+		return 0, err
+	}
+	for _, name := range found.spare {
+		if err := os.Remove(filepath.Join(found.dir, name)); err != nil {
+			return 0, err
+		}
+	}
+	return listEnd, durable.SyncDir(found.dir)
+}
+
+// rewrite makes the content of a file durable whatever happened to earlier syncs. After a failed
+// sync the kernel treats the unwritten pages as clean, and later syncs report success. So
+// rewrite writes every byte once more.
+func rewrite(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 1<<20)
+	for at := int64(0); err == nil; {
+		var n int
+		n, err = f.ReadAt(buf, at)
+		if n > 0 {
+			if _, failed := f.WriteAt(buf[:n], at); failed != nil {
+				err = failed
+			}
+		}
+		at += int64(n)
+	}
+	if err = ignoreEOF(err); err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func ignoreEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package badgerfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mizan/posting/store/damage"
+)
+
+// logBytes returns the bytes of transactions in Badger's form.
+func logBytes(versions ...uint64) []byte {
+	b := make([]byte, logHeader)
+	add := func(meta byte, key, value []byte) {
+		from := len(b)
+		b = append(b, meta, 0, byte(len(key)), byte(len(value)), 0)
+		b = append(append(b, key...), value...)
+		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
+	}
+	for _, v := range versions {
+		add(inTxn, binary.BigEndian.AppendUint64([]byte("a"), ^v), []byte("1"))
+		add(inTxn, binary.BigEndian.AppendUint64([]byte("b"), ^v), []byte("2"))
+		add(endOfTxn, binary.BigEndian.AppendUint64([]byte("!badger!txn"), ^v), fmt.Append(nil, v))
+	}
+	return b
+}
+
+func TestWhatALogHolds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "00001.mem")
+	read := func(b []byte) (logFile, error) {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return readLog(path, Bounds{Key: 100, Value: 100})
+	}
+	whole := logBytes(7, 8, 9)
+	ends := []int{len(logBytes()), len(logBytes(7)), len(logBytes(7, 8)), len(whole)}
+	for n := logHeader; n <= len(whole); n++ { // cut anywhere, and filled with zeros
+		l, err := read(append(bytes.Clone(whole[:n]), make([]byte, 100)...))
+		groups := 0
+		for groups+1 < len(ends) && ends[groups+1] <= n {
+			groups++
+		}
+		if err != nil || l.end != int64(ends[groups]) || groups > 0 && (l.first != 7 || l.last != 6+uint64(groups)) {
+			t.Fatalf("cut to %d bytes: versions %d to %d, end %d, %v", n, l.first, l.last, l.end, err)
+		}
+	}
+	for at := logHeader; at < len(whole); at++ { // after a flipped bit the log ends before that transaction
+		b := bytes.Clone(whole)
+		b[at] ^= 1
+		l, err := read(b)
+		groups := 0
+		for ends[groups+1] <= at {
+			groups++
+		}
+		if err != nil || l.end != int64(ends[groups]) {
+			t.Fatalf("byte %d flipped: end %d, not %d, %v", at, l.end, ends[groups], err)
+		}
+	}
+	var damaged *damage.Error
+	if _, err := read(logBytes(7, 9)); !errors.As(err, &damaged) {
+		t.Errorf("with a gap: %v, want a *damage.Error", err)
+	}
+	if _, err := read(logBytes(7, 7)); !errors.As(err, &damaged) {
+		t.Errorf("with one twice: %v, want a *damage.Error", err)
+	}
+}
+
+// A row may have as many bytes as the store writes. One that claims more is torn, even with a
+// correct checksum.
+func TestARowAboveTheBoundsEndsALog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "00001.mem")
+	if err := os.WriteFile(path, logBytes(7), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for bounds, last := range map[Bounds]uint64{
+		{Key: len("!badger!txn"), Value: 1}:     7,
+		{Key: len("!badger!txn") - 1, Value: 1}: 0,
+		{Key: len("!badger!txn"), Value: 0}:     0,
+	} {
+		if l, err := readLog(path, bounds); l.last != last || err != nil {
+			t.Errorf("with %+v the log ends with version %d, want %d: %v", bounds, l.last, last, err)
+		}
+	}
+}

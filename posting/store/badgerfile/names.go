@@ -1,0 +1,44 @@
+package badgerfile
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+const (
+	logSuffix   = ".mem"
+	tableSuffix = ".sst"
+)
+
+// ListPath returns the path of Badger's list of tables in Badger's directory.
+func ListPath(dir string) string { return filepath.Join(dir, badger.ManifestFilename) }
+
+// LogPath returns the path of the write-ahead log with a number. Each memtable has a log, and
+// the memtable in use has the one with the highest number.
+func LogPath(dir string, id uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%05d%s", id, logSuffix))
+}
+
+// TablePath returns the path of the table with a number.
+func TablePath(dir string, id uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%06d%s", id, tableSuffix))
+}
+
+// LogID returns the number in the name of a log; ok is false for any other name.
+func LogID(name string) (id uint64, ok bool) { return fileID(name, logSuffix) }
+
+// TableID returns the number in the name of a table; ok is false for any other name.
+func TableID(name string) (id uint64, ok bool) { return fileID(name, tableSuffix) }
+
+func fileID(name, suffix string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseUint(digits, 10, 32)
+	return id, err == nil
+}

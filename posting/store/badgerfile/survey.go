@@ -1,0 +1,109 @@
+package badgerfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"mizan/posting/store/damage"
+)
+
+// Survey is the result of examining Badger's directory.
+type Survey struct {
+	Last     uint64           // the greatest version that is completely there; 0: none
+	Tables   map[uint64]Table // every listed table, by number
+	LogBytes uint64           // size of the logs' content when written into tables
+	LeftOut  uint64           // a table that a record of the list names which is left out; 0: none
+
+	dir    string
+	bounds Bounds
+	list   *tableList
+	logs   []logFile
+	spare  []string // names of files without content that must be removed
+}
+
+// Examine reads every file of Badger in dir, before Badger may change one, and checks that the
+// versions in the tables and logs follow each other without a gap. With an error it also returns
+// the survey of what it had read before, nil if that was not even the tables. Errors:
+// *damage.Error, or an I/O error that names the path.
+func Examine(dir string, bounds Bounds) (*Survey, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	found := &Survey{dir: dir, bounds: bounds}
+	flushed, err := found.readTables()
+	if err != nil {
+		return nil, err
+	}
+	found.Last = flushed
+	var logs []uint64
+	for _, e := range entries {
+		name := e.Name()
+		if id, ok := LogID(name); ok {
+			logs = append(logs, id)
+		} else if holdsNothing(name) {
+			found.spare = append(found.spare, name)
+		}
+	}
+	slices.Sort(logs)
+	for _, id := range logs {
+		if err := found.addLog(id, flushed); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// holdsNothing tells whether Badger keeps the file for features that this store does not use:
+// values outside of the tables, and encryption. Badger makes these files anew, so they are
+// removed: a flipped bit in one of them could otherwise prevent opening the store.
+func holdsNothing(name string) bool {
+	return strings.HasSuffix(name, ".vlog") || name == "DISCARD" || strings.HasPrefix(name, "KEYREGISTRY") ||
+		strings.HasPrefix(name, "REWRITE-") || name == "MANIFEST-REWRITE"
+}
+
+// addLog adds a log to the survey. Logs are flushed in order, so a log whose versions are all
+// in tables is left over from a process that ended just then, or was put back. Replaying it
+// could restore rows that were deleted later.
+func (found *Survey) addLog(id, flushed uint64) error {
+	l, err := readLog(LogPath(found.dir, id), found.bounds)
+	if err != nil {
+		return err
+	}
+	switch {
+	case l.last <= flushed: // also an empty log, which Badger can't open if it has no bytes
+		found.spare = append(found.spare, filepath.Base(l.path))
+		return nil
+	case l.first <= flushed:
+		return damage.New(l.path, "it begins with group %d, which is already in a table", l.first-1)
+	case l.first != found.Last+1:
+		return damage.New(l.path, "it begins with group %d, but the one before ends with %d", int64(l.first)-1, int64(found.Last)-1)
+	}
+	found.Last = l.last
+	found.logs = append(found.logs, l)
+	found.LogBytes += uint64(l.end)
+	return nil
+}
+
+// readTables checks the list of tables and every table in it.
+func (found *Survey) readTables() (flushed uint64, err error) {
+	path := ListPath(found.dir)
+	found.list, err = readList(path)
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, damage.New(path, "it is missing, but there is a store around it")
+	case errors.As(err, &errno):
+		return 0, err
+	case err != nil:
+		return 0, damage.New(path, "%s", Cause(err))
+	}
+	found.LeftOut = found.list.leaveOut(found.dir)
+	found.Tables = make(map[uint64]Table, len(found.list.tables))
+	return found.checkTables()
+}

@@ -1,0 +1,77 @@
+package badgerfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+
+	"mizan/posting/store/damage"
+)
+
+// writtenTable returns the path of a table that Badger has written, with 40 rows of one size, each
+// in a block of its own.
+func writtenTable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := badger.OpenManaged(badger.DefaultOptions(dir).WithLogger(nil).WithCompression(options.None))
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := db.NewManagedWriteBatch()
+	for i := range 40 {
+		if err := batch.SetEntryAt(badger.NewEntry(fmt.Appendf(nil, "k%02d", i), bytes.Repeat([]byte("x"), 3000)), 7); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(batch.Flush(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := filepath.Glob(filepath.Join(dir, "*"+tableSuffix))
+	if err != nil || len(tables) != 1 {
+		t.Fatalf("Badger has written %v, %v", tables, err)
+	}
+	return tables[0]
+}
+
+func TestATableIsReadAsBadgerWroteIt(t *testing.T) {
+	path := writtenTable(t)
+	read, err := readTable(path)
+	if err != nil || read.maxVersion != 7 || read.ID != 1 {
+		t.Errorf("readTable = %+v, %v", read, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identified, err := identifyTable(path)
+	if err != nil || identified != (Table{ID: 1, Size: info.Size(), Sum: read.Sum}) {
+		t.Errorf("identifyTable = %+v, %v", identified, err)
+	}
+}
+
+func TestABlockInAnothersPlaceIsNoticed(t *testing.T) {
+	path := writtenTable(t)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := bytes.Index(b, []byte("k10")), bytes.Index(b, []byte("k20"))
+	size := (two - one) / 10
+	first := bytes.Clone(b[one-4 : one-4+size]) // a block begins 4 bytes before its key
+	copy(b[one-4:], b[two-4:two-4+size])
+	copy(b[two-4:], first)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *damage.Error
+	if _, err := readTable(path); !errors.As(err, &damaged) || !strings.Contains(damaged.What, "block") {
+		t.Errorf("readTable = %v, want a *damage.Error of a block", err)
+	}
+}
