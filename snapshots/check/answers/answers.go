@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +42,8 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 type acknowledgements struct {
 	given  bool
 	seed   maphash.Seed
+	shapes map[string]int32 // index in names of each list of names
+	names  [][]string
 	index  map[scan.Place]int32 // index in slab of each acknowledged transaction
 	slab   scan.Slab[transactionAnswer]
 	states scan.States
@@ -72,14 +73,6 @@ type answerLine struct {
 	org    ledger.ID
 	orgErr error
 	named  bool // the line is a create with a txid
-}
-
-// isShort tells whether the answer is the short answer to a hosted create or to its repetition.
-// A short answer lacks the other fields (specification, "create", rule 8).
-func (l *answerLine) isShort(s object) bool {
-	path, _, _ := strings.Cut(l.Path, "?")
-	return l.Method == "POST" && path == transactionsPath &&
-		!slices.ContainsFunc(movingFields[:], func(name string) bool { return len(s[name]) != 0 })
 }
 
 const (
@@ -123,7 +116,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 	defer f.Close()
 	a := &c.answers
-	*a = acknowledgements{given: true, seed: maphash.MakeSeed(), index: make(map[scan.Place]int32), asked: make(map[uint64]*createOutcome), keys: make(map[uint64]*keyOutcome)}
+	*a = acknowledgements{given: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), index: make(map[scan.Place]int32), asked: make(map[uint64]*createOutcome), keys: make(map[uint64]*keyOutcome)}
 	a.contracts = newContractAnswers()
 	a.states = scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}}
 	r := bufio.NewReaderSize(f, 1<<20)

@@ -257,3 +257,21 @@ func amountShown(v jsontext.Value) *big.Int {
 	}
 	return scan.BigAmount(amount)
 }
+
+// hashesOf writes the hash of each named field to its place in to.
+func (a *acknowledgements) hashesOf(to []uint32, names []string, s object) {
+	for i, name := range names {
+		to[i] = a.hashOf(s[name])
+	}
+}
+
+// differing names the fields whose hashes differ; empty if all are equal.
+func differing(names []string, a, b []uint32) string {
+	var list []string
+	for i, name := range names {
+		if a[i] != b[i] {
+			list = append(list, name)
+		}
+	}
+	return joined(list)
+}

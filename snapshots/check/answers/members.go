@@ -1,0 +1,130 @@
+package answers
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/ledger"
+)
+
+// object is a JSON object in an answer.
+type object map[string]jsontext.Value
+
+// members are an object's members: an index of their names, in alphabetical order, and a hash of
+// each value. The file may name very many records, and most answers about records of a kind have
+// the same names.
+type members struct {
+	names  int32
+	hashes []uint32
+}
+
+// membersOf returns an object's members.
+func (a *acknowledgements) membersOf(s object) members {
+	names := make([]string, 0, len(s))
+	for name := range s {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	key := strings.Join(names, "\x00")
+	at, known := a.shapes[key]
+	if !known {
+		at = int32(len(a.names))
+		a.shapes[key], a.names = at, append(a.names, names)
+	}
+	m := members{at, make([]uint32, len(names))}
+	for i, name := range names {
+		m.hashes[i] = a.hashOf(s[name])
+	}
+	return m
+}
+
+// equal tells whether two objects have the same members.
+func (m members) equal(other members) bool {
+	return m.names == other.names && slices.Equal(m.hashes, other.hashes)
+}
+
+// differing returns the names of the members that only one of two objects has, or that differ.
+// It does not compare those in except.
+func (a *acknowledgements) differing(x, y members, except []string) (names []string) {
+	if x.equal(y) {
+		return nil
+	}
+	note := func(name string) {
+		if !slices.Contains(except, name) {
+			names = append(names, name)
+		}
+	}
+	left, right := a.names[x.names], a.names[y.names]
+	for i, k := 0, 0; i < len(left) || k < len(right); {
+		switch {
+		case k == len(right) || i < len(left) && left[i] < right[k]:
+			note(left[i])
+			i++
+		case i == len(left) || right[k] < left[i]:
+			note(right[k])
+			k++
+		default:
+			if x.hashes[i] != y.hashes[k] {
+				note(left[i])
+			}
+			i, k = i+1, k+1
+		}
+	}
+	return names
+}
+
+// parseObject parses a JSON object; nil if the value is not one.
+func parseObject(value []byte) object {
+	var s object
+	if json.Unmarshal(value, &s) != nil {
+		return nil
+	}
+	return s
+}
+
+// text returns a field that is a string; empty for any other kind of value.
+func (s object) text(name string) string {
+	var text string
+	if v := s[name]; v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// canonical returns the one form of a value, so that equal values have equal bytes. Whole
+// numbers stay as written, because canonical JSON rounds numbers beyond 2^53. The form of an
+// absent value is empty.
+func canonical(v jsontext.Value) string {
+	own := jsontext.Value(bytes.Clone(v))
+	if len(v) == 0 || own.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
+		return string(v)
+	}
+	return string(own)
+}
+
+// hashOf returns a hash of a value's canonical form.
+func (a *acknowledgements) hashOf(v jsontext.Value) uint32 {
+	return uint32(maphash.String(a.seed, canonical(v)))
+}
+
+func joined(names []string) string { return strings.Join(names, ", ") }
+
+func quoted(text string) jsontext.Value {
+	value, _ := jsontext.AppendQuote(nil, text) // a client cannot have sent text that is not UTF-8
+	return value
+}
+
+// instantLayout is the format of times in answers.
+const instantLayout = "2006-01-02T15:04:05.000000-07:00"
+
+func instant(at ledger.Micros) jsontext.Value {
+	if at == 0 {
+		return jsontext.Value("null")
+	}
+	return quoted(at.Time().Format(instantLayout))
+}
