@@ -120,7 +120,7 @@ func appendScreened(e *web.Encoder, given *contract.Screened) {
 		}
 	}
 	if given.HasAmount {
-		religiousFamily.style.appendSigned(e, "amount", money.Signed{Abs: given.Amount})
+		religiousFamily.appendSigned(e, "amount", money.Signed{Abs: given.Amount})
 	}
 }
 
