@@ -47,11 +47,11 @@ type acknowledgements struct {
 	index  map[scan.Place]int32 // index in slab of each acknowledged transaction
 	slab   scan.Slab[transactionAnswer]
 	states scan.States
-	asked  map[uint64]*createOutcome // creates by organization and txid
+	asked  map[uint64]*outcome // creates by organization and txid
 	keyed  []keyedAnswer
-	keys   map[uint64]*keyOutcome // creates by organization, partner and idempotency key
+	keys   map[uint64]*keyOutcome // creates of transactions, and staff members' requests
 
-	contracts     contractAnswers
+	contracts     map[scan.Place]*contractAnswer
 	subscriptions []subscriptionAnswer
 	rates         []rateAnswer
 	records       scan.Slab[directoryAnswer]
@@ -116,8 +116,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 	defer f.Close()
 	a := &c.answers
-	*a = acknowledgements{given: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), index: make(map[scan.Place]int32), asked: make(map[uint64]*createOutcome), keys: make(map[uint64]*keyOutcome)}
-	a.contracts = newContractAnswers()
+	*a = acknowledgements{given: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), index: make(map[scan.Place]int32), asked: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome), contracts: make(map[scan.Place]*contractAnswer)}
 	a.states = scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}}
 	r := bufio.NewReaderSize(f, 1<<20)
 	read := false
@@ -229,6 +228,15 @@ func embedded(v jsontext.Value) []byte {
 	return []byte(text)
 }
 
+// data returns the member of the response that contains what was asked for; nil if there is none.
+func (l *answerLine) data() jsontext.Value { return parseObject(embedded(l.Response))["data"] }
+
+// rows returns the objects of a list; false if the response has no list.
+func (l *answerLine) rows() (list []object, ok bool) {
+	ok = json.Unmarshal(l.data(), &list) == nil
+	return list, ok
+}
+
 func (a *acknowledgements) hash(texts ...string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(a.seed)
@@ -258,9 +266,13 @@ func (c *Check) CheckAll() error {
 			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v of organization %v is lost", ack.line, place.ID, place.Org)
 		}
 	}
+	for place, s := range a.contracts {
+		if !s.found {
+			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v of organization %v is lost", s.line, place.ID, place.Org)
+		}
+	}
 	c.checkKeys()
 	c.checkDirectory()
-	c.checkContracts()
 	c.checkSubscriptionAnswers()
 	return c.checkRates()
 }

@@ -9,17 +9,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/snapshots/check/contracts"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
 
 // Rule 1, contracts as answers show them, in the secular and the religious family of paths. A
-// contract that an answer showed must not be unknown later. A list is compared by the contracts
-// that it shows and by the time of their last change.
+// contract that an answer showed must not be unknown later.
 
 // The two path families that create contracts and act on them.
 const (
@@ -50,62 +51,46 @@ func contractAddress(path string) (to addressed, ok bool) {
 	return to, to.variant.Product != nil && !strings.Contains(to.action, "/")
 }
 
-// contractHead lists the fields that the creation sets and no table of columns has. Only the
-// religious family shows the last two.
-var contractHead = [...]string{"id", "contract_number", "env", "inserted_at", "product_type", "organization_id"}
-
 // contractAnswer is what the answers say about one contract.
 type contractAnswer struct {
 	line    uint32
 	variant contracts.Variant
 	found   bool
-	head    [len(contractHead)]uint32
-	states  []observedContract
+	shown   []shownContract
 }
 
-// observedContract is a contract as one answer showed it.
-type observedContract struct {
-	line   uint32
-	status contract.Status
-	at     ledger.Micros    // time of the last change
-	did    contract.Action  // the requested action; empty: the request only read
-	sums   scan.Fingerprint // of the columns that show moved amounts (control totals)
-	sent   uint32           // hash of the metadata without the keys that the service adds
-	fields []uint32         // hashes, in the order of the product's columns; nil: a list showed the contract
-}
-
-// contractAnswers is what the answers say about contracts.
-type contractAnswers struct {
-	index map[scan.Place]*contractAnswer
-	keyed []keyedAnswer
-	keys  map[uint64]*keyOutcome // outcomes of staff members' requests, by organization and key
-}
-
-func newContractAnswers() contractAnswers {
-	return contractAnswers{index: make(map[scan.Place]*contractAnswer), keys: make(map[uint64]*keyOutcome)}
+// shownContract is a contract as one answer showed it.
+type shownContract struct {
+	line    uint32
+	listed  bool // by an answer that is a list: sums and sent are not set
+	status  contract.Status
+	at      ledger.Micros    // time of the last change
+	did     contract.Action  // the requested action; empty: the request only read
+	sums    scan.Fingerprint // of the columns that show moved amounts (control totals)
+	sent    uint32           // hash of the metadata without the keys that the service adds
+	members members
 }
 
 // readContract reads an answer about contracts, or a request without an answer.
-func (c *Check) readContract(n uint32, to addressed, l *answerLine) (known bool) {
-	const list, one = "", "/"
-	at := list
-	if to.id != "" {
-		at = one
-	}
-	if l.Method == "POST" {
-		known = c.noteStaffKey(n, l)
-	}
+func (c *Check) readContract(n uint32, to addressed, l *answerLine) bool {
+	keyed := l.Method == "POST" && c.noteKey(n, l, actors.KeyOfStaff, 0)
+	list := to.id == ""
 	switch status := *l.Status; {
-	case l.Method == "POST" && at == list && status == 201, l.Method == "GET" && at == one && to.action == "" && status == 200:
+	case l.Method == "POST" && (list && status == 201 || to.action != "" && status == 200), l.Method == "GET" && !list && to.action == "" && status == 200:
 		c.showContract(n, to, l)
-	case l.Method == "POST" && to.action != "" && status == 200:
-		c.showContract(n, to, l)
-	case l.Method == "GET" && at == list && status == 200:
-		return c.showContracts(n, to, l)
-	case status == 404 && at == one:
-		return c.noteUnknownContract(n, to, l) || known
+	case l.Method == "GET" && list && status == 200:
+		rows, ok := l.rows()
+		for _, s := range rows {
+			ok = c.noteContract(n, to, l, s) != nil && ok
+		}
+		if !ok {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the answer is no list of contracts", n)
+		}
+		return !ok || len(rows) > 0
+	case status == 404 && !list:
+		return c.noteUnknownContract(n, to, l) || keyed
 	default:
-		return known
+		return keyed
 	}
 	return true
 }
@@ -114,7 +99,7 @@ func (c *Check) readContract(n uint32, to addressed, l *answerLine) (known bool)
 // earlier answer showed it.
 func (c *Check) noteUnknownContract(n uint32, to addressed, l *answerLine) bool {
 	id, err := uuid.Parse(to.id)
-	was := c.answers.contracts.index[scan.Place{Org: l.org, ID: id}]
+	was := c.answers.contracts[scan.Place{Org: l.org, ID: id}]
 	if err != nil || was == nil {
 		return false
 	}
@@ -126,26 +111,16 @@ func (c *Check) noteUnknownContract(n uint32, to addressed, l *answerLine) bool 
 
 // showContract records what an answer shows of the one contract that its path names.
 func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
-	var response struct {
-		Data object `json:"data"`
-	}
-	if json.Unmarshal(embedded(l.Response), &response) != nil {
-		response.Data = nil
-	}
-	s := response.Data
+	s := parseObject(l.data())
 	if to.id != "" && s.text("id") != to.id {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer does not show contract %.36s", n, to.id)
 	}
-	now, ok := c.noteContract(n, to, l, s)
-	if !ok {
+	now := c.noteContract(n, to, l, s)
+	if now == nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no contract", n)
 		return
 	}
-	columns := to.variant.Product.Columns.Columns
-	now.fields = make([]uint32, len(columns))
-	for i, column := range columns {
-		now.fields[i] = c.answers.hashOf(withoutDefaults(column, s[column.Name]))
-	}
+	now.listed = false
 	now.sent = c.answers.hashOf(withoutOwn(to.variant.Product, s[contract.Sent.Name]))
 	now.sums = c.shownTotals(to.variant.Product, l.org, s)
 	switch {
@@ -153,71 +128,64 @@ func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
 	case to.action == "":
 		now.did = contract.Create
 	default:
-		if action, known := to.variant.Product.Action(to.variant.Reading, to.action); known {
-			now.did = action
-		} else {
+		var known bool
+		if now.did, known = to.variant.Product.Action(to.variant.Reading, to.action); !known {
 			c.Report.Breach(findings.RuleAnswers, "line %d: an action was done that there is not", n)
 		}
 	}
 }
 
-// showContracts records what a list shows of each contract: head, status and time of the last
-// change.
-func (c *Check) showContracts(n uint32, to addressed, l *answerLine) bool {
-	var response struct {
-		Data []object `json:"data"`
-	}
-	if json.Unmarshal(embedded(l.Response), &response) != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer lists nothing", n)
-		return true
-	}
-	for _, s := range response.Data {
-		if _, ok := c.noteContract(n, to, l, s); !ok {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer lists what is no contract", n)
-		}
-	}
-	return len(response.Data) > 0
-}
-
-// noteContract records the fields that an answer about one contract shares with a list. The
-// returned pointer is valid until the next call for the same contract.
-func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object) (now *observedContract, ok bool) {
+// noteContract records a contract that an answer shows, as a list does; nil if it shows none.
+// The pointer is valid until the next call for the same contract.
+func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object) *shownContract {
 	id, err := uuid.Parse(s.text("id"))
 	at, dated := instantOf(s.text("updated_at"))
 	status := contract.Status(s.text("status"))
 	if err != nil || !dated || !to.variant.Product.Machine(to.variant.Reading).Has(status) {
-		return nil, false
+		return nil
 	}
 	a := &c.answers
 	place := scan.Place{Org: l.org, ID: id}
-	var head [len(contractHead)]uint32
-	a.hashesOf(head[:], contractHead[:], s)
-	was := a.contracts.index[place]
+	was := a.contracts[place]
 	if was == nil {
-		was = &contractAnswer{line: n, variant: to.variant, head: head}
-		a.contracts.index[place] = was
+		was = &contractAnswer{line: n, variant: to.variant}
+		a.contracts[place] = was
 	}
-	if names := differing(contractHead[:], head[:], was.head[:]); names != "" || was.variant != to.variant {
-		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v differs from line %d in %s", n, id, was.line, or(names, "its address"))
+	if was.variant != to.variant {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v has another address than in line %d", n, id, was.line)
 	}
 	if l.Method == "POST" && l.IdempotencyKey != "" {
-		a.contracts.keyed = append(a.contracts.keyed, keyedAnswer{n, place, l.IdempotencyKey})
+		a.keyed = append(a.keyed, keyedAnswer{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Contract, ID: id}})
 	}
-	was.states = append(was.states, observedContract{line: n, status: status, at: at})
-	return &was.states[len(was.states)-1], true
+	was.shown = append(was.shown, shownContract{line: n, listed: true, status: status, at: at, members: a.membersOf(s)})
+	return &was.shown[len(was.shown)-1]
 }
 
 // instantOf parses a time as answers write it.
 func instantOf(said string) (ledger.Micros, bool) {
-	at, err := time.Parse(instantLayout, said)
+	at, err := time.Parse(schema.InstantLayout, said)
 	return ledger.MicrosOf(at), err == nil
+}
+
+// withoutOwn returns metadata as the client sent it, without the keys that the service adds.
+func withoutOwn(p *contract.Product, metadata jsontext.Value) jsontext.Value {
+	sent := parseObject(metadata)
+	for _, c := range p.Columns.Columns {
+		if c.Place == schema.Metadata {
+			delete(sent, c.Name)
+		}
+	}
+	if len(sent) == 0 {
+		return nil
+	}
+	return asJSON(sent)
 }
 
 // shownTotals computes, from the columns of an answer, what the contract has put on the
 // accounts that it shares with other contracts. checkControlTotals computes the same from a
 // record.
 func (c *Check) shownTotals(p *contract.Product, org ledger.ID, s object) scan.Fingerprint {
-	env, _ := money.ParseEnv(s.text("env")) // a wrong environment is reported when the head is compared
+	env, _ := money.ParseEnv(s.text("env")) // another environment than the contract's is reported when the members are compared
 	asset := money.Asset{Currency: money.Currency(s.text("currency")), Env: env}
 	var lines []scan.Line
 	for _, t := range contracts.ControlTotals[p] {
@@ -247,31 +215,9 @@ func amountShown(v jsontext.Value) *big.Int {
 	if isNothing(v) {
 		return new(big.Int)
 	}
-	said := string(v)
-	if v.Kind() == '"' {
-		said = object{"": v}.text("")
-	}
-	amount, err := money.Parse(said)
+	amount, err := money.Parse(strings.Trim(string(v), `"`))
 	if err != nil {
 		return big.NewInt(-1)
 	}
 	return scan.BigAmount(amount)
-}
-
-// hashesOf writes the hash of each named field to its place in to.
-func (a *acknowledgements) hashesOf(to []uint32, names []string, s object) {
-	for i, name := range names {
-		to[i] = a.hashOf(s[name])
-	}
-}
-
-// differing names the fields whose hashes differ; empty if all are equal.
-func differing(names []string, a, b []uint32) string {
-	var list []string
-	for i, name := range names {
-		if a[i] != b[i] {
-			list = append(list, name)
-		}
-	}
-	return joined(list)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // object is a JSON object in an answer.
@@ -119,12 +120,22 @@ func quoted(text string) jsontext.Value {
 	return value
 }
 
-// instantLayout is the format of times in answers.
-const instantLayout = "2006-01-02T15:04:05.000000-07:00"
+func instant(at ledger.Micros) jsontext.Value { return schema.AppendInstant(nil, at) }
 
-func instant(at ledger.Micros) jsontext.Value {
-	if at == 0 {
-		return jsontext.Value("null")
+// isNothing tells whether a value is empty. 0 and false are not empty.
+func isNothing(v jsontext.Value) bool {
+	switch canonical(v) {
+	case "", "null", `""`, "[]", "{}":
+		return true
 	}
-	return quoted(at.Time().Format(instantLayout))
+	return false
+}
+
+// asJSON encodes a value that was decoded from JSON.
+func asJSON(v any) jsontext.Value {
+	written, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return written
 }

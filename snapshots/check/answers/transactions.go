@@ -49,14 +49,9 @@ type shownRefund struct {
 
 // readList reads an answer that lists transactions.
 func (c *Check) readList(n uint32, l *answerLine) bool {
-	var response struct {
-		Data []object `json:"data"`
-	}
-	if json.Unmarshal(embedded(l.Response), &response) != nil {
-		return false
-	}
+	list, _ := l.rows()
 	any := false
-	for _, s := range response.Data {
+	for _, s := range list {
 		any = c.acknowledge(n, l, s) || any
 	}
 	return any
@@ -138,7 +133,7 @@ func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
 		ack.partner = l.PartnerID
 	}
 	if l.IdempotencyKey != "" && l.Method != "GET" && !l.named {
-		a.keyed = append(a.keyed, keyedAnswer{n, place, l.IdempotencyKey})
+		a.keyed = append(a.keyed, keyedAnswer{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Transaction, ID: id}})
 	}
 	path, _, _ := strings.Cut(l.Path, "?")
 	now := shownTransaction{
