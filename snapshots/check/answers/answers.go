@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"mizan/actors"
 	"mizan/ledger"
 	"mizan/snapshots/check/directory"
 	"mizan/snapshots/check/findings"
@@ -44,18 +45,25 @@ type acknowledgements struct {
 	seed   maphash.Seed
 	shapes map[string]int32 // index in names of each list of names
 	names  [][]string
-	index  map[scan.Place]int32 // index in slab of each acknowledged transaction
-	slab   scan.Slab[transactionAnswer]
 	states scan.States
-	asked  map[uint64]*outcome // creates by organization and txid
-	keyed  []keyedAnswer
+	asked  map[uint64]*outcome    // creates by organization and txid
 	keys   map[uint64]*keyOutcome // creates of transactions, and staff members' requests
 
-	contracts     map[scan.Place]*contractAnswer
-	subscriptions []subscriptionAnswer
+	transactions  about[shownTransaction]
+	contracts     about[shownContract]
+	subscriptions about[shownSubscription]
 	rates         []rateAnswer
 	records       scan.Slab[directoryAnswer]
 	kept          map[directory.Made][]int32 // indexes of the answers about each record of the directory
+}
+
+func newAcknowledgements() acknowledgements {
+	return acknowledgements{
+		given: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), asked: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome),
+		states:       scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}},
+		transactions: newAbout[shownTransaction](ledger.Transaction), contracts: newAbout[shownContract](ledger.Contract),
+		subscriptions: newAbout[shownSubscription](ledger.Subscription),
+	}
 }
 
 // answerLine is a line of the answers file. Body and response are JSON, or a string that
@@ -76,9 +84,8 @@ type answerLine struct {
 }
 
 const (
-	transactionsPath = "/api/v1/transactions"
-	ratesPath        = "/api/v1/rates"
-	entriesPath      = "/api/v1/ledger/entries/"
+	ratesPath   = "/api/v1/rates"
+	entriesPath = "/api/v1/ledger/entries/"
 )
 
 // creations are the directory's create paths whose answers name a record.
@@ -116,8 +123,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 	defer f.Close()
 	a := &c.answers
-	*a = acknowledgements{given: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), index: make(map[scan.Place]int32), asked: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome), contracts: make(map[scan.Place]*contractAnswer)}
-	a.states = scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}}
+	*a = newAcknowledgements()
 	r := bufio.NewReaderSize(f, 1<<20)
 	read := false
 	for n := uint32(1); ; n++ {
@@ -201,19 +207,14 @@ func (c *Check) readOfOrganization(n uint32, path string, l *answerLine) bool {
 	if to, ok := contractAddress(path); ok {
 		return c.readContract(n, to, l)
 	}
-	switch {
-	case l.Method == "POST" && path == transactionsPath:
-		c.readCreate(n, l)
-		return true
-	case l.Method == "GET" && path == transactionsPath:
-		return *l.Status == 200 && c.readList(n, l)
-	case strings.HasPrefix(path, transactionsPath+"/"):
-		return c.readTransaction(n, path[len(transactionsPath)+1:], l)
-	case l.Method == "GET" && *l.Status == 200 && strings.HasPrefix(path, entriesPath):
-		c.readEntry(n, path[len(entriesPath):], l)
-		return true
+	if rest, ok := strings.CutPrefix(path, transactionsPath); ok && (rest == "" || rest[0] == '/') {
+		return c.readTransactions(n, rest, l)
 	}
-	return false
+	rest, ok := strings.CutPrefix(path, entriesPath)
+	if ok = ok && l.Method == "GET" && *l.Status == 200; ok {
+		c.readEntry(n, rest, l)
+	}
+	return ok
 }
 
 // embedded returns the JSON that a value is, or that it contains as a string.
@@ -261,19 +262,12 @@ func (c *Check) CheckAll() error {
 	if rule.Count == 0 && rule.Outcome == findings.OK {
 		c.Report.Skip(findings.RuleAnswers)
 	}
-	for place, at := range a.index {
-		if ack := a.slab.At(at); !ack.found {
-			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v of organization %v is lost", ack.line, place.ID, place.Org)
-		}
-	}
-	for place, s := range a.contracts {
-		if !s.found {
-			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v of organization %v is lost", s.line, place.ID, place.Org)
-		}
-	}
+	c.compareSubscriptions()
+	a.transactions.end(c, ofPartner, nil)
+	a.contracts.end(c, func(*subject[shownContract]) string { return actors.KeyOfStaff }, c.compareReply)
+	a.subscriptions.end(c, ofPartner, nil)
 	c.checkKeys()
 	c.checkDirectory()
-	c.checkSubscriptionAnswers()
 	return c.checkRates()
 }
 

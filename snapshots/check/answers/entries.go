@@ -36,14 +36,14 @@ func (c *Check) readEntry(n uint32, rest string, l *answerLine) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v can't be read: %v", n, seq, l.org, err)
 		return
 	}
-	if names := c.answers.entryDiffers(l.data(), &e, after[0]); names != nil {
+	if names := c.answers.entryDiffers(c.answers.membersOf(parseObject(l.data())), &e, after[0]); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v is stored with another %s", n, seq, l.org, joined(names))
 	}
 }
 
 // entryDiffers names the fields in which the answer differs from what an auditor sees of the
 // entry, or from what some partner sees of it.
-func (a *acknowledgements) entryDiffers(shown []byte, e *ledger.Event, after []ledger.Totals) (names []string) {
+func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, after []ledger.Totals) (names []string) {
 	owners := []string{""} // of the visible accounts; "": all
 	for _, p := range e.Entry.Postings {
 		if owner := ownerOf(p.Account); !slices.Contains(owners, owner) {
@@ -51,15 +51,12 @@ func (a *acknowledgements) entryDiffers(shown []byte, e *ledger.Event, after []l
 		}
 	}
 	for i, owner := range owners {
-		form := schema.Encoder{Buf: []byte{'{'}}
 		b := jsonform.Balances{After: make([]money.Signed, len(after)), Shown: make([]bool, len(after))}
 		for k, p := range e.Entry.Postings {
 			b.After[k], b.Shown[k] = after[k].Balance(p.Account.NormalSide()), owner == "" || ownerOf(p.Account) == owner
 		}
-		jsonform.AppendEntry(&form, e, &b)
-		form.Close('}')
-		differing := a.differing(a.membersOf(parseObject(form.Buf)), a.membersOf(parseObject(shown)), nil)
-		if i == 0 || len(differing) < len(names) {
+		form := a.formOf(func(out *schema.Encoder) { jsonform.AppendEntry(out, e, &b) })
+		if differing := a.differing(form, shown, nil); i == 0 || len(differing) < len(names) {
 			names = differing
 		}
 	}

@@ -44,6 +44,14 @@ func (a *acknowledgements) membersOf(s object) members {
 	return m
 }
 
+// formOf returns the members of the object whose fields write appends.
+func (a *acknowledgements) formOf(write func(*schema.Encoder)) members {
+	e := schema.Encoder{Buf: []byte{'{'}}
+	write(&e)
+	e.Close('}')
+	return a.membersOf(parseObject(e.Buf))
+}
+
 // equal tells whether two objects have the same members.
 func (m members) equal(other members) bool {
 	return m.names == other.names && slices.Equal(m.hashes, other.hashes)

@@ -144,19 +144,10 @@ func (c *Check) compareRequest(of *outcome, p *payment.Record) {
 	}
 }
 
-// checkKeys compares the answers to requests with idempotency keys with the claims on the keys.
+// checkKeys looks for what requests without an answer and refused requests have done with their
+// idempotency keys.
 func (c *Check) checkKeys() {
 	a := &c.answers
-	for i := range a.keyed {
-		k := &a.keyed[i]
-		if k.made.Kind == ledger.Contract {
-			if c.checkKey(k, actors.KeyOfStaff) {
-				c.compareReply(k)
-			}
-		} else if ack := a.slab.At(a.index[scan.Place{Org: k.org, ID: k.made.ID}]); ack.found { // otherwise it is lost, which is reported once
-			c.checkKey(k, actors.KeyOfPartner(ack.partner))
-		}
-	}
 	for _, of := range a.keys {
 		made, found := c.claimedBy(of.line, of.org, of.scope, of.key)
 		switch {

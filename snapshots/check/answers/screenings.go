@@ -31,10 +31,9 @@ func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v of organization %v is lost", n, id, l.org)
 		return
 	}
-	a, form := &c.answers, schema.Encoder{Buf: []byte{'{'}}
-	jsonform.AppendScreening(&form, &found.Screening, rest != "")
-	form.Close('}')
-	if names := a.differing(a.membersOf(parseObject(form.Buf)), a.membersOf(s), nil); names != nil {
+	a := &c.answers
+	form := a.formOf(func(e *schema.Encoder) { jsonform.AppendScreening(e, &found.Screening, rest != "") })
+	if names := a.differing(form, a.membersOf(s), nil); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", n, id, joined(names))
 	}
 	if l.IdempotencyKey != "" && rest == "" {

@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/jsonform"
 	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
+	"mizan/snapshots/check/contracts"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
@@ -24,103 +24,91 @@ const subscriptionsPath = "/api/v1/subscriptions"
 // standing lists the fields of a subscription that change.
 var standing = []string{"status", "next_renewal_at", "renewals", "failed_attempts", "last_transaction_id"}
 
-// subscriptionAnswer is a subscription as one answer showed it.
-type subscriptionAnswer struct {
+// shownSubscription is a subscription as one answer showed it.
+type shownSubscription struct {
 	line     uint32
-	at       scan.Place
-	partner  int64 // the partner whose key was used; 0: the line names none
 	members  members
 	status   string
 	renewals uint64
 	last     string // the last renewal's transaction; empty: none
-	key      string
 }
 
-// readSubscriptions reads an answer about subscriptions.
+// readSubscriptions reads an answer about subscriptions; rest follows subscriptionsPath.
 func (c *Check) readSubscriptions(n uint32, rest string, l *answerLine) bool {
 	id, move, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+	ok, known := true, true
 	switch status := *l.Status; {
-	case l.Method == "POST" && id == "" && status == 201, l.Method == "POST" && move != "" && status == 200, l.Method == "GET" && id != "" && status == 200:
+	case l.Method == "POST" && (id == "" && status == 201 || move != "" && status == 200), l.Method == "GET" && id != "" && status == 200:
 		s := parseObject(l.data())
-		if !c.noteSubscription(n, l, s) || id != "" && s.text("id") != id {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no subscription, or another one than was asked for", n)
-		}
-		return true
+		ok = c.noteSubscription(n, l, s) && (id == "" || s.text("id") == id)
 	case l.Method == "GET" && id == "" && status == 200:
-		list, ok := l.rows()
+		var list []object
+		list, ok = l.rows()
 		for _, s := range list {
 			ok = c.noteSubscription(n, l, s) && ok
 		}
-		if !ok {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer is no list of subscriptions", n)
-		}
-		return !ok || len(list) > 0
+		known = !ok || len(list) > 0
+	case status == 404:
+		return c.answers.subscriptions.noteUnknown(c, n, l, id, contracts.Variant{})
+	default:
+		return false
 	}
-	return false
+	if !ok {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no subscription, or another one than was asked for", n)
+	}
+	return known
 }
 
 // noteSubscription records what an answer shows of a subscription; false if it shows none.
 func (c *Check) noteSubscription(n uint32, l *answerLine, s object) bool {
-	id, err := uuid.Parse(s.text("id"))
-	renewals, counted := strconv.ParseUint(string(s["renewals"]), 10, 63)
-	if err != nil || counted != nil {
+	renewals, err := strconv.ParseUint(string(s["renewals"]), 10, 63)
+	if err != nil {
 		return false
 	}
-	of := subscriptionAnswer{
-		line: n, at: scan.Place{Org: l.org, ID: id}, partner: l.PartnerID, members: c.answers.membersOf(s),
-		status: s.text("status"), renewals: renewals, last: s.text("last_transaction_id"),
+	of := c.answers.subscriptions.note(c, n, l, s, contracts.Variant{})
+	if of == nil {
+		return false
 	}
-	if l.Method == "POST" {
-		of.key = l.IdempotencyKey
-	}
-	c.answers.subscriptions = append(c.answers.subscriptions, of)
+	of.shown = append(of.shown, shownSubscription{n, c.answers.membersOf(s), s.text("status"), renewals, s.text("last_transaction_id")})
 	return true
 }
 
-// checkSubscriptionAnswers compares answers about subscriptions with the store.
-func (c *Check) checkSubscriptionAnswers() {
-	a := &c.answers
-	for i := range a.subscriptions {
-		of := &a.subscriptions[i]
-		o := c.Organizations[of.at.Org]
-		var l *scan.SubscriptionHistory
-		if o != nil {
-			l = o.Histories.Subscriptions.Histories[of.at.ID]
-		}
-		if l == nil || l.Record == nil {
-			c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v of organization %v is lost", of.line, of.at.ID, of.at.Org)
+// compareSubscriptions compares the stored subscriptions with the answers about them, after all
+// transactions have been read.
+func (c *Check) compareSubscriptions() {
+	for place := range c.answers.subscriptions.index {
+		o := c.Organizations[place.Org]
+		if o == nil || o.Histories.Subscriptions.Histories[place.ID] == nil {
 			continue
 		}
-		source := ledger.Source{Kind: ledger.Subscription, ID: of.at.ID}
-		if names := c.subscriptionDiffers(o, of, l.Record, o.Histories.Find(source)); names != nil {
-			c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it has", of.line, of.at.ID, joined(names))
+		r := o.Histories.Subscriptions.Histories[place.ID].Record
+		if r == nil {
+			continue
 		}
-		if of.key != "" {
-			c.checkKey(&keyedAnswer{of.line, of.at.Org, of.key, source}, actors.KeyOfPartner(l.Record.Partner))
+		of := c.answers.subscriptions.compare(c, place.Org, place.ID, r.Partner)
+		for i := range of.shown {
+			if names := c.subscriptionDiffers(o, r, &of.shown[i]); names != nil {
+				c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it has", of.shown[i].line, r.ID, joined(names))
+			}
 		}
 	}
 }
 
 // subscriptionDiffers names the fields in which an answer differs from the stored subscription.
-func (c *Check) subscriptionDiffers(o *scan.Organization, of *subscriptionAnswer, r *subscription.Record, h *scan.History) []string {
-	a, form := &c.answers, schema.Encoder{Buf: []byte{'{'}}
-	jsonform.AppendSubscription(&form, r, h.Started)
-	form.Close('}')
+func (c *Check) subscriptionDiffers(o *scan.Organization, r *subscription.Record, shown *shownSubscription) []string {
+	a, h := &c.answers, o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: r.ID})
 	except := standing
 	if h.Version == 1 {
 		except = nil
 	}
-	names := a.differing(a.membersOf(parseObject(form.Buf)), of.members, except)
-	if of.partner != 0 && of.partner != r.Partner {
-		names = append(names, "partner")
-	}
-	last, err := uuid.Parse(of.last)
+	names := a.differing(a.formOf(func(e *schema.Encoder) { jsonform.AppendSubscription(e, r, h.Started) }), shown.members, except)
+	last, err := uuid.Parse(shown.last)
 	switch {
-	case of.status == string(subscription.Cancelled) && r.Status() != of.status, !wasShownAs(o, h, of.status):
+	case shown.status == string(subscription.Cancelled) && r.Status() != shown.status, !wasShownAs(o, h, shown.status):
 		names = append(names, "status")
-	case of.renewals > r.Renewals:
+	case shown.renewals > r.Renewals:
 		names = append(names, "number of renewals")
-	case of.last != "" && (err != nil || o.Histories.Subscriptions.ByTransaction[last].Says.Subscription != r.ID):
+	case shown.last != "" && (err != nil || o.Histories.Subscriptions.ByTransaction[last].Says.Subscription != r.ID):
 		names = append(names, "transaction of a renewal")
 	}
 	return names

@@ -12,23 +12,16 @@ import (
 	ledgerdirectory "mizan/ledger/directory"
 	"mizan/ledger/jsonform"
 	"mizan/ledger/payment"
+	"mizan/snapshots/check/contracts"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 	"mizan/snapshots/check/transactions"
 )
 
 // Rule 1, transactions. A stored transaction has had the status that an answer shows, and in
-// that status its JSON form is equal to the answer, except for members that are stored nowhere
-// (transactions_past.go). Once an answer has shown a transaction to a partner, no later line may
-// answer that partner that the transaction is unknown (404).
+// that status its JSON form is equal to the answer.
 
-// transactionAnswer is what the answers say about one transaction.
-type transactionAnswer struct {
-	line    uint32
-	found   bool
-	partner int64              // the partner that was answered; 0: the file does not say
-	shown   []shownTransaction // each state once, in the order of the first answers
-}
+const transactionsPath = "/api/v1/transactions"
 
 // shownTransaction is a transaction as answers show it.
 type shownTransaction struct {
@@ -47,19 +40,26 @@ type shownRefund struct {
 	hash   uint32
 }
 
-// readList reads an answer that lists transactions.
-func (c *Check) readList(n uint32, l *answerLine) bool {
-	list, _ := l.rows()
-	any := false
-	for _, s := range list {
-		any = c.acknowledge(n, l, s) || any
-	}
-	return any
-}
-
 // moves are the operations whose path has the transaction's id after the operation's name
 // (specification, "Endpoints").
 var moves = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
+
+// readTransactions reads an answer about transactions; rest follows transactionsPath.
+func (c *Check) readTransactions(n uint32, rest string, l *answerLine) (known bool) {
+	switch {
+	case rest != "":
+		return c.readTransaction(n, rest[1:], l)
+	case l.Method == "POST":
+		c.readCreate(n, l)
+		return true
+	case l.Method == "GET" && *l.Status == 200:
+		list, _ := l.rows()
+		for _, s := range list {
+			known = c.acknowledge(n, l, s) || known
+		}
+	}
+	return known
+}
 
 // readTransaction reads an answer about one transaction. If the path continues after the
 // transaction's id, the answer may show a different transaction.
@@ -74,7 +74,7 @@ func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
 	exact := err == nil && (moving || l.Method == "GET")
 	switch *l.Status {
 	case 404:
-		return exact && c.noteUnknown(n, id, l)
+		return exact && c.answers.transactions.noteUnknown(c, n, l, rest, contracts.Variant{})
 	case 200, 201:
 		s := parseObject(embedded(l.Response))
 		known := c.acknowledge(n, l, s)
@@ -91,61 +91,32 @@ func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
 
 // asksForRefund tells whether the line is a request for a refund.
 func (l *answerLine) asksForRefund() bool {
-	var body struct {
-		Params struct {
-			Type string `json:"type"`
-		} `json:"params"`
-	}
-	return l.Method == "PUT" && json.Unmarshal(embedded(l.Body), &body) == nil && body.Params.Type == "refund"
+	params := parseObject(parseObject(embedded(l.Body))["params"])
+	return l.Method == "PUT" && params.text("type") == "refund"
 }
 
-// noteUnknown records that a transaction was answered as unknown. That is wrong for the partner
-// to which an earlier answer showed the transaction. It is right for another partner of the
-// organization, if the file names partners.
-func (c *Check) noteUnknown(n uint32, id ledger.ID, l *answerLine) bool {
-	a := &c.answers
-	at, known := a.index[scan.Place{Org: l.org, ID: id}]
-	if !known {
-		return false
-	}
-	ack := a.slab.At(at)
-	if l.PartnerID == ack.partner || l.PartnerID == 0 || ack.partner == 0 {
-		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v is answered as unknown, and line %d showed it", n, id, ack.line)
-	}
-	return true
-}
-
-// acknowledge records what an answer says about a transaction; false if it shows none.
+// acknowledge records what an answer says about a transaction, unless an earlier one showed the
+// same; false if it shows none.
 func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
-	id, err := uuid.Parse(s.text("id"))
-	if err != nil || s.text("status") == "" {
+	a, status := &c.answers, s.text("status")
+	if status == "" {
 		return false
 	}
-	a := &c.answers
-	place := scan.Place{Org: l.org, ID: id}
-	at, again := a.index[place]
-	if !again {
-		at = a.slab.Add(transactionAnswer{line: n})
-		a.index[place] = at
-	}
-	ack := a.slab.At(at)
-	if ack.partner == 0 {
-		ack.partner = l.PartnerID
-	}
-	if l.IdempotencyKey != "" && l.Method != "GET" && !l.named {
-		a.keyed = append(a.keyed, keyedAnswer{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Transaction, ID: id}})
+	of := a.transactions.note(c, n, l, s, contracts.Variant{})
+	if of == nil {
+		return false
 	}
 	path, _, _ := strings.Cut(l.Path, "?")
 	now := shownTransaction{
-		line: n, status: a.states.Code(s.text("status")), created: l.Method == "POST" && path == transactionsPath,
+		line: n, status: a.states.Code(status), created: l.Method == "POST" && path == transactionsPath,
 		lang: parseObject(s["merchant_meta"]).text(jsonform.MetaLang),
 	}
 	now.refunds, now.members = a.readRefunds(s), a.membersOf(s)
-	if !slices.ContainsFunc(ack.shown, func(before shownTransaction) bool {
+	if !slices.ContainsFunc(of.shown, func(before shownTransaction) bool {
 		return before.status == now.status && before.created == now.created && before.lang == now.lang &&
 			before.members.equal(now.members) && slices.Equal(before.refunds, now.refunds)
 	}) {
-		ack.shown = append(ack.shown, now)
+		of.shown = append(of.shown, now)
 	}
 	return true
 }
@@ -178,74 +149,60 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	if p.TxID != "" {
 		c.compareCreate(r, p)
 	}
-	at, acknowledged := a.index[scan.Place{Org: r.Organization.ID, ID: p.ID}]
-	if !acknowledged {
+	of := a.transactions.compare(c, r.Organization.ID, p.ID, p.Partner)
+	if of == nil {
 		return
 	}
-	ack := a.slab.At(at)
-	ack.found, ack.partner = true, p.Partner
-	for i := range ack.shown {
-		shown := &ack.shown[i]
-		status := payment.Status(a.states.Names[shown.status])
-		if !transactions.WasIn(r, status) || payment.Machine.Final(status) && p.Status != status {
-			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q and is %q", shown.line, p.ID, status, p.Status)
-			continue
-		}
-		was := past{c, r, p, shown, status}
-		if wrong := was.compareShown(); wrong != nil {
-			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, status, joined(wrong))
-		}
-	}
-	asked := int(r.History.Intents[scan.CallRefund])
-	if missing := a.countDropped(p, ack); missing > max(0, asked-len(p.Refunds)) && asked < scan.MaxCounted {
-		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it has not, and asked for %d in all", ack.line, p.ID, missing, asked)
-	}
-}
-
-// compareShown returns the names of the members in which an answer differs from the forms that
-// the transaction may have had in the status: those of the form from which it differs least.
-func (was *past) compareShown() (wrong []string) {
-	then := was.record()
-	view := jsonform.TransactionView{Started: was.r.Stamp.Started}
-	if ledgerdirectory.IsLanguage(was.shown.lang) {
-		view.Lang = was.shown.lang
-	}
-	except := was.undetermined()
-	wrong = was.differing(jsonform.AppendTransaction(nil, then, &view), except)
-	try := func(form []byte) {
-		if names := was.differing(form, except); len(names) < len(wrong) {
-			wrong = names
-		}
-	}
-	if was.shown.created && then.Hosted {
-		try(jsonform.AppendHosted(nil, then, &view))
-	}
-	if then.RailMeta != nil { // the rail may have sent its keys after the answer
-		then.RailMeta = nil
-		try(jsonform.AppendTransaction(nil, then, &view))
-	}
-	return wrong
-}
-
-// dropped tells whether a record may have dropped a refund to make room for a newer one.
-func (a *acknowledgements) dropped(p *payment.Record, shown shownRefund) bool {
-	return refundOf(p, shown.id) < 0 && a.states.Names[shown.status] != payment.RefundSucceeded.String()
-}
-
-// countDropped returns how many refunds answers have shown that the record dropped.
-func (a *acknowledgements) countDropped(p *payment.Record, ack *transactionAnswer) int {
 	dropped := make(map[ledger.ID]bool)
-	for i := range ack.shown {
-		for _, f := range ack.shown[i].refunds {
-			if refundOf(p, f.id) < 0 {
+	for i := range of.shown {
+		shown := &of.shown[i]
+		was := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
+		for _, f := range shown.refunds {
+			was.Refunds, was.Pending = append(was.Refunds, f.id), a.states.Names[f.status] == payment.RefundAsked.String()
+			if was.Dropped(f.id) {
 				dropped[f.id] = true
 			}
 		}
+		if !was.Was() {
+			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q and is %q", shown.line, p.ID, was.Status, p.Status)
+		} else if names := a.transactionDiffers(&was, shown); names != nil {
+			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, was.Status, joined(names))
+		}
 	}
-	return len(dropped)
+	if asked := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, asked-len(p.Refunds)) && asked < scan.MaxCounted {
+		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it has not, of %d that were asked for", of.line, p.ID, len(dropped), asked)
+	}
 }
 
-// refundOf returns the place of a refund in a record; -1 if the record does not have it.
-func refundOf(p *payment.Record, id ledger.ID) int {
-	return slices.IndexFunc(p.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
+// transactionDiffers returns the names of the members in which an answer differs from the forms
+// that the transaction may have had: those of the form from which it differs least.
+func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *shownTransaction) (names []string) {
+	then := was.Then()
+	view := jsonform.TransactionView{Started: was.Record.Stamp.Started}
+	if ledgerdirectory.IsLanguage(shown.lang) {
+		view.Lang = shown.lang
+	}
+	forms := [][]byte{jsonform.AppendTransaction(nil, then, &view)}
+	if shown.created && then.Hosted {
+		forms = append(forms, jsonform.AppendHosted(nil, then, &view))
+	}
+	if then.RailMeta != nil { // the rail may have sent its keys after the answer
+		then.RailMeta = nil
+		forms = append(forms, jsonform.AppendTransaction(nil, then, &view))
+	}
+	except := was.NotStored()
+	for i, form := range forms {
+		s := parseObject(form)
+		refunds := a.readRefunds(s)
+		differing := a.differing(a.membersOf(s), shown.members, except)
+		if !slices.EqualFunc(refunds, shown.refunds, func(stored, shown shownRefund) bool {
+			return stored == shown || stored.id == shown.id && was.Dropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
+		}) {
+			differing = append(differing, "refunds")
+		}
+		if i == 0 || len(differing) < len(names) {
+			names = differing
+		}
+	}
+	return names
 }
