@@ -189,3 +189,84 @@ func spoilt(t *testing.T, org, id ledger.ID, form []byte, excepted []string) (fo
 	}
 	return found, missed
 }
+
+// A record drops failed refunds to make room. Answers that show them hold, and everything else in
+// such an answer is still compared.
+func TestAnswersShowRefundsThatTheRecordHasDropped(t *testing.T) {
+	w := fixture.Copy(t)
+	var first, second []byte
+	var l *scenario
+	runScenario(t, w, func(s *scenarios) {
+		l = s.pay(1_000, terms(payment.Fees{}))
+		for i := range payment.MaxRefunds {
+			l.refund(1)
+			l.op(payment.VerdictRefused)
+			switch i {
+			case 0:
+				first = l.form("")
+			case 1:
+				second = l.form("")
+			}
+		}
+	})
+	if len(l.record.Refunds) != payment.MaxRefunds-1 {
+		t.Fatalf("%d refunds are kept", len(l.record.Refunds))
+	}
+	var shown struct {
+		Refunds []struct {
+			ID string `json:"refund_id"`
+		} `json:"refunds"`
+	}
+	if err := json.Unmarshal(second, &shown); err != nil {
+		t.Fatal(err)
+	}
+	dropped, kept := shown.Refunds[0].ID, shown.Refunds[1].ID
+	line := func(form []byte, pairs ...string) string {
+		return answerOf(w.First.Org, l.record.ID, []byte(strings.NewReplacer(pairs...).Replace(string(form))))
+	}
+	for _, c := range []struct {
+		name  string
+		lines []string
+		holds bool
+	}{
+		{"the dropped refund alone", []string{line(first)}, true},
+		{"the dropped refund and a kept one", []string{line(first), line(second)}, true},
+		{"a kept refund under another name", []string{line(second, kept, uuid.NewString())}, false},
+		{"another refund in place of the dropped one", []string{line(first), line(second, dropped, uuid.NewString())}, false},
+		{"another sum than no refund makes", []string{line(first, `"refunded_amount":"0"`, `"refunded_amount":"1"`)}, false},
+		{"a dropped refund that succeeded", []string{line(first, `"status":"failed","error_code":"refund_refused","msg":"no"`, `"status":"succeeded","error_code":"refund_refused","msg":"no"`)}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var broken []int
+			if !c.holds {
+				broken = []int{1}
+			}
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+		})
+	}
+}
+
+// Every line that names a partner names the partner of the transaction.
+func TestATransactionIsShownToItsPartnerOnly(t *testing.T) {
+	w := fixture.Copy(t)
+	from := func(partner int64) string {
+		return strings.Replace(answerOf(w.First.Org, w.Charged.ID, []byte(w.Show(w.Charged))), `{`, fmt.Sprintf(`{"partner_id":%d,`, partner), 1)
+	}
+	for _, c := range []struct {
+		name  string
+		lines []string
+		holds bool
+	}{
+		{"its own", []string{from(w.Charged.Partner)}, true},
+		{"another", []string{from(w.Charged.Partner + 1)}, false},
+		{"its own, then another", []string{from(w.Charged.Partner), from(w.Charged.Partner + 1)}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var broken []int
+			if !c.holds {
+				broken = []int{1}
+			}
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+		})
+	}
+}

@@ -228,6 +228,23 @@ func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
 	}
 }
 
+// Rule 1 detects a subscription that was answered as unknown to the partner that was shown it.
+func TestAuditComparesWhatBecameOfASubscription(t *testing.T) {
+	d := workADay(t)
+	made := d.lines[slices.IndexFunc(d.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /subscriptions" })]
+	unknown := maps.Clone(made)
+	delete(unknown, "idempotency_key")
+	unknown["method"], unknown["status"], unknown["response"] = "GET", 404, map[string]any{"error": "not_found"}
+	unknown["path"] = "/api/v1/subscriptions/" + idOf(made["response"].(map[string]any))
+	if report := d.check(t, made, unknown); report.Rules[0].Outcome != findings.Broken {
+		t.Errorf("the partner's own: %+v", report.Rules[0])
+	}
+	unknown["partner_id"] = made["partner_id"].(int64) + 1
+	if report := d.check(t, made, unknown); report.Broken() {
+		t.Errorf("another partner's: %+v", report.Rules[0])
+	}
+}
+
 // A rule with nothing to compare says so, and how many answers there were.
 func TestAuditSaysWhatItCannotCompare(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})

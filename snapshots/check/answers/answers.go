@@ -83,11 +83,6 @@ type answerLine struct {
 	named  bool // the line is a create with a txid
 }
 
-const (
-	ratesPath   = "/api/v1/rates"
-	entriesPath = "/api/v1/ledger/entries/"
-)
-
 // creations are the directory's create paths whose answers name a record.
 var creations = map[string]ledger.Kind{
 	"/api/v1/organizations": ledger.Organization,
@@ -197,24 +192,19 @@ func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
 
 // readOfOrganization reads an answer about the records of one organization.
 func (c *Check) readOfOrganization(n uint32, path string, l *answerLine) bool {
-	if rest, ok := strings.CutPrefix(path, screeningsPath); ok && l.Method == "GET" && *l.Status == 200 {
-		c.readScreening(n, rest, l)
-		return true
+	for _, about := range []struct {
+		path string
+		read func(n uint32, rest string, l *answerLine) bool // rest follows the path
+	}{
+		{transactionsPath, c.readTransactions}, {subscriptionsPath, c.readSubscriptions},
+		{screeningsPath, c.readScreening}, {entriesPath, c.readEntry},
+	} {
+		if rest, ok := strings.CutPrefix(path, about.path); ok && (rest == "" || rest[0] == '/') {
+			return about.read(n, strings.TrimPrefix(rest, "/"), l)
+		}
 	}
-	if rest, ok := strings.CutPrefix(path, subscriptionsPath); ok {
-		return c.readSubscriptions(n, rest, l)
-	}
-	if to, ok := contractAddress(path); ok {
-		return c.readContract(n, to, l)
-	}
-	if rest, ok := strings.CutPrefix(path, transactionsPath); ok && (rest == "" || rest[0] == '/') {
-		return c.readTransactions(n, rest, l)
-	}
-	rest, ok := strings.CutPrefix(path, entriesPath)
-	if ok = ok && l.Method == "GET" && *l.Status == 200; ok {
-		c.readEntry(n, rest, l)
-	}
-	return ok
+	to, ok := contractAddress(path)
+	return ok && c.readContract(n, to, l)
 }
 
 // embedded returns the JSON that a value is, or that it contains as a string.

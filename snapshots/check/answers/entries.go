@@ -15,30 +15,37 @@ import (
 // Rule 1, entries. An entry that a client requested by its seq is equal to the stored one, with
 // the balances after it. An auditor sees all postings, a partner only those to its own accounts.
 
+const entriesPath = "/api/v1/ledger/entries"
+
 // readEntry compares an answer that shows one entry with the journal immediately, because an
 // event never changes.
-func (c *Check) readEntry(n uint32, rest string, l *answerLine) {
+func (c *Check) readEntry(n uint32, rest string, l *answerLine) bool {
+	if l.Method != "GET" || *l.Status != 200 || rest == "" {
+		return false
+	}
+	wrong := func(format string, args ...any) bool {
+		c.Report.Breach(findings.RuleAnswers, "line %d: entry %.20s of organization %v "+format, append([]any{n, rest, l.org}, args...)...)
+		return true
+	}
 	seq, err := strconv.ParseUint(rest, 10, 63)
 	if err != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: an entry is shown for what is no seq", n)
-		return
+		return wrong("has no seq for its name")
 	}
 	e, _, found, err := c.View.Event(l.org, seq)
 	if err == nil && (!found || e.Entry == nil) {
-		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v is lost", n, seq, l.org)
-		return
+		return wrong("is lost")
 	}
 	var after [][]ledger.Totals
 	if err == nil {
 		after, err = c.View.TotalsAfter(l.org, []ledger.Event{e}, func(ledger.Path) bool { return true })
 	}
 	if err != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v can't be read: %v", n, seq, l.org, err)
-		return
+		return wrong("can't be read: %v", err)
 	}
 	if names := c.answers.entryDiffers(c.answers.membersOf(parseObject(l.data())), &e, after[0]); names != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v is stored with another %s", n, seq, l.org, joined(names))
+		wrong("is stored with another %s", joined(names))
 	}
+	return true
 }
 
 // entryDiffers names the fields in which the answer differs from what an auditor sees of the

@@ -2,7 +2,9 @@ package answers
 
 import (
 	"bytes"
+	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,12 +28,8 @@ type members struct {
 
 // membersOf returns an object's members.
 func (a *acknowledgements) membersOf(s object) members {
-	names := make([]string, 0, len(s))
-	for name := range s {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	key := strings.Join(names, "\x00")
+	names := slices.Sorted(maps.Keys(s))
+	key := fmt.Sprintf("%q", names)
 	at, known := a.shapes[key]
 	if !known {
 		at = int32(len(a.names))
@@ -63,28 +61,25 @@ func (a *acknowledgements) differing(x, y members, except []string) (names []str
 	if x.equal(y) {
 		return nil
 	}
-	note := func(name string) {
-		if !slices.Contains(except, name) {
+	all := slices.Concat(a.names[x.names], a.names[y.names])
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		left, inLeft := a.hashIn(x, name)
+		right, inRight := a.hashIn(y, name)
+		if (left != right || inLeft != inRight) && !slices.Contains(except, name) {
 			names = append(names, name)
 		}
 	}
-	left, right := a.names[x.names], a.names[y.names]
-	for i, k := 0, 0; i < len(left) || k < len(right); {
-		switch {
-		case k == len(right) || i < len(left) && left[i] < right[k]:
-			note(left[i])
-			i++
-		case i == len(left) || right[k] < left[i]:
-			note(right[k])
-			k++
-		default:
-			if x.hashes[i] != y.hashes[k] {
-				note(left[i])
-			}
-			i, k = i+1, k+1
-		}
-	}
 	return names
+}
+
+// hashIn returns the hash of a member; false if there is none with the name.
+func (a *acknowledgements) hashIn(m members, name string) (hash uint32, has bool) {
+	i, has := slices.BinarySearch(a.names[m.names], name)
+	if has {
+		hash = m.hashes[i]
+	}
+	return hash, has
 }
 
 // parseObject parses a JSON object; nil if the value is not one.

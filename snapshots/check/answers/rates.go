@@ -11,6 +11,8 @@ import (
 
 // Rule 1, rates. A stored rate had the shown value at the shown instant.
 
+const ratesPath = "/api/v1/rates"
+
 // checkRateChange reads the answer to a request that set a rate.
 func (c *Check) checkRateChange(n uint32, l *answerLine) {
 	s := parseObject(l.data())

@@ -1,9 +1,8 @@
 package answers
 
 import (
+	"cmp"
 	"slices"
-
-	"github.com/go-json-experiment/json"
 
 	"mizan/actors"
 	"mizan/ledger"
@@ -42,40 +41,23 @@ type keyedAnswer struct {
 	made ledger.Source
 }
 
-// creation is the body of a create.
-type creation struct {
-	Params struct {
-		TxID     string `json:"txid"`
-		Type     string `json:"type"`
-		Amount   string `json:"amount"`
-		Currency string `json:"currency"`
-		Env      string `json:"env"`
-	} `json:"params"`
-}
-
 // readCreate reads the answer to a create of a transaction, or a create without an answer.
 func (c *Check) readCreate(n uint32, l *answerLine) {
-	var body creation
-	readable := json.Unmarshal(embedded(l.Body), &body) == nil
-	p := &body.Params
-	l.named = p.TxID != ""
-	var s object
+	a, p := &c.answers, parseObject(parseObject(embedded(l.Body))["params"])
+	txid := p.text("txid")
+	l.named = txid != ""
 	if *l.Status == 201 {
-		s = parseObject(embedded(l.Response))
+		s := parseObject(embedded(l.Response))
 		if !c.acknowledge(n, l, s) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the answer names no transaction", n)
 		}
-	}
-	if !readable {
-		return
-	}
-	a := &c.answers
-	request := a.hash(p.Type, p.Amount, or(p.Currency, "RUB"), or(p.Env, "prod"))
-	if p.TxID != "" {
-		if s != nil && s.text("txid") != p.TxID {
+		if l.named && s.text("txid") != txid {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows another txid than was asked for", n)
 		}
-		key := a.hash(l.org.String(), p.TxID)
+	}
+	request := a.hash(p.text("type"), p.text("amount"), cmp.Or(p.text("currency"), "RUB"), cmp.Or(p.text("env"), "prod"))
+	if l.named {
+		key := a.hash(l.org.String(), txid)
 		if a.asked[key] == nil {
 			a.asked[key] = &outcome{line: n}
 		}
@@ -116,13 +98,6 @@ func (of *outcome) note(status int, request uint64) {
 	if !slices.Contains(of.requests, request) {
 		of.requests = append(of.requests, request)
 	}
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }
 
 // compareCreate compares a stored transaction with the creates that have its txid.

@@ -1,8 +1,6 @@
 package answers
 
 import (
-	"strings"
-
 	"github.com/google/uuid"
 
 	"mizan/actors"
@@ -19,17 +17,20 @@ const screeningsPath = religiousContracts + "screen"
 
 // readScreening compares an answer that shows a screening with the store immediately. rest is
 // empty if the request made the screening; otherwise the answer shows the input too.
-func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
+func (c *Check) readScreening(n uint32, rest string, l *answerLine) bool {
+	if l.Method != "GET" || *l.Status != 200 {
+		return false
+	}
 	s := parseObject(l.data())
 	id, err := uuid.Parse(s.text("screening_id"))
-	if asked := strings.TrimPrefix(rest, "/"); err != nil || asked != "" && asked != id.String() {
+	if err != nil || rest != "" && rest != id.String() {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no screening, or another one than was asked for", n)
-		return
+		return true
 	}
 	found, there, err := contractactor.FindScreening(c.View, l.org, id)
 	if err != nil || !there {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v of organization %v is lost", n, id, l.org)
-		return
+		return true
 	}
 	a := &c.answers
 	form := a.formOf(func(e *schema.Encoder) { jsonform.AppendScreening(e, &found.Screening, rest != "") })
@@ -39,4 +40,5 @@ func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 	if l.IdempotencyKey != "" && rest == "" {
 		c.checkKey(&keyedAnswer{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Screening, ID: id}}, actors.KeyOfStaff)
 	}
+	return true
 }

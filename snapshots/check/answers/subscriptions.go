@@ -35,7 +35,7 @@ type shownSubscription struct {
 
 // readSubscriptions reads an answer about subscriptions; rest follows subscriptionsPath.
 func (c *Check) readSubscriptions(n uint32, rest string, l *answerLine) bool {
-	id, move, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+	id, move, _ := strings.Cut(rest, "/")
 	ok, known := true, true
 	switch status := *l.Status; {
 	case l.Method == "POST" && (id == "" && status == 201 || move != "" && status == 200), l.Method == "GET" && id != "" && status == 200:

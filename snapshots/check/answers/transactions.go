@@ -48,7 +48,7 @@ var moves = [...]string{"commit/", "continue/", "additional_params_for_auth/", "
 func (c *Check) readTransactions(n uint32, rest string, l *answerLine) (known bool) {
 	switch {
 	case rest != "":
-		return c.readTransaction(n, rest[1:], l)
+		return c.readTransaction(n, rest, l)
 	case l.Method == "POST":
 		c.readCreate(n, l)
 		return true
