@@ -14,15 +14,10 @@ import (
 	"mizan/posting"
 )
 
-// Screening is the input and the result of a screening. It is stored once and never changes.
+// Screening is a stored screening.
 type Screening struct {
-	ID       ledger.ID          `json:"-"`
-	Given    contract.Screened  `json:"given"`
-	Decision contract.Outcome   `json:"decision"`
-	Findings []contract.Finding `json:"findings"`
-	Ruleset  int                `json:"ruleset"`
-	At       ledger.Micros      `json:"at"`
-	Replay   bool               `json:"-"` // it is the cached reply to the key's first request
+	contract.Screening
+	Replay bool // it is the cached reply to the key's first request
 }
 
 // screeningVersion is the first byte of a screening's payload; JSON follows.
@@ -34,9 +29,8 @@ func (s *Service) Screen(org ledger.ID, given contract.Screened, key actors.Key)
 	if earlier, found, err := s.screenedAlready(org, &key); found || err != nil {
 		return earlier, err
 	}
-	found := Screening{ID: uuid.New(), Given: given, Ruleset: contract.RulesetVersion, At: ledger.MicrosOf(s.rt.Clock.Now())}
-	found.Decision, found.Findings = contract.Screen(&given)
-	body, err := json.Marshal(&found)
+	found := Screening{Screening: contract.NewScreening(uuid.New(), given, ledger.MicrosOf(s.rt.Clock.Now()))}
+	body, err := json.Marshal(&found.Screening)
 	if err != nil {
 		return found, err
 	}
@@ -94,8 +88,9 @@ func ReadScreening(id ledger.ID, payload []byte) (*Screening, error) {
 	if len(payload) == 0 || payload[0] != screeningVersion {
 		return nil, fmt.Errorf("screening: unknown form")
 	}
-	found := &Screening{ID: id}
-	if err := json.Unmarshal(payload[1:], found); err != nil {
+	found := new(Screening)
+	found.ID = id
+	if err := json.Unmarshal(payload[1:], &found.Screening); err != nil {
 		return nil, fmt.Errorf("screening: %w", err)
 	}
 	return found, nil

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"mizan/actors"
-	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/jsonform"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/ledger/schema"
@@ -237,72 +237,7 @@ func (t *notification) append(dst []byte) []byte {
 	dst = f.withFee.AppendDecimal(append(dst, `","amount_with_fee":"`...))
 	dst = append(append(dst, `","status":"`...), f.status...)
 	dst = schema.AppendText(append(dst, `","error_description":`...), f.failure.Describe(f.lang))
-	dst = AppendCode(append(dst, `,"error_code":`...), f.failure)
-	dst = AppendMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.rail, f.lang)
+	dst = jsonform.AppendCode(append(dst, `,"error_code":`...), f.failure)
+	dst = jsonform.AppendMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.rail, f.lang)
 	return append(dst, '}')
-}
-
-// AppendCode appends a failure's error_code: null for success, and for a code that is not
-// published.
-func AppendCode(dst []byte, f payment.Failure) []byte {
-	if !f.Code.Published() {
-		return append(dst, "null"...)
-	}
-	return schema.AppendText(dst, string(f.Code))
-}
-
-// reservedMeta is the key of merchant_meta that the service sets (specification, "Rules on fields",
-// 5); defaultLang is its value for a partner without a language.
-const (
-	reservedMeta = "lang"
-	defaultLang  = "en"
-)
-
-// AppendMeta appends merchant_meta: what the caller sent, then those of the rail's own keys that
-// the caller did not send. Both are JSON objects, nil for none. The service sets the reserved key:
-// it is present if the partner has a language, or if the caller sent the key.
-func AppendMeta(dst, sent, rail []byte, lang string) []byte {
-	reserved := lang != "" || len(sent) > 0 && jsonwalk.Has(sent, reservedMeta)
-	if !reserved && rail == nil {
-		if len(sent) == 0 {
-			return append(dst, "{}"...)
-		}
-		return append(dst, sent...)
-	}
-	dst = append(dst, '{')
-	first := len(dst)
-	dst = appendMembers(dst, first, sent, func(string) bool { return true })
-	dst = appendMembers(dst, first, rail, func(name string) bool { return len(sent) == 0 || !jsonwalk.Has(sent, name) })
-	if reserved {
-		if lang == "" {
-			lang = defaultLang
-		}
-		dst = appendName(dst, first, reservedMeta)
-		dst = schema.AppendText(dst, lang)
-	}
-	return append(dst, '}')
-}
-
-// appendMembers appends the members of an object that keep accepts, except the reserved one. first
-// is where the members of the resulting object begin.
-func appendMembers(dst []byte, first int, object []byte, keep func(name string) bool) []byte {
-	if len(object) == 0 {
-		return dst
-	}
-	for m := jsonwalk.MembersOf(object); ; {
-		name, value, more := m.Next()
-		if !more {
-			return dst
-		}
-		if key := string(name); key != reservedMeta && keep(key) {
-			dst = append(appendName(dst, first, key), value...)
-		}
-	}
-}
-
-func appendName(dst []byte, first int, name string) []byte {
-	if len(dst) > first {
-		dst = append(dst, ',')
-	}
-	return append(schema.AppendText(dst, name), ':')
 }

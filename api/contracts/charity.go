@@ -80,12 +80,12 @@ func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) err
 	l := web.NewList()
 	for i := range want.gifts {
 		l.Row()
-		f.style.appendGift(&l.Encoder, &want.gifts[i])
+		f.appendGift(&l.Encoder, &want.gifts[i])
 		l.Close('}')
 	}
 	l.Close(']')
 	l.Enter("meta", '{')
-	f.style.appendTotals(&l.Encoder, want.totals)
+	f.appendTotals(&l.Encoder, want.totals)
 	l.Close('}')
 	l.Enter("cursor", '{')
 	l.Word("cursor_field", "seq")
@@ -261,7 +261,7 @@ func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*donor
 	return from, nil
 }
 
-func (f style) appendGift(e *web.Encoder, g *gift) {
+func (f *family) appendGift(e *web.Encoder, g *gift) {
 	p := &g.event.Entry.Postings[g.index]
 	e.Integer("seq", int64(g.event.Seq))
 	e.ID("source", g.event.Source.ID)
@@ -277,7 +277,7 @@ func (f style) appendGift(e *web.Encoder, g *gift) {
 }
 
 // appendTotals writes the totals of the assets that have gifts.
-func (f style) appendTotals(e *web.Encoder, totals []charityTotal) {
+func (f *family) appendTotals(e *web.Encoder, totals []charityTotal) {
 	e.Enter("totals", '[')
 	for i := range totals {
 		t := &totals[i]

@@ -12,6 +12,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
+	"mizan/ledger/jsonform"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 )
@@ -25,16 +26,14 @@ type Service interface {
 	Screen(org ledger.ID, given contract.Screened, key actors.Key) (contractactor.Screening, error)
 }
 
-// family is a set of paths for one reading: the module that they require and the form in which
-// they show contracts.
+// family is a set of paths for one reading, and the module that they require.
 type family struct {
 	reading *contract.Reading
 	module  string
 	bank    bool // the organization must be a bank
-	style   style
 }
 
-var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance, style: style{columns: contract.Secular.Answers}}
+var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance}
 
 // admit checks that the organization has the family's module and is allowed to have it.
 func (h *Handlers) admit(f *family, req *web.Request) error {
@@ -109,7 +108,7 @@ func (h *Handlers) createContract(req *web.Request, f *family, product *contract
 		Org: req.Principal.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key,
 		Allowed: func(region string) bool { return o != nil && o.Allows(region) },
 	})
-	return h.writeContract(req, f, fiber.StatusCreated, &result, err)
+	return h.writeContract(req, fiber.StatusCreated, &result, err)
 }
 
 // parseEnv parses an environment from JSON.
@@ -133,7 +132,7 @@ func (h *Handlers) contractAt(req *web.Request, f *family, product *contract.Pro
 // readContract is GET /pfp/{product}/{id}.
 func (h *Handlers) readContract(req *web.Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
-	return h.writeContract(req, f, fiber.StatusOK, &result, err)
+	return h.writeContract(req, fiber.StatusOK, &result, err)
 }
 
 // actOnContract is POST /pfp/{product}/{id}/{action}.
@@ -157,10 +156,10 @@ func (h *Handlers) actOnContract(req *web.Request, f *family, product *contract.
 	result, err := h.cfg.Contracts.Act(contractactor.Act{
 		Org: req.Principal.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key,
 	})
-	return h.writeContract(req, f, fiber.StatusOK, &result, err)
+	return h.writeContract(req, fiber.StatusOK, &result, err)
 }
 
-func (h *Handlers) writeContract(req *web.Request, f *family, status int, result *contractactor.Result, err error) error {
+func (h *Handlers) writeContract(req *web.Request, status int, result *contractactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -170,9 +169,28 @@ func (h *Handlers) writeContract(req *web.Request, f *family, status int, result
 	e := web.Encoder{Buf: make([]byte, 0, 2<<10)}
 	e.Open('{')
 	e.Enter("data", '{')
-	f.style.appendContract(&e, req.Principal.Org, result, true)
+	jsonform.AppendContract(&e, result.Record, viewOf(req.Principal.Org, result))
 	e.Close('}')
 	e.Close('}')
 	web.WriteJSON(req.RequestCtx, status, e.Buf)
 	return nil
+}
+
+// viewOf returns what an answer shows of a contract besides its record.
+func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView {
+	stamp := &result.Stamp
+	return &jsonform.ContractView{Org: org, Started: stamp.Started, Updated: stamp.Updated, Number: stamp.Number}
+}
+
+// appendListed appends a contract as a list shows it.
+func appendListed(e *web.Encoder, org ledger.ID, result *contractactor.Result) {
+	view := viewOf(org, result)
+	view.Listed = true
+	jsonform.AppendContract(e, result.Record, view)
+}
+
+// appendSigned writes an amount that has no column.
+func (f *family) appendSigned(e *web.Encoder, name string, s money.Signed) {
+	e.Key(name)
+	e.Buf = schema.AppendSigned(e.Buf, s, f.reading.Answers)
 }

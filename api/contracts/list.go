@@ -13,6 +13,7 @@ import (
 	"mizan/api/web/journal"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/jsonform"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/posting"
@@ -62,7 +63,7 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	l := web.NewList()
 	for i := range found {
 		l.Row()
-		f.style.appendContract(&l.Encoder, req.Principal.Org, &found[i], false)
+		appendListed(&l.Encoder, req.Principal.Org, &found[i])
 		l.Close('}')
 	}
 	cursor := ""
@@ -220,7 +221,7 @@ func (h *Handlers) listEntries(req *web.Request, f *family, product *contract.Pr
 	}
 	q := web.QueryOf(req.RequestCtx, "limit", "cursor")
 	e := journal.EventQuery{Entries: true, Who: &req.Principal, Env: result.Record.Asset.Env, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
-	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEntry)
+	return journal.WritePage(req, h.cfg.Journal, q, &e, jsonform.AppendEntry)
 }
 
 // writeSchedule is GET /pfp/{product}/{id}/schedule.csv: the payment schedule's rows as CSV.

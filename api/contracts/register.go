@@ -50,7 +50,7 @@ type registerPage struct {
 	*web.List
 	of    *contract.Record
 	query *web.Query
-	style style
+	style schema.Style
 	after int64 // the number of the last row of the page before
 	limit int
 	last  int64 // the number of the last row of this page
@@ -65,7 +65,7 @@ func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	}
 	p.Row()
 	p.Integer("number", number)
-	p.Buf = t.AppendRow(p.Buf, row, p.style.columns)
+	p.Buf = t.AppendRow(p.Buf, row, p.style)
 	p.Close('}')
 	p.last = number
 	return true
@@ -82,7 +82,7 @@ func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.
 		return err
 	}
 	q := web.QueryOf(req.RequestCtx, append(filters, "limit", "cursor")...)
-	p := &registerPage{List: web.NewList(), of: result.Record, query: q, style: f.style, after: int64(min(q.SeqCursor(), 1<<62)), limit: q.LimitUpTo(registerLimit, maxRegisterLimit)}
+	p := &registerPage{List: web.NewList(), of: result.Record, query: q, style: f.reading.Answers, after: int64(min(q.SeqCursor(), 1<<62)), limit: q.LimitUpTo(registerLimit, maxRegisterLimit)}
 	for _, name := range filters {
 		q.ID(name)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 var religiousFamily = &family{
-	reading: contract.Religious, module: directory.IslamicFinance, bank: true, style: style{columns: contract.Religious.Answers, named: true},
+	reading: contract.Religious, module: directory.IslamicFinance, bank: true,
 }
 
 // Bounds of a page in the religious family.
@@ -64,7 +64,7 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	e.Enter("data", '[')
 	for i := range found {
 		e.Open('{')
-		f.style.appendContract(&e, req.Principal.Org, &found[i], false)
+		appendListed(&e, req.Principal.Org, &found[i])
 		e.Close('}')
 	}
 	e.Close(']')

@@ -9,6 +9,7 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/jsonform"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 )
@@ -46,8 +47,7 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 		return err
 	}
 	if req.Request.Header.IsHead() {
-		found := contractactor.Screening{Ruleset: contract.RulesetVersion, At: ledger.MicrosOf(h.cfg.Clock.Now())}
-		found.Decision, found.Findings = contract.Screen(&given)
+		found := contract.NewScreening(ledger.ID{}, given, ledger.MicrosOf(h.cfg.Clock.Now()))
 		writeScreening(req, &found, false)
 		return nil
 	}
@@ -58,7 +58,7 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 	if found.Replay {
 		web.MarkReplayed(req)
 	}
-	writeScreening(req, &found, false)
+	writeScreening(req, &found.Screening, false)
 	return nil
 }
 
@@ -77,51 +77,12 @@ func (h *Handlers) readScreening(req *web.Request, _ *family, _ *contract.Produc
 	if !there {
 		return web.NotFound()
 	}
-	writeScreening(req, found, true)
+	writeScreening(req, &found.Screening, true)
 	return nil
 }
 
-func writeScreening(req *web.Request, found *contractactor.Screening, given bool) {
-	var e web.Encoder
-	e.Open('{')
-	e.Enter("data", '{')
-	e.ID("screening_id", found.ID)
-	e.Word("decision", string(found.Decision))
-	e.Enter("rules", '[')
-	for _, finding := range found.Findings {
-		e.Open('{')
-		e.Text("code", finding.Code)
-		e.Word("outcome", string(finding.Outcome))
-		e.Text("detail", finding.Detail)
-		e.Close('}')
-	}
-	e.Close(']')
-	e.Integer("ruleset_version", int64(found.Ruleset))
-	e.Instant("screened_at", found.At)
-	if given {
-		e.Enter("given", '{')
-		appendScreened(&e, &found.Given)
-		e.Close('}')
-	}
-	e.Close('}')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
-}
-
-// appendScreened writes the input of a screening under the parameter names of the query.
-func appendScreened(e *web.Encoder, given *contract.Screened) {
-	for _, field := range []struct{ name, value string }{
-		{"subject", given.Subject}, {"region", given.Region}, {"asset_type", given.AssetType}, {"activity", given.Activity},
-		{"description", given.Description}, {"currency", given.Currency},
-		{"debt_percent", given.Debt}, {"impure_income_percent", given.Impure},
-	} {
-		if field.value != "" {
-			e.Text(field.name, field.value)
-		}
-	}
-	if given.HasAmount {
-		religiousFamily.style.appendSigned(e, "amount", money.Signed{Abs: given.Amount})
-	}
+func writeScreening(req *web.Request, found *contract.Screening, given bool) {
+	web.WriteOne(req, fiber.StatusOK, false, found, func(e *web.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, given) })
 }
 
 // percentOf reads a percentage, whole or decimal, and returns it as it was sent.

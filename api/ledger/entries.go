@@ -9,6 +9,7 @@ import (
 	"mizan/api/web"
 	"mizan/api/web/journal"
 	"mizan/ledger"
+	"mizan/ledger/jsonform"
 )
 
 // listEntries is GET /ledger/entries: events that carry an entry, newest first.
@@ -19,7 +20,7 @@ func (h *Handlers) listEntries(req *web.Request) error {
 		Before: q.SeqCursor(), Limit: q.Limit(),
 	}
 	e.From, e.To = windowOf(q, h.cfg.Clock.Now())
-	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEntry)
+	return journal.WritePage(req, h.cfg.Journal, q, &e, jsonform.AppendEntry)
 }
 
 // windowOf returns the requested time range, including both bounds.
@@ -36,7 +37,7 @@ func windowOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
 func (h *Handlers) listEvents(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "source", "limit", "cursor")
 	e := journal.EventQuery{Entries: req.Principal.Partner != nil, Who: &req.Principal, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
-	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEvent)
+	return journal.WritePage(req, h.cfg.Journal, q, &e, jsonform.AppendEvent)
 }
 
 // readEntry is GET /ledger/entries/{seq}.
@@ -62,7 +63,7 @@ func (h *Handlers) readEntry(req *web.Request) error {
 	var out web.Encoder
 	out.Open('{')
 	out.Enter("data", '{')
-	journal.AppendEntry(&out, &e, b[0])
+	jsonform.AppendEntry(&out, &e, b[0])
 	out.Close('}')
 	out.Close('}')
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, out.Buf)

@@ -6,6 +6,7 @@ import (
 	paymentactor "mizan/actors/payment"
 	"mizan/api/web"
 	"mizan/ledger"
+	"mizan/ledger/jsonform"
 	"mizan/ledger/payment"
 )
 
@@ -77,7 +78,8 @@ func (h *Handlers) appendAttempt(e *web.Encoder, org ledger.ID, a *payment.Attem
 	e.Integer("priority", int64(a.Priority))
 	e.Word("outcome", a.Outcome)
 	e.TextOrNull("reason", a.Failure.Describe("en"))
-	appendCode(e, a.Failure)
+	e.Key("error_code")
+	e.Buf = jsonform.AppendCode(e.Buf, a.Failure)
 	e.Instant("at", a.At)
 	e.Close('}')
 }

@@ -13,6 +13,7 @@ import (
 	"mizan/api/web"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
+	"mizan/ledger/jsonform"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
@@ -206,26 +207,6 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 	return nil
 }
 
-// appendSubscription writes a subscription. Its stored credential is never shown.
 func appendSubscription(e *web.Encoder, r *subscriptionactor.Result) {
-	record := r.Record
-	e.ID("id", record.ID)
-	e.Word("status", record.Status())
-	e.ID("initial_payment_id", record.Initial)
-	e.Amount("amount", record.Amount)
-	e.Word("currency", string(record.Asset.Currency))
-	e.Text("network", string(record.Asset.Network))
-	e.Word("env", record.Asset.Env.String())
-	e.Integer("period_days", int64(record.PeriodDays))
-	next, _ := record.NextRenewal()
-	e.Instant("next_renewal_at", next)
-	e.Integer("renewals", int64(record.Renewals))
-	e.Integer("failed_attempts", int64(record.Failures))
-	if record.Number > 0 {
-		e.ID("last_transaction_id", record.Last)
-	} else {
-		e.Null("last_transaction_id")
-	}
-	e.Object("metadata", record.Metadata)
-	e.Instant("created_at", r.Stamp.Started)
+	jsonform.AppendSubscription(e, r.Record, r.Stamp.Started)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	paymentactor "mizan/actors/payment"
-	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/internal/secret"
 	"mizan/ledger"
@@ -273,38 +272,6 @@ func TestAddressesAreForThePartnersOwnReadingOfAPayerWhoHasTime(t *testing.T) {
 		}
 		if over["widget_url"] != nil || over["auth_params"] != nil {
 			t.Errorf("%s: past its end it shows %v %v", name, over["widget_url"], over["auth_params"])
-		}
-	}
-}
-
-func TestMerchantMetaKeepsTheCallersKeysAndAddsTheRails(t *testing.T) {
-	for _, c := range []struct{ sent, rail, lang, want string }{
-		{``, ``, ``, `{}`},
-		{`{"b": 1, "a":{"lang":"fr"}}`, ``, ``, `{"b": 1, "a":{"lang":"fr"}}`},
-		{``, `{"status":"seen"}`, ``, `{"status":"seen"}`},
-		{`{"a":1}`, `{"status":"seen","a":2}`, ``, `{"a":1,"status":"seen"}`},
-		{`{"a":null}`, `{"a":2}`, ``, `{"a":null}`},
-		{`{"lang":"fr","a":1}`, ``, ``, `{"a":1,"lang":"en"}`},
-		{`{"l\u0061ng":7}`, ``, ``, `{"lang":"en"}`},
-		{`{"lang":null}`, ``, `ru`, `{"lang":"ru"}`},
-		{`{"a":1}`, ``, `ru`, `{"a":1,"lang":"ru"}`},
-		{``, ``, `ru`, `{"lang":"ru"}`},
-		{``, `{"lang":"de","s":"x"}`, ``, `{"s":"x"}`},
-		{`{"Lang":"fr"}`, `{"lang":"de"}`, `en-GB`, `{"Lang":"fr","lang":"en-GB"}`},
-		{`{"\"":"\""}`, `{"x":[]}`, ``, `{"\"":"\"","x":[]}`},
-	} {
-		r := &payment.Record{RailMeta: []byte(c.rail)}
-		r.MerchantMeta = []byte(c.sent)
-		if c.sent == "" {
-			r.MerchantMeta = nil
-		}
-		if c.rail == "" {
-			r.RailMeta = nil
-		}
-		var e web.Encoder
-		appendMeta(&e, r, c.lang)
-		if got := string(e.Buf); got != `"merchant_meta":`+c.want {
-			t.Errorf("%s and %s in %q: %s, want %s", c.sent, c.rail, c.lang, got, c.want)
 		}
 	}
 }

@@ -21,6 +21,10 @@ type Reading struct {
 	Requests schema.Reader
 	Answers  schema.Style
 
+	// NamesProduct tells whether a contract is shown with its product's name and its
+	// organization.
+	NamesProduct bool
+
 	// Reviews is the table of a review's body.
 	Reviews *schema.Table
 
@@ -55,7 +59,7 @@ var (
 	}
 	Religious = &Reading{
 		Name: "religious", Code: 'r', ReviewFirst: true, Reviews: religiousReviews, CertificateMark: "SKK",
-		Requests: schema.Reader{LooseAmounts: true}, Answers: schema.Style{NumericAmounts: true, OmitEmpty: true},
+		Requests: schema.Reader{LooseAmounts: true}, Answers: schema.Style{NumericAmounts: true, OmitEmpty: true}, NamesProduct: true,
 		EarlyPenalty: "L:charity", WithdrawalPenalty: "Q:pool_reserve",
 	}
 )

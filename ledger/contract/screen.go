@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 )
@@ -62,6 +63,23 @@ type Finding struct {
 	Code    string
 	Outcome Outcome
 	Detail  string
+}
+
+// Screening is the input and the result of a screening. It is stored once and never changes.
+type Screening struct {
+	ID       ledger.ID     `json:"-"`
+	Given    Screened      `json:"given"`
+	Decision Outcome       `json:"decision"`
+	Findings []Finding     `json:"findings"`
+	Ruleset  int           `json:"ruleset"`
+	At       ledger.Micros `json:"at"`
+}
+
+// NewScreening screens an input at an instant.
+func NewScreening(id ledger.ID, given Screened, at ledger.Micros) Screening {
+	s := Screening{ID: id, Given: given, Ruleset: RulesetVersion, At: at}
+	s.Decision, s.Findings = Screen(&given)
+	return s
 }
 
 // Screen applies the rules. A screening never replaces a board's approval.

@@ -12,6 +12,7 @@ import (
 
 	"mizan/internal/clock"
 	"mizan/ledger"
+	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/snapshots/check"
 	"mizan/snapshots/check/findings"
@@ -148,12 +149,29 @@ func TestWhatWasShownIsNotUnknownLater(t *testing.T) {
 	}
 }
 
+// balancesAfter returns the balances of an entry's accounts after it.
+func balancesAfter(t testing.TB, w *fixture.Store, org ledger.ID, e *ledger.Event) map[ledger.Path]money.Signed {
+	t.Helper()
+	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
+	v := j.View()
+	after, err := v.TotalsAfter(org, []ledger.Event{*e}, func(ledger.Path) bool { return true })
+	v.Close()
+	if closed := j.Close(); err != nil || closed != nil {
+		t.Fatal(err, closed)
+	}
+	balances := make(map[ledger.Path]money.Signed)
+	for i, p := range e.Entry.Postings {
+		balances[p.Account] = after[0][i].Balance(p.Account.NormalSide())
+	}
+	return balances
+}
+
 // showEntry returns an entry as GET /ledger/entries/{seq} shows it.
-func showEntry(e *ledger.Event, postings []ledger.Posting) string {
+func showEntry(e *ledger.Event, postings []ledger.Posting, balances map[ledger.Path]money.Signed) string {
 	var lines []string
 	for _, p := range postings {
-		lines = append(lines, fmt.Sprintf(`{"account":%q,"side":%q,"amount":%q,"asset":{"currency":%q,"network":"","env":%q},"balance":"0"}`,
-			p.Account, p.Side, p.Amount, p.Asset.Currency, p.Asset.Env))
+		lines = append(lines, fmt.Sprintf(`{"account":%q,"side":%q,"amount":%q,"asset":{"currency":%q,"network":"","env":%q},"balance":%q}`,
+			p.Account, p.Side, p.Amount, p.Asset.Currency, p.Asset.Env, balances[p.Account]))
 	}
 	reverses := "null"
 	if e.Entry.Reverses != 0 {
@@ -191,16 +209,17 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	get := func(seq uint64, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/entries/%d","organization_id":%q,"status":200,"response":%s}`, seq, org, shown)
 	}
-	all := showEntry(&settled, settled.Entry.Postings)
+	balances := balancesAfter(t, w, org, &settled)
+	all := showEntry(&settled, settled.Entry.Postings, balances)
 	wrong := map[string]string{
-		"another partner's view": get(settled.Seq, showEntry(&settled, notOwn)), "no postings": get(settled.Seq, showEntry(&settled, nil)),
+		"another partner's view": get(settled.Seq, showEntry(&settled, notOwn, balances)), "no postings": get(settled.Seq, showEntry(&settled, nil, balances)),
 		"a lost entry": get(1<<40, all), "an event without an entry": get(routed.Seq, all), "another entry": get(returned.Seq, all),
 		"nothing": get(settled.Seq, `{}`),
 	}
-	for _, field := range []string{"seq", "source", "event", "phase", "booked_at", "effective_date", "reverses", "account", "side", "amount", "currency", "network", "env"} {
+	for _, field := range []string{"seq", "source", "event", "phase", "booked_at", "effective_date", "reverses", "account", "side", "amount", "currency", "network", "env", "balance"} {
 		wrong["another "+field] = get(settled.Seq, regexp.MustCompile(`"`+field+`":("[^"]*"|\d+|null)`).ReplaceAllString(all, `"`+field+`":"7"`))
 	}
-	right := []string{get(settled.Seq, all), get(settled.Seq, showEntry(&settled, own)), get(returned.Seq, showEntry(&returned, returned.Entry.Postings))}
+	right := []string{get(settled.Seq, all), get(settled.Seq, showEntry(&settled, own, balances)), get(returned.Seq, showEntry(&returned, returned.Entry.Postings, balancesAfter(t, w, org, &returned)))}
 	right = append(right, fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/events","organization_id":%q,"status":200,"response":{}}`, org),
 		fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/accounts/I:fees","organization_id":%q,"status":200,"response":{}}`, org))
 	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, right...)})

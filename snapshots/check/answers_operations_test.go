@@ -35,6 +35,22 @@ func with(shown, field, value string) string {
 	return pattern.ReplaceAllLiteralString(shown, `,"`+field+`":`+value)
 }
 
+// listOfTwo matches a list of two refunds.
+var listOfTwo = regexp.MustCompile(`"refunds":\[(\{[^}]*\}),(\{[^}]*\})\]`)
+
+// relisted replaces the two refunds of an answer.
+func relisted(t *testing.T, shown, list string) string {
+	t.Helper()
+	if !listOfTwo.MatchString(shown) {
+		t.Fatalf("%s has no two refunds", shown)
+	}
+	return listOfTwo.ReplaceAllString(shown, `"refunds":[`+list+`]`)
+}
+
+func backwards(t *testing.T, shown string) string { return relisted(t, shown, `$2,$1`) }
+
+func withoutFirstRefund(t *testing.T, shown string) string { return relisted(t, shown, `$2`) }
+
 // Rule 1 finds each wrong answer to a request that moved or read a transaction.
 func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
@@ -66,6 +82,10 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		r.Failure, r.ReturnID, r.Refunded, r.Refunds, r.Finished = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, enteredAt(t, w, m.Returned, payment.Charged)
 	})
 	short := func(r *payment.Record, shown string) string { return fixture.AnswerLine(org, 201, r, shown) }
+	speaking := func(lang string) string {
+		return strings.Replace(w.Show(w.Refused), string(w.Refused.MerchantMeta), strings.TrimSuffix(string(w.Refused.MerchantMeta), "}")+`,"lang":"`+lang+`"}`, 1)
+	}
+	inRussian := speaking("ru")
 	for _, c := range []struct {
 		name  string
 		lines []string
@@ -115,8 +135,20 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a conversion", []string{get(m.Converted, w.Show(m.Converted))}, true},
 		{"a conversion at another rate", []string{get(m.Converted, with(w.Show(m.Converted), "currency_rate", `"1.3334"`))}, false},
 		{"a conversion into another currency", []string{get(m.Converted, with(w.Show(m.Converted), "currency_dest", `"GBP"`))}, false},
-		{"a reason in Russian", []string{get(w.Refused, with(w.Show(w.Refused), "error_description", `"Карта отклонена."`))}, true},
-		{"another reason in Russian", []string{get(w.Refused, with(w.Show(w.Refused), "error_description", `"Операция отменена до зачисления."`))}, false},
+		{"a reason in Russian", []string{get(w.Refused, with(inRussian, "error_description", `"Карта отклонена."`))}, true},
+		{"another reason in Russian", []string{get(w.Refused, with(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
+		{"a reason in another language than the answer's", []string{get(w.Refused, with(w.Show(w.Refused), "error_description", `"Карта отклонена."`))}, false},
+		{"a language that the service has not", []string{get(w.Refused, speaking("xx"))}, false},
+		{"a hold that ends at another time", []string{get(m.Held, with(w.Show(m.Held), "hold_expires_at", fixture.Instant(m.Held.HoldUntil+1)))}, false},
+		{"a hold with a reason", []string{get(m.Captured, with(w.Show(held), "error_code", `"card_declined"`))}, false},
+		{"a hold with the end of the hold after its capture", []string{get(m.Captured, with(w.Show(m.Captured), "hold_expires_at", fixture.Instant(1)))}, false},
+		{"something to do after the end", []string{get(w.Charged, with(w.Show(w.Charged), "auth_params", `{"type":"none"}`))}, false},
+		{"material to sign after the end", []string{get(w.Charged, with(w.Show(w.Charged), "additional_params_for_auth", `{"a":1}`))}, false},
+		{"a page for the payer after the end", []string{get(w.Charged, with(w.Show(w.Charged), "widget_url", `"https://mizan.example/page"`))}, false},
+		{"another address for the payer after the end", []string{get(w.Charged, with(w.Show(w.Charged), "simple_auth_redirect_url", `"https://mizan.example/page"`))}, false},
+		{"a field that no transaction has", []string{get(w.Charged, with(w.Show(w.Charged), "colour", `"red"`))}, false},
+		{"refunds in another order", []string{get(m.Refunded, backwards(t, w.Show(m.Refunded)))}, false},
+		{"a refund less in between", []string{get(m.Refunded, withoutFirstRefund(t, w.Show(m.Refunded)))}, false},
 		{"the service's own language", []string{get(w.Charged, with(w.Show(w.Charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
 		{"a key that nobody sent", []string{get(w.Charged, with(w.Show(w.Charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
 		{"two answers that deny each other", []string{get(w.Charged, w.Show(w.Charged)), get(w.Charged, with(w.Show(w.Charged), "amount", `"1"`))}, false},

@@ -58,7 +58,7 @@ func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
 	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.Answers...)})
 	fixture.WantBroken(t, report, 1)
 	if got := report.Rules[0].Breaches; got != 2 {
-		t.Errorf("%d acknowledgements are lost, want 2", got)
+		t.Errorf("%d acknowledgements are lost, want 2: %q", got, report.Rules[0].Details)
 	}
 }
 

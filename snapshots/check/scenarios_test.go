@@ -33,6 +33,7 @@ type scenario struct {
 	version uint64
 	settled uint64
 	due     ledger.Micros
+	stamp   posting.Stamp
 }
 
 // change alters a decision before it is written.
@@ -123,7 +124,7 @@ func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, erro
 	if r.Err != nil {
 		return posting.Stamp{}, r.Err
 	}
-	l.record, l.version, l.settled, l.due = d.Record, r.Stamps[0].Version, r.Stamps[0].Settled, r.Stamps[0].Due
+	l.record, l.version, l.settled, l.due, l.stamp = d.Record, r.Stamps[0].Version, r.Stamps[0].Settled, r.Stamps[0].Due, r.Stamps[0]
 	return r.Stamps[0], nil
 }
 
@@ -237,6 +238,7 @@ func (s *scenarios) random(r *rand.Rand) *scenario {
 	}
 	request := s.request(kind, uint64(1+r.IntN(400)))
 	if r.IntN(5) == 0 {
+		request.Method, request.CardBIN, request.CardLast4 = "", "", ""
 		l.write(s.at.Host(uuid.New(), partner, request))
 		return l
 	}

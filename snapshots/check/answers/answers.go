@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"mizan/actors"
 	"mizan/ledger"
 	"mizan/snapshots/check/directory"
 	"mizan/snapshots/check/findings"
@@ -43,18 +43,27 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 type acknowledgements struct {
 	given  bool
 	seed   maphash.Seed
-	index  map[scan.Place]int32 // index in slab of each acknowledged transaction
-	slab   scan.Slab[transactionAnswer]
+	shapes map[string]int32 // index in names of each list of names
+	names  [][]string
 	states scan.States
-	asked  map[uint64]*createOutcome // creates by organization and txid
-	keyed  []keyedAnswer
-	keys   map[uint64]*keyOutcome // creates by organization, partner and idempotency key
+	asked  map[uint64]*outcome    // creates by organization and txid
+	keys   map[uint64]*keyOutcome // creates of transactions, and staff members' requests
 
-	contracts     contractAnswers
-	subscriptions []subscriptionAnswer
+	transactions  about[shownTransaction]
+	contracts     about[shownContract]
+	subscriptions about[shownSubscription]
 	rates         []rateAnswer
 	records       scan.Slab[directoryAnswer]
 	kept          map[directory.Made][]int32 // indexes of the answers about each record of the directory
+}
+
+func newAcknowledgements() acknowledgements {
+	return acknowledgements{
+		given: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), asked: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome),
+		states:       scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}},
+		transactions: newAbout[shownTransaction](ledger.Transaction), contracts: newAbout[shownContract](ledger.Contract),
+		subscriptions: newAbout[shownSubscription](ledger.Subscription),
+	}
 }
 
 // answerLine is a line of the answers file. Body and response are JSON, or a string that
@@ -73,20 +82,6 @@ type answerLine struct {
 	orgErr error
 	named  bool // the line is a create with a txid
 }
-
-// isShort tells whether the answer is the short answer to a hosted create or to its repetition.
-// A short answer lacks the other fields (specification, "create", rule 8).
-func (l *answerLine) isShort(s object) bool {
-	path, _, _ := strings.Cut(l.Path, "?")
-	return l.Method == "POST" && path == transactionsPath &&
-		!slices.ContainsFunc(movingFields[:], func(name string) bool { return len(s[name]) != 0 })
-}
-
-const (
-	transactionsPath = "/api/v1/transactions"
-	ratesPath        = "/api/v1/rates"
-	entriesPath      = "/api/v1/ledger/entries/"
-)
 
 // creations are the directory's create paths whose answers name a record.
 var creations = map[string]ledger.Kind{
@@ -123,9 +118,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 	defer f.Close()
 	a := &c.answers
-	*a = acknowledgements{given: true, seed: maphash.MakeSeed(), index: make(map[scan.Place]int32), asked: make(map[uint64]*createOutcome), keys: make(map[uint64]*keyOutcome)}
-	a.contracts = newContractAnswers()
-	a.states = scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}}
+	*a = newAcknowledgements()
 	r := bufio.NewReaderSize(f, 1<<20)
 	read := false
 	for n := uint32(1); ; n++ {
@@ -199,29 +192,19 @@ func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
 
 // readOfOrganization reads an answer about the records of one organization.
 func (c *Check) readOfOrganization(n uint32, path string, l *answerLine) bool {
-	if rest, ok := strings.CutPrefix(path, screeningsPath); ok && l.Method == "GET" && *l.Status == 200 {
-		c.readScreening(n, rest, l)
-		return true
+	for _, about := range []struct {
+		path string
+		read func(n uint32, rest string, l *answerLine) bool // rest follows the path
+	}{
+		{transactionsPath, c.readTransactions}, {subscriptionsPath, c.readSubscriptions},
+		{screeningsPath, c.readScreening}, {entriesPath, c.readEntry},
+	} {
+		if rest, ok := strings.CutPrefix(path, about.path); ok && (rest == "" || rest[0] == '/') {
+			return about.read(n, strings.TrimPrefix(rest, "/"), l)
+		}
 	}
-	if rest, ok := strings.CutPrefix(path, subscriptionsPath); ok {
-		return c.readSubscriptions(n, rest, l)
-	}
-	if to, ok := contractAddress(path); ok {
-		return c.readContract(n, to, l)
-	}
-	switch {
-	case l.Method == "POST" && path == transactionsPath:
-		c.readCreate(n, l)
-		return true
-	case l.Method == "GET" && path == transactionsPath:
-		return *l.Status == 200 && c.readList(n, l)
-	case strings.HasPrefix(path, transactionsPath+"/"):
-		return c.readTransaction(n, path[len(transactionsPath)+1:], l)
-	case l.Method == "GET" && *l.Status == 200 && strings.HasPrefix(path, entriesPath):
-		c.readEntry(n, path[len(entriesPath):], l)
-		return true
-	}
-	return false
+	to, ok := contractAddress(path)
+	return ok && c.readContract(n, to, l)
 }
 
 // embedded returns the JSON that a value is, or that it contains as a string.
@@ -234,6 +217,15 @@ func embedded(v jsontext.Value) []byte {
 		return nil
 	}
 	return []byte(text)
+}
+
+// data returns the member of the response that contains what was asked for; nil if there is none.
+func (l *answerLine) data() jsontext.Value { return parseObject(embedded(l.Response))["data"] }
+
+// rows returns the objects of a list; false if the response has no list.
+func (l *answerLine) rows() (list []object, ok bool) {
+	ok = json.Unmarshal(l.data(), &list) == nil
+	return list, ok
 }
 
 func (a *acknowledgements) hash(texts ...string) uint64 {
@@ -260,15 +252,12 @@ func (c *Check) CheckAll() error {
 	if rule.Count == 0 && rule.Outcome == findings.OK {
 		c.Report.Skip(findings.RuleAnswers)
 	}
-	for place, at := range a.index {
-		if ack := a.slab.At(at); !ack.found {
-			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v of organization %v is lost", ack.line, place.ID, place.Org)
-		}
-	}
+	c.compareSubscriptions()
+	a.transactions.end(c, ofPartner, nil)
+	a.contracts.end(c, func(*subject[shownContract]) string { return actors.KeyOfStaff }, c.compareReply)
+	a.subscriptions.end(c, ofPartner, nil)
 	c.checkKeys()
 	c.checkDirectory()
-	c.checkContracts()
-	c.checkSubscriptionAnswers()
 	return c.checkRates()
 }
 

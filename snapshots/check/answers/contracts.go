@@ -1,25 +1,30 @@
 package answers
 
 import (
-	"math/big"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
 
+	"mizan/actors"
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
-	"mizan/ledger/money"
+	"mizan/ledger/jsonform"
+	"mizan/ledger/schema"
+	"mizan/posting"
 	"mizan/snapshots/check/contracts"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, contracts as answers show them, in the secular and the religious family of paths. A
-// contract that an answer showed must not be unknown later. A list is compared by the contracts
-// that it shows and by the time of their last change.
+// Rule 1, contracts, in the secular and the religious family of paths. The contract entered the
+// shown status at the shown instant, by the requested action; and the shown sums are those that
+// its entries had moved by then. If no event has followed, its JSON form is equal to the answer.
+// Otherwise the members that an event may set are not compared, unless the request has a cached
+// reply: then the JSON form of the reply is equal to the answer.
 
 // The two path families that create contracts and act on them.
 const (
@@ -50,210 +55,193 @@ func contractAddress(path string) (to addressed, ok bool) {
 	return to, to.variant.Product != nil && !strings.Contains(to.action, "/")
 }
 
-// contractHead lists the fields that the creation sets and no table of columns has. Only the
-// religious family shows the last two.
-var contractHead = [...]string{"id", "contract_number", "env", "inserted_at", "product_type", "organization_id"}
-
-// contractAnswer is what the answers say about one contract.
-type contractAnswer struct {
+// shownContract is a contract as one answer showed it.
+type shownContract struct {
 	line    uint32
-	variant contracts.Variant
-	found   bool
-	head    [len(contractHead)]uint32
-	states  []observedContract
-}
-
-// observedContract is a contract as one answer showed it.
-type observedContract struct {
-	line   uint32
-	status contract.Status
-	at     ledger.Micros    // time of the last change
-	did    contract.Action  // the requested action; empty: the request only read
-	sums   scan.Fingerprint // of the columns that show moved amounts (control totals)
-	sent   uint32           // hash of the metadata without the keys that the service adds
-	fields []uint32         // hashes, in the order of the product's columns; nil: a list showed the contract
-}
-
-// contractAnswers is what the answers say about contracts.
-type contractAnswers struct {
-	index map[scan.Place]*contractAnswer
-	keyed []keyedAnswer
-	keys  map[uint64]*keyOutcome // outcomes of staff members' requests, by organization and key
-}
-
-func newContractAnswers() contractAnswers {
-	return contractAnswers{index: make(map[scan.Place]*contractAnswer), keys: make(map[uint64]*keyOutcome)}
+	listed  bool             // by an answer that is a list: sums and sent are not set
+	at      ledger.Micros    // time of the last change
+	did     contract.Action  // the requested action; empty: the request only read
+	sums    scan.Fingerprint // of the columns that show moved amounts (control totals)
+	sent    uint32           // hash of the metadata without the keys that the service adds
+	members members
 }
 
 // readContract reads an answer about contracts, or a request without an answer.
-func (c *Check) readContract(n uint32, to addressed, l *answerLine) (known bool) {
-	const list, one = "", "/"
-	at := list
-	if to.id != "" {
-		at = one
-	}
-	if l.Method == "POST" {
-		known = c.noteStaffKey(n, l)
-	}
+func (c *Check) readContract(n uint32, to addressed, l *answerLine) bool {
+	keyed := l.Method == "POST" && c.noteKey(n, l, actors.KeyOfStaff, 0)
+	list := to.id == ""
 	switch status := *l.Status; {
-	case l.Method == "POST" && at == list && status == 201, l.Method == "GET" && at == one && to.action == "" && status == 200:
+	case l.Method == "POST" && (list && status == 201 || to.action != "" && status == 200), l.Method == "GET" && !list && to.action == "" && status == 200:
 		c.showContract(n, to, l)
-	case l.Method == "POST" && to.action != "" && status == 200:
-		c.showContract(n, to, l)
-	case l.Method == "GET" && at == list && status == 200:
-		return c.showContracts(n, to, l)
-	case status == 404 && at == one:
-		return c.noteUnknownContract(n, to, l) || known
+	case l.Method == "GET" && list && status == 200:
+		rows, ok := l.rows()
+		for _, s := range rows {
+			ok = c.noteContract(n, to, l, s) != nil && ok
+		}
+		if !ok {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the answer is no list of contracts", n)
+		}
+		return !ok || len(rows) > 0
+	case status == 404 && !list:
+		return c.answers.contracts.noteUnknown(c, n, l, to.id, to.variant) || keyed
 	default:
-		return known
-	}
-	return true
-}
-
-// noteUnknownContract records that a contract was answered as unknown at the path at which an
-// earlier answer showed it.
-func (c *Check) noteUnknownContract(n uint32, to addressed, l *answerLine) bool {
-	id, err := uuid.Parse(to.id)
-	was := c.answers.contracts.index[scan.Place{Org: l.org, ID: id}]
-	if err != nil || was == nil {
-		return false
-	}
-	if was.variant == to.variant {
-		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v is answered as unknown, and line %d showed it", n, id, was.line)
+		return keyed
 	}
 	return true
 }
 
 // showContract records what an answer shows of the one contract that its path names.
 func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
-	var response struct {
-		Data object `json:"data"`
-	}
-	if json.Unmarshal(embedded(l.Response), &response) != nil {
-		response.Data = nil
-	}
-	s := response.Data
+	s := parseObject(l.data())
 	if to.id != "" && s.text("id") != to.id {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer does not show contract %.36s", n, to.id)
 	}
-	now, ok := c.noteContract(n, to, l, s)
-	if !ok {
+	now := c.noteContract(n, to, l, s)
+	if now == nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no contract", n)
 		return
 	}
-	columns := to.variant.Product.Columns.Columns
-	now.fields = make([]uint32, len(columns))
-	for i, column := range columns {
-		now.fields[i] = c.answers.hashOf(withoutDefaults(column, s[column.Name]))
-	}
+	now.listed = false
 	now.sent = c.answers.hashOf(withoutOwn(to.variant.Product, s[contract.Sent.Name]))
-	now.sums = c.shownTotals(to.variant.Product, l.org, s)
+	now.sums = contracts.ShownTotals(c.OrganizationOf(l.org).Histories, to.variant.Product, l.data())
 	switch {
 	case l.Method == "GET":
 	case to.action == "":
 		now.did = contract.Create
 	default:
-		if action, known := to.variant.Product.Action(to.variant.Reading, to.action); known {
-			now.did = action
-		} else {
+		var known bool
+		if now.did, known = to.variant.Product.Action(to.variant.Reading, to.action); !known {
 			c.Report.Breach(findings.RuleAnswers, "line %d: an action was done that there is not", n)
 		}
 	}
 }
 
-// showContracts records what a list shows of each contract: head, status and time of the last
-// change.
-func (c *Check) showContracts(n uint32, to addressed, l *answerLine) bool {
-	var response struct {
-		Data []object `json:"data"`
-	}
-	if json.Unmarshal(embedded(l.Response), &response) != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer lists nothing", n)
-		return true
-	}
-	for _, s := range response.Data {
-		if _, ok := c.noteContract(n, to, l, s); !ok {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer lists what is no contract", n)
-		}
-	}
-	return len(response.Data) > 0
-}
-
-// noteContract records the fields that an answer about one contract shares with a list. The
-// returned pointer is valid until the next call for the same contract.
-func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object) (now *observedContract, ok bool) {
-	id, err := uuid.Parse(s.text("id"))
+// noteContract records a contract that an answer shows, as a list does; nil if it shows none.
+// The pointer is valid until the next call for the same contract.
+func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object) *shownContract {
 	at, dated := instantOf(s.text("updated_at"))
-	status := contract.Status(s.text("status"))
-	if err != nil || !dated || !to.variant.Product.Machine(to.variant.Reading).Has(status) {
-		return nil, false
+	if !dated {
+		return nil
 	}
-	a := &c.answers
-	place := scan.Place{Org: l.org, ID: id}
-	var head [len(contractHead)]uint32
-	a.hashesOf(head[:], contractHead[:], s)
-	was := a.contracts.index[place]
-	if was == nil {
-		was = &contractAnswer{line: n, variant: to.variant, head: head}
-		a.contracts.index[place] = was
+	of := c.answers.contracts.note(c, n, l, s, to.variant)
+	if of == nil {
+		return nil
 	}
-	if names := differing(contractHead[:], head[:], was.head[:]); names != "" || was.variant != to.variant {
-		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v differs from line %d in %s", n, id, was.line, or(names, "its address"))
-	}
-	if l.Method == "POST" && l.IdempotencyKey != "" {
-		a.contracts.keyed = append(a.contracts.keyed, keyedAnswer{n, place, l.IdempotencyKey})
-	}
-	was.states = append(was.states, observedContract{line: n, status: status, at: at})
-	return &was.states[len(was.states)-1], true
+	of.shown = append(of.shown, shownContract{line: n, listed: true, at: at, members: c.answers.membersOf(s)})
+	return &of.shown[len(of.shown)-1]
 }
 
 // instantOf parses a time as answers write it.
 func instantOf(said string) (ledger.Micros, bool) {
-	at, err := time.Parse(instantLayout, said)
+	at, err := time.Parse(schema.InstantLayout, said)
 	return ledger.MicrosOf(at), err == nil
 }
 
-// shownTotals computes, from the columns of an answer, what the contract has put on the
-// accounts that it shares with other contracts. checkControlTotals computes the same from a
-// record.
-func (c *Check) shownTotals(p *contract.Product, org ledger.ID, s object) scan.Fingerprint {
-	env, _ := money.ParseEnv(s.text("env")) // a wrong environment is reported when the head is compared
-	asset := money.Asset{Currency: money.Currency(s.text("currency")), Env: env}
-	var lines []scan.Line
-	for _, t := range contracts.ControlTotals[p] {
-		sum := amountShown(s[t.Column])
-		if t.Of != "" {
-			sum = new(big.Int)
-			var rows []object
-			if json.Unmarshal(s[t.Column], &rows) != nil {
-				rows = nil // the column has no rows
-			}
-			for _, row := range rows {
-				sum.Add(sum, amountShown(row[t.Of]))
-			}
-		}
-		if t.Side == ledger.Debit {
-			lines = append(lines, scan.Debit(t.Account, asset, sum))
-		} else {
-			lines = append(lines, scan.Credit(t.Account, asset, sum))
+// withoutOwn returns metadata as the client sent it, without the keys that the service adds.
+func withoutOwn(p *contract.Product, metadata jsontext.Value) jsontext.Value {
+	sent := parseObject(metadata)
+	for _, c := range p.Columns.Columns {
+		if c.Place == schema.Metadata {
+			delete(sent, c.Name)
 		}
 	}
-	return c.OrganizationOf(org).Histories.ExpectedFingerprint(lines)
+	if len(sent) == 0 {
+		return nil
+	}
+	return asJSON(sent)
 }
 
-// amountShown parses an amount, which is a string in one family and an integer in the other. An
-// absent amount is zero. A value that is not an amount becomes -1, which equals no amount.
-func amountShown(v jsontext.Value) *big.Int {
-	if isNothing(v) {
-		return new(big.Int)
+// CompareContract compares a stored contract with the answers about it.
+func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
+	org := r.Organization.ID
+	s := c.answers.contracts.compare(c, org, p.ID, 0)
+	if s == nil {
+		return
 	}
-	said := string(v)
-	if v.Kind() == '"' {
-		said = object{"": v}.text("")
+	if s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as of another product or reading than it is of", s.line, p.ID)
+		return
 	}
-	amount, err := money.Parse(said)
+	shown, err := c.asShown(org, p, r.Stamp.Started, r.Stamp.Updated)
 	if err != nil {
-		return big.NewInt(-1)
+		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
 	}
-	return scan.BigAmount(amount)
+	past, err := contracts.PastEvents(c.Scan, r)
+	if err != nil {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", s.line, p.ID, err)
+	}
+	sent := c.answers.hashOf(withoutOwn(p.Product, contract.Sent.Of(p.Values)))
+	for i := range s.shown {
+		was := &s.shown[i]
+		wrong := func(what string) {
+			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered %s", was.line, p.ID, what)
+		}
+		at := slices.IndexFunc(past, func(e contracts.PastEvent) bool { return e.At == was.at })
+		switch {
+		case at < 0:
+			wrong("at an instant at which nothing happened to it")
+			continue
+		case was.did != "" && !slices.ContainsFunc(past[:at+1], func(e contracts.PastEvent) bool { return e.By(p.Product, was.did) }):
+			wrong("after an action that has not happened")
+		case !was.listed && past[at].Moved != was.sums:
+			wrong("with other sums than its entries had moved by then")
+		case !was.listed && sent != was.sent:
+			wrong("with other metadata than was sent")
+		}
+		then, except := *shown, contracts.NotStored
+		if then.Status = past[at].To; was.at != r.Stamp.Updated {
+			except = contracts.NotStoredBefore(p.Product)
+		}
+		if names := c.contractDiffers(org, &then, &r.Stamp, was, except); names != nil {
+			wrong("with another " + joined(names) + " than it had")
+		}
+		if k := slices.IndexFunc(s.shown[:i], func(before shownContract) bool { return before.at == was.at && before.listed == was.listed }); k >= 0 {
+			if names := c.answers.differing(s.shown[k].members, was.members, contracts.NotStored); names != nil {
+				wrong(fmt.Sprintf("with another %s than line %d showed of the same instant", joined(names), s.shown[k].line))
+			}
+		}
+	}
+}
+
+// asShown returns a contract as an answer at an instant shows it.
+func (c *Check) asShown(org ledger.ID, p *contract.Record, first, at ledger.Micros) (*contract.Record, error) {
+	shown := p.AsOf(first, at.Date())
+	return shown, contractactor.Show(c.View, org, shown)
+}
+
+// contractDiffers names the members in which an answer differs from the JSON form of a contract.
+func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, was *shownContract, except []string) []string {
+	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: was.at, Number: stamp.Number, Listed: was.listed}
+	form := c.answers.formOf(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
+	return c.answers.differing(form, was.members, except)
+}
+
+// compareReply compares an answer about a contract with the cached reply to the same request,
+// which has all columns as they were then.
+func (c *Check) compareReply(k *keyedAnswer, s *subject[shownContract]) {
+	was := &s.shown[slices.IndexFunc(s.shown, func(one shownContract) bool { return one.line == k.line })] // a line with a key shows one contract
+	reply := contractactor.ReplyID(k.org, actors.KeyOfStaff+"/"+k.key)
+	kept, found, err := c.View.Record(k.org, ledger.Source{Kind: ledger.Reply, ID: reply})
+	if err != nil || !found || !actors.ContractReply.Has(kept.Payload) {
+		c.Report.Breach(findings.RuleAnswers, "line %d: what contract %v was answered with is not kept", k.line, k.made.ID)
+		return
+	}
+	stored, found, err := c.View.Record(k.org, k.made)
+	if c.Keyring == nil || !found || err != nil {
+		return // a lost contract is reported once
+	}
+	id, payload, err := contractactor.OpenReply(c.Keyring, k.org, reply, kept.Payload)
+	if err != nil || id != k.made.ID {
+		return // rule 3 reports the reply
+	}
+	p, err := contract.ReadRecord(id, payload)
+	if err != nil || s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
+		return // rule 3 reports the reply
+	}
+	if p, err = c.asShown(k.org, p, stored.Stamp.Started, was.at); err != nil {
+		return // rule 3 reports the register
+	}
+	if names := c.contractDiffers(k.org, p, &stored.Stamp, was, contracts.NotStored); names != nil {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than is kept of the answer", was.line, id, joined(names))
+	}
 }

@@ -1,9 +1,8 @@
 package answers
 
 import (
+	"cmp"
 	"slices"
-
-	"github.com/go-json-experiment/json"
 
 	"mizan/actors"
 	"mizan/ledger"
@@ -17,85 +16,78 @@ import (
 // create without an answer left the requested transaction or none. The claim on an idempotency
 // key names the transaction that the answer showed.
 
-// createOutcome is the outcome of all creates with one txid or one idempotency key.
-type createOutcome struct {
+// outcome is the outcome of all creates with one txid, or of all requests with one idempotency
+// key.
+type outcome struct {
 	succeeded, unknown, refused bool
 	line                        uint32
 	requests                    []uint64 // hashes of the requested transactions
 }
 
-// keyOutcome is the outcome of all creates with one idempotency key of a partner.
+// keyOutcome is the outcome of all requests with one idempotency key of a scope.
 type keyOutcome struct {
-	createOutcome
-	org     ledger.ID
-	partner int64
-	key     string
+	outcome
+	org        ledger.ID
+	scope, key string
 }
 
-// keyedAnswer records which transaction or contract a request with an idempotency key created
-// or moved. Creates with a txid are left out: if a transaction with the txid exists already,
-// the service returns it, and the key stays unused.
+// keyedAnswer records which record a request with an idempotency key created or changed.
+// Creates with a txid are left out: if a transaction with the txid exists already, the service
+// returns it, and the key stays unused.
 type keyedAnswer struct {
 	line uint32
-	made scan.Place
+	org  ledger.ID
 	key  string
-}
-
-// creation is the body of a create.
-type creation struct {
-	Params struct {
-		TxID     string `json:"txid"`
-		Type     string `json:"type"`
-		Amount   string `json:"amount"`
-		Currency string `json:"currency"`
-		Env      string `json:"env"`
-	} `json:"params"`
+	made ledger.Source
 }
 
 // readCreate reads the answer to a create of a transaction, or a create without an answer.
 func (c *Check) readCreate(n uint32, l *answerLine) {
-	var body creation
-	readable := json.Unmarshal(embedded(l.Body), &body) == nil
-	p := &body.Params
-	l.named = p.TxID != ""
-	var s object
+	a, p := &c.answers, parseObject(parseObject(embedded(l.Body))["params"])
+	txid := p.text("txid")
+	l.named = txid != ""
 	if *l.Status == 201 {
-		s = parseObject(embedded(l.Response))
+		s := parseObject(embedded(l.Response))
 		if !c.acknowledge(n, l, s) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the answer names no transaction", n)
 		}
-	}
-	if !readable {
-		return
-	}
-	a := &c.answers
-	request := a.hash(p.Type, p.Amount, or(p.Currency, "RUB"), or(p.Env, "prod"))
-	if p.TxID != "" {
-		if s != nil && s.text("txid") != p.TxID {
+		if l.named && s.text("txid") != txid {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows another txid than was asked for", n)
 		}
-		key := a.hash(l.org.String(), p.TxID)
+	}
+	request := a.hash(p.text("type"), p.text("amount"), cmp.Or(p.text("currency"), "RUB"), cmp.Or(p.text("env"), "prod"))
+	if l.named {
+		key := a.hash(l.org.String(), txid)
 		if a.asked[key] == nil {
-			a.asked[key] = &createOutcome{line: n}
+			a.asked[key] = &outcome{line: n}
 		}
 		a.asked[key].note(*l.Status, request)
 	}
-	const taken = 409 // another request, possibly not a create, has used the key
-	if l.IdempotencyKey == "" || l.PartnerID == 0 || *l.Status == taken {
-		return
+	if l.PartnerID != 0 {
+		c.noteKey(n, l, actors.KeyOfPartner(l.PartnerID), request)
 	}
-	key := a.hash(l.org.String(), actors.KeyOfPartner(l.PartnerID), l.IdempotencyKey)
-	if a.keys[key] == nil {
-		a.keys[key] = &keyOutcome{createOutcome{line: n}, l.org, l.PartnerID, l.IdempotencyKey}
-	}
-	a.keys[key].note(*l.Status, request)
 }
 
-// note records the outcome of one create. A refused request is not added to requests, because
+// noteKey records the outcome of a request with an idempotency key; false if it had none.
+func (c *Check) noteKey(n uint32, l *answerLine, scope string, request uint64) bool {
+	const taken = 409 // another request has used the key, or the record's state forbids this one
+	if l.IdempotencyKey == "" || *l.Status == taken {
+		return false
+	}
+	a := &c.answers
+	key := a.hash(l.org.String(), scope, l.IdempotencyKey)
+	if a.keys[key] == nil {
+		a.keys[key] = &keyOutcome{outcome{line: n}, l.org, scope, l.IdempotencyKey}
+	}
+	a.keys[key].note(*l.Status, request)
+	return true
+}
+
+// note records the outcome of one request. A refused request is not added to requests, because
 // no stored transaction may match it.
-func (of *createOutcome) note(status int, request uint64) {
+func (of *outcome) note(status int, request uint64) {
 	switch {
-	case status == 201:
+	case status == 200 || status == 201:
 		of.succeeded = true
 	case status >= 400 && status < 500:
 		of.refused = true
@@ -108,13 +100,6 @@ func (of *createOutcome) note(status int, request uint64) {
 	}
 }
 
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
-}
-
 // compareCreate compares a stored transaction with the creates that have its txid.
 func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
 	if of := c.answers.asked[c.answers.hash(r.Organization.ID.String(), p.TxID)]; of != nil {
@@ -123,7 +108,7 @@ func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
 }
 
 // compareRequest compares a stored transaction with creates, unless one of them succeeded.
-func (c *Check) compareRequest(of *createOutcome, p *payment.Record) {
+func (c *Check) compareRequest(of *outcome, p *payment.Record) {
 	a := &c.answers
 	switch {
 	case of.succeeded:
@@ -134,36 +119,37 @@ func (c *Check) compareRequest(of *createOutcome, p *payment.Record) {
 	}
 }
 
-// checkKeys compares the answers to requests with idempotency keys with the claims on the keys.
+// checkKeys looks for what requests without an answer and refused requests have done with their
+// idempotency keys.
 func (c *Check) checkKeys() {
 	a := &c.answers
-	for _, k := range a.keyed {
-		ack := a.slab.At(a.index[k.made])
-		if !ack.found {
-			continue // the transaction is lost, which is reported once
-		}
-		if made, found := c.keyOf(k.line, k.made.Org, ack.partner, k.key); !found || made.ID != k.made.ID {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the key that transaction %v was asked for with names it no more", k.line, k.made.ID)
-		}
-	}
 	for _, of := range a.keys {
-		made, found := c.keyOf(of.line, of.org, of.partner, of.key)
-		if !found || of.succeeded || made.Kind != ledger.Transaction {
-			continue
-		}
-		stored, found, err := c.View.Record(of.org, made)
-		if err != nil || !found {
-			continue // rule 4 reports the claim
-		}
-		if p, err := paymentcodec.Decode(stored.Payload); err == nil {
-			c.compareRequest(&of.createOutcome, p)
+		made, found := c.claimedBy(of.line, of.org, of.scope, of.key)
+		switch {
+		case !found || of.succeeded:
+		case of.scope == actors.KeyOfStaff && of.refused && !of.unknown:
+			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, and its key names %s", of.line, scan.Named(made))
+		case of.scope != actors.KeyOfStaff && made.Kind == ledger.Transaction:
+			stored, found, err := c.View.Record(of.org, made)
+			if err != nil || !found {
+				continue // rule 4 reports the claim
+			}
+			if p, err := paymentcodec.Decode(stored.Payload); err == nil {
+				c.compareRequest(&of.outcome, p)
+			}
 		}
 	}
 }
 
-// keyOf returns the record that a partner's idempotency key was used for.
-func (c *Check) keyOf(line uint32, org ledger.ID, partner int64, key string) (made ledger.Source, found bool) {
-	return c.claimedBy(line, org, actors.KeyOfPartner(partner), key)
+// checkKey reports an idempotency key of a scope that names another record than the answer to
+// its request did.
+func (c *Check) checkKey(k *keyedAnswer, scope string) bool {
+	made, found := c.claimedBy(k.line, k.org, scope, k.key)
+	if !found || made.ID != k.made.ID {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the key that %s was asked for with names it no more", k.line, scan.Named(k.made))
+		return false
+	}
+	return true
 }
 
 // claimedBy returns the record that an idempotency key of a scope was used for.

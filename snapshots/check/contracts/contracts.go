@@ -259,7 +259,7 @@ func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 		c.EventFault(c.organization.ID, e, "time has booked it before its day")
 	}
 	l.asset = asset
-	l.AddControlTotals(c.organization.Histories, e.Entry.Postings)
+	l.addControlTotals(c.organization.Histories, e.Entry.Postings)
 	c.followRegister(l, e)
 }
 

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"encoding/json"
 	"math/big"
 	"slices"
 	"strings"
@@ -16,9 +17,9 @@ import (
 // on an account that contracts share. Each such sum is equal to the sum of the contract's
 // entries.
 
-// ControlTotal is the sum of a contract's entries on an account that contracts share. The
+// controlTotal is the sum of a contract's entries on an account that contracts share. The
 // contract has no balance of its own on that account, but it has a column with the sum.
-type ControlTotal struct {
+type controlTotal struct {
 	Account ledger.Path
 	Side    ledger.Side
 	Column  string
@@ -32,9 +33,9 @@ const (
 	cashOfPayment = ledger.Path("A:cash:payment")
 )
 
-// ControlTotals is copied by hand: POSTINGS' tables, and the columns in which the specification
+// controlTotals is copied by hand: POSTINGS' tables, and the columns in which the specification
 // has the sums.
-var ControlTotals = map[*contract.Product][]ControlTotal{
+var controlTotals = map[*contract.Product][]controlTotal{
 	contract.Certificate: {{cashOfProfit, ledger.Debit, "total_profit_distributed", ""}},
 	contract.Partnership: {
 		{cashOfProfit, ledger.Debit, "bank_profit_share", ""}, {"I:musharaka", ledger.Credit, "bank_profit_share", ""},
@@ -50,7 +51,7 @@ var ControlTotals = map[*contract.Product][]ControlTotal{
 // controlAccounts are the accounts of all control totals.
 var controlAccounts = func() map[ledger.Path]bool {
 	all := make(map[ledger.Path]bool)
-	for _, list := range ControlTotals {
+	for _, list := range controlTotals {
 		for _, t := range list {
 			all[t.Account] = true
 		}
@@ -74,8 +75,8 @@ func (l *Lifecycle) controlAccount(path ledger.Path) ledger.Path {
 	return ""
 }
 
-// AddControlTotals adds an entry to the sums of the contract on shared accounts.
-func (l *Lifecycle) AddControlTotals(h *scan.Histories, postings []ledger.Posting) {
+// addControlTotals adds an entry to the sums of the contract on shared accounts.
+func (l *Lifecycle) addControlTotals(h *scan.Histories, postings []ledger.Posting) {
 	for _, p := range postings {
 		if p.Account = l.controlAccount(p.Account); p.Account != "" {
 			l.Shared = l.Shared.Plus(h.Fingerprint([]ledger.Posting{p}))
@@ -86,22 +87,74 @@ func (l *Lifecycle) AddControlTotals(h *scan.Histories, postings []ledger.Postin
 // checkControlTotals compares the sums of a contract's entries on shared accounts with the
 // contract's columns.
 func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecycle) {
-	var lines []scan.Line
-	for _, t := range ControlTotals[p.Product] {
-		sum := t.sum(p)
-		if t.Side == ledger.Debit {
-			lines = append(lines, scan.Debit(t.Account, p.Asset, sum))
-		} else {
-			lines = append(lines, scan.Credit(t.Account, p.Asset, sum))
-		}
-	}
-	if l.Shared != r.Organization.Histories.ExpectedFingerprint(lines) {
+	h := r.Organization.Histories
+	if l.Shared != totals(h, p.Product, p.Asset, func(t *controlTotal) *big.Int { return t.sum(p) }) {
 		c.Fault(r, "says other sums than its entries have moved")
 	}
 }
 
+// totals returns the fingerprint of a product's control totals with the given sums.
+func totals(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(*controlTotal) *big.Int) scan.Fingerprint {
+	var lines []scan.Line
+	for i := range controlTotals[p] {
+		t := &controlTotals[p][i]
+		if t.Side == ledger.Debit {
+			lines = append(lines, scan.Debit(t.Account, asset, sum(t)))
+		} else {
+			lines = append(lines, scan.Credit(t.Account, asset, sum(t)))
+		}
+	}
+	return h.ExpectedFingerprint(lines)
+}
+
+// ShownTotals returns the fingerprint of a product's control totals in the columns of an answer.
+func ShownTotals(h *scan.Histories, p *contract.Product, answer []byte) scan.Fingerprint {
+	var shown map[string]json.RawMessage
+	if json.Unmarshal(answer, &shown) != nil {
+		shown = nil // it shows no contract, which is reported
+	}
+	env, _ := money.ParseEnv(textOf(shown["env"])) // another environment than the contract's is reported too
+	asset := money.Asset{Currency: money.Currency(textOf(shown["currency"])), Env: env}
+	return totals(h, p, asset, func(t *controlTotal) *big.Int {
+		var rows []map[string]json.RawMessage
+		if t.Of == "" {
+			return shownAmount(shown[t.Column])
+		}
+		if json.Unmarshal(shown[t.Column], &rows) != nil {
+			rows = nil // the column has no rows
+		}
+		sum := new(big.Int)
+		for _, row := range rows {
+			sum.Add(sum, shownAmount(row[t.Of]))
+		}
+		return sum
+	})
+}
+
+// shownAmount parses an amount, which is a string in one family and an integer in the other. An
+// absent amount is zero. A value that is not an amount becomes -1, which equals no amount.
+func shownAmount(v json.RawMessage) *big.Int {
+	text := textOf(v)
+	if text == "" || text == "null" {
+		return new(big.Int)
+	}
+	amount, err := money.Parse(text)
+	if err != nil {
+		return big.NewInt(-1)
+	}
+	return scan.BigAmount(amount)
+}
+
+// textOf returns a string without its quotes, and another value as it is.
+func textOf(v json.RawMessage) (text string) {
+	if json.Unmarshal(v, &text) != nil {
+		return string(v)
+	}
+	return text
+}
+
 // sum returns the sum in the contract's column.
-func (t *ControlTotal) sum(p *contract.Record) *big.Int {
+func (t *controlTotal) sum(p *contract.Record) *big.Int {
 	column := columnNamed(p.Product.Columns, t.Column)
 	if t.Of == "" {
 		amount, _ := column.Value(p.Values).(money.Amount)

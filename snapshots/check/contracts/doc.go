@@ -11,7 +11,7 @@
 //  3. Memory holds one Lifecycle for each contract, one bit for each number, and the holders of
 //     one issue at a time.
 //
-// Callers: snapshots/check, snapshots/check/answers (ControlTotals, Lifecycle).
+// Callers: snapshots/check, snapshots/check/answers (PastEvents, ShownTotals).
 //
 // Rejected: keeping the balance of each account that belongs to one contract. A contract has
 // several; one fingerprint of all of them is compared, and the contract's events are read again

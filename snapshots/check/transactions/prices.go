@@ -12,15 +12,15 @@ import (
 // unbounded numbers and from the specification alone (DECISIONS, "Payments"; POSTINGS,
 // "Payments"). It must not use the code that it checks.
 
-// Price is the result of a terminal's terms for an amount. Dest is in the minor units of the
+// price is the result of a terminal's terms for an amount. Dest is in the minor units of the
 // destination and never below zero.
-type Price struct{ Fee, WithFee, Merchant, Dest *big.Int }
+type price struct{ Fee, WithFee, Merchant, Dest *big.Int }
 
-// PriceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
+// priceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
 // 10000) + fixed, added to the amount or deducted from it. A transaction that was never routed
 // has no terms.
-func PriceOf(p *payment.Record, amount *big.Int) Price {
-	made := Price{Fee: new(big.Int), WithFee: amount, Merchant: amount, Dest: amount}
+func priceOf(p *payment.Record, amount *big.Int) price {
+	made := price{Fee: new(big.Int), WithFee: amount, Merchant: amount, Dest: amount}
 	if p.Terminal == (ledger.ID{}) {
 		return made
 	}
@@ -73,7 +73,7 @@ func crosses(p *payment.Record, merchant *big.Int) bool {
 }
 
 // chargeEntry returns the lines that a charge of that price books and that its hold reserves.
-func chargeEntry(p *payment.Record, c Price) []scan.Line {
+func chargeEntry(p *payment.Record, c price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
 		lines := []scan.Line{scan.Debit(partner, p.Asset, c.WithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
@@ -87,7 +87,7 @@ func chargeEntry(p *payment.Record, c Price) []scan.Line {
 }
 
 // paymentEntry returns the lines that a payment of that price books.
-func paymentEntry(p *payment.Record, c Price, crosses bool) []scan.Line {
+func paymentEntry(p *payment.Record, c price, crosses bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
 	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, c.WithFee), scan.Credit(ledger.Fees, p.Asset, c.Fee)}
 	if !crosses {
@@ -101,7 +101,7 @@ func paymentEntry(p *payment.Record, c Price, crosses bool) []scan.Line {
 // amount, fee the part of its fee, and dest the part at the destination. A fee on top belongs
 // to the payer.
 func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []scan.Line {
-	back := Price{Fee: fee, WithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
+	back := price{Fee: fee, WithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
 	if p.Fees.OnTop {
 		back.WithFee, back.Merchant = new(big.Int).Add(amount, fee), amount
 	}
@@ -110,7 +110,7 @@ func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []
 
 // lateEntry returns the lines of money that moves for a closed transaction: the amount that the
 // provider moved, against the suspense account.
-func lateEntry(p *payment.Record, c Price) []scan.Line {
+func lateEntry(p *payment.Record, c price) []scan.Line {
 	provider, suspense := ledger.ProviderReceivable(p.Terminal), ledger.Suspense(p.Partner)
 	if p.Type == payment.Payout {
 		asset := p.Asset

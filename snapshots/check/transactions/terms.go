@@ -19,10 +19,10 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
 		return // a return has the terms of its charge
 	}
-	if two := WasIn(r, payment.PaymentHeld) || WasIn(r, payment.PayoutHeld); (two && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
+	if two := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (two && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
 		c.Fault(r, "says that %v was captured of what was held", p.Captured)
 	}
-	costs := PriceOf(p, settledAmount(p))
+	costs := priceOf(p, settledAmount(p))
 	switch {
 	case scan.BigAmount(p.Fee).Cmp(costs.Fee) != 0:
 		c.Fault(r, "has a fee of %v, and its terms make one of %v", p.Fee, costs.Fee)
@@ -32,8 +32,8 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	c.checkSettings(r, p)
 }
 
-// WasIn tells whether the record was ever in the status.
-func WasIn(r *scan.Record, status payment.Status) bool {
+// wasIn tells whether the record was ever in the status.
+func wasIn(r *scan.Record, status payment.Status) bool {
 	return r.Organization.Histories.StatesOf(ledger.Transaction).Was(r.History, string(status))
 }
 
@@ -83,7 +83,7 @@ func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 // at the terminals before the last one.
 func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	h := r.History
-	sent := RefusedAttempts(p)
+	sent := refusedAttempts(p)
 	tried := len(sent)
 	if p.Terminal != (ledger.ID{}) && p.ReversalOf == (ledger.ID{}) {
 		tried++
@@ -105,15 +105,15 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 		seen[a.Terminal] = true
 		if t := c.settingsFor(r, a.Terminal); t != nil && i < len(held) && t.SettlementCurrency == "" {
 			was := atTerminal(p, a.Terminal, t)
-			if held[i] != r.Organization.Histories.ExpectedFingerprint(chargeEntry(was, PriceOf(was, scan.BigAmount(p.Amount)))) {
+			if held[i] != r.Organization.Histories.ExpectedFingerprint(chargeEntry(was, priceOf(was, scan.BigAmount(p.Amount)))) {
 				c.Fault(r, "has held other amounts at terminal %v than that takes", a.Terminal)
 			}
 		}
 	}
 }
 
-// RefusedAttempts returns the attempts at the terminals before the last one.
-func RefusedAttempts(p *payment.Record) []payment.Attempt {
+// refusedAttempts returns the attempts at the terminals before the last one.
+func refusedAttempts(p *payment.Record) []payment.Attempt {
 	var sent []payment.Attempt
 	for i := range p.Attempts {
 		if o := p.Attempts[i].Outcome; o == payment.AttemptRefused || o == payment.AttemptNotSent {
@@ -136,7 +136,7 @@ func atTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *p
 func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	h, histories := r.History, r.Organization.Histories
 	settled := settledAmount(p)
-	costs := PriceOf(p, settled)
+	costs := priceOf(p, settled)
 	var total refundSum
 	total.init()
 	var parts []refundPart
@@ -191,7 +191,7 @@ type nextRefund struct {
 }
 
 // add adds a refund, with the provider amount and the fee of its entry.
-func (t *refundSum) add(p *payment.Record, costs *Price, settled *big.Int, f *scan.Refund) (w nextRefund) {
+func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (w nextRefund) {
 	w.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
 	if p.Fees.OnTop {
 		w.part.amount.Sub(w.part.amount, w.part.fee)

@@ -78,10 +78,10 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 		c.checkReturnEntry(r, p)
 		return
 	}
-	settled := PriceOnRecord(p)
+	settled := priceOnRecord(p)
 	asked := settled // the hold covers the whole amount
 	if p.Captured != p.Amount && !p.Captured.IsZero() {
-		asked = PriceOf(p, scan.BigAmount(p.Amount))
+		asked = priceOf(p, scan.BigAmount(p.Amount))
 	}
 	switch {
 	case h.HoldFingerprint != 0 && h.HoldFingerprint != histories.ExpectedFingerprint(chargeEntry(p, asked)):
@@ -99,15 +99,15 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// PriceOnRecord returns the price in a record.
-func PriceOnRecord(p *payment.Record) Price {
-	return Price{Fee: scan.BigAmount(p.Fee), WithFee: scan.BigAmount(p.WithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
+// priceOnRecord returns the price in a record.
+func priceOnRecord(p *payment.Record) price {
+	return price{Fee: scan.BigAmount(p.Fee), WithFee: scan.BigAmount(p.WithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
 }
 
 // checkReturnEntry compares a return's entry with its record: it is a payment's entry with
 // debits and credits swapped. followReturn checks that it is the rest of its charge.
 func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
-	says := PriceOnRecord(p)
+	says := priceOnRecord(p)
 	amount := new(big.Int).Sub(says.WithFee, says.Fee)
 	if !p.Fees.OnTop {
 		amount = says.WithFee

@@ -1,47 +1,20 @@
-package journal
+package jsonform
 
 import (
-	"mizan/api/auth"
-	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/money"
-	"mizan/posting"
+	"mizan/ledger/schema"
 )
 
 // Balances are the posted balances, after an entry, of the accounts to which it posts, one for
-// each posting. shown tells which postings the caller sees.
+// each posting. Shown tells which postings the caller sees.
 type Balances struct {
-	after []money.Signed
-	shown []bool
+	After []money.Signed
+	Shown []bool
 }
 
-// NewBalances reads the balances of each event from the accounts' lines; nil for an event
-// without an entry.
-func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event) ([]*Balances, error) {
-	after, err := view.TotalsAfter(who.Org, events, who.Sees)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]*Balances, len(events))
-	for n := range events {
-		entry := events[n].Entry
-		if entry == nil {
-			continue
-		}
-		b := &Balances{after: make([]money.Signed, len(entry.Postings)), shown: make([]bool, len(entry.Postings))}
-		for i := range entry.Postings {
-			path := entry.Postings[i].Account
-			if b.shown[i] = who.Sees(path); b.shown[i] {
-				b.after[i] = after[n][i].Balance(path.NormalSide())
-			}
-		}
-		all[n] = b
-	}
-	return all, nil
-}
-
-// AppendEntry writes an event's entry in the form of the list of entries.
-func AppendEntry(out *web.Encoder, e *ledger.Event, b *Balances) {
+// AppendEntry appends the fields of an event's entry.
+func AppendEntry(out *schema.Encoder, e *ledger.Event, b *Balances) {
 	out.Integer("seq", int64(e.Seq))
 	out.ID("source", e.Source.ID)
 	out.Text("event", e.Name)
@@ -51,7 +24,7 @@ func AppendEntry(out *web.Encoder, e *ledger.Event, b *Balances) {
 }
 
 // appendMovement writes the fields that entries and events share.
-func appendMovement(out *web.Encoder, entry *ledger.Entry, b *Balances) {
+func appendMovement(out *schema.Encoder, entry *ledger.Entry, b *Balances) {
 	out.Word("effective_date", entry.Effective.String())
 	if entry.Reverses == 0 {
 		out.Null("reverses")
@@ -63,7 +36,7 @@ func appendMovement(out *web.Encoder, entry *ledger.Entry, b *Balances) {
 	}
 	out.Enter("postings", '[')
 	for i := range entry.Postings {
-		if !b.shown[i] {
+		if !b.Shown[i] {
 			continue
 		}
 		p := &entry.Postings[i]
@@ -72,14 +45,14 @@ func appendMovement(out *web.Encoder, entry *ledger.Entry, b *Balances) {
 		out.Word("side", p.Side.String())
 		out.Amount("amount", p.Amount)
 		out.Asset("asset", p.Asset)
-		out.Signed("balance", b.after[i])
+		out.Signed("balance", b.After[i])
 		out.Close('}')
 	}
 	out.Close(']')
 }
 
-// AppendEvent writes one event, with its entry inside if it has one.
-func AppendEvent(out *web.Encoder, e *ledger.Event, b *Balances) {
+// AppendEvent appends the fields of one event, with its entry inside if it has one.
+func AppendEvent(out *schema.Encoder, e *ledger.Event, b *Balances) {
 	out.Integer("seq", int64(e.Seq))
 	out.ID("source", e.Source.ID)
 	out.Integer("version", int64(e.Version))

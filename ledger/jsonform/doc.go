@@ -1,0 +1,18 @@
+// Package jsonform is the JSON form of records: the fields of a transaction, contract,
+// subscription, screening or entry as answers show them (specification, "Transaction").
+//
+// Invariants:
+//  1. The API answers with these encoders, and the checker compares answers with what they
+//     return for the stored records. So a field is declared once, and a new one is compared
+//     without a change of the checker.
+//  2. An encoder shows nothing that its arguments do not contain. What depends on the caller or
+//     on the time of the answer is in a view: its language, the address of the payer's page.
+//  3. The order of the fields is part of the form: equal arguments give equal bytes.
+//  4. A transaction is encoded without allocating more than the buffer, unless keys are added to
+//     its metadata.
+//
+// Callers: api, actors/payment (notifications), snapshots/check/answers.
+//
+// Rejected: encoders beside the handlers. The checker may not import api, so it would have a
+// second form of every record, which is one field short after each change.
+package jsonform

@@ -1,0 +1,39 @@
+package jsonform
+
+import (
+	"mizan/internal/jsonwalk"
+	"mizan/ledger/schema"
+)
+
+// MetaLang is the key of merchant_meta that the service sets (specification, "Rules on fields",
+// 5); defaultLang is its value for a partner without a language.
+const (
+	MetaLang    = "lang"
+	defaultLang = "en"
+)
+
+// AppendMeta appends merchant_meta: what the caller sent, then those of the rail's own keys that
+// the caller did not send. Both are JSON objects, nil for none. The service sets MetaLang: it is
+// present if the partner has a language, or if the caller sent the key.
+func AppendMeta(dst, sent, rail []byte, lang string) []byte {
+	reserved := lang != "" || len(sent) > 0 && jsonwalk.Has(sent, MetaLang)
+	if !reserved && rail == nil {
+		if len(sent) == 0 {
+			return append(dst, "{}"...)
+		}
+		return append(dst, sent...)
+	}
+	e := schema.Encoder{Buf: append(dst, '{')}
+	e.Members(sent, func(name []byte) bool { return string(name) != MetaLang })
+	e.Members(rail, func(name []byte) bool {
+		return string(name) != MetaLang && (len(sent) == 0 || !jsonwalk.Has(sent, string(name)))
+	})
+	if reserved {
+		if lang == "" {
+			lang = defaultLang
+		}
+		e.Text(MetaLang, lang)
+	}
+	e.Close('}')
+	return e.Buf
+}

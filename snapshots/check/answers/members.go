@@ -1,0 +1,144 @@
+package answers
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
+
+// object is a JSON object in an answer.
+type object map[string]jsontext.Value
+
+// members are an object's members: an index of their names, in alphabetical order, and a hash of
+// each value. The file may name very many records, and most answers about records of a kind have
+// the same names.
+type members struct {
+	names  int32
+	hashes []uint32
+}
+
+// membersOf returns an object's members.
+func (a *acknowledgements) membersOf(s object) members {
+	names := slices.Sorted(maps.Keys(s))
+	key := fmt.Sprintf("%q", names)
+	at, known := a.shapes[key]
+	if !known {
+		at = int32(len(a.names))
+		a.shapes[key], a.names = at, append(a.names, names)
+	}
+	m := members{at, make([]uint32, len(names))}
+	for i, name := range names {
+		m.hashes[i] = a.hashOf(s[name])
+	}
+	return m
+}
+
+// formOf returns the members of the object whose fields write appends.
+func (a *acknowledgements) formOf(write func(*schema.Encoder)) members {
+	e := schema.Encoder{Buf: []byte{'{'}}
+	write(&e)
+	e.Close('}')
+	return a.membersOf(parseObject(e.Buf))
+}
+
+// equal tells whether two objects have the same members.
+func (m members) equal(other members) bool {
+	return m.names == other.names && slices.Equal(m.hashes, other.hashes)
+}
+
+// differing returns the names of the members that only one of two objects has, or that differ.
+// It does not compare those in except.
+func (a *acknowledgements) differing(x, y members, except []string) (names []string) {
+	if x.equal(y) {
+		return nil
+	}
+	all := slices.Concat(a.names[x.names], a.names[y.names])
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		left, inLeft := a.hashIn(x, name)
+		right, inRight := a.hashIn(y, name)
+		if (left != right || inLeft != inRight) && !slices.Contains(except, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hashIn returns the hash of a member; false if there is none with the name.
+func (a *acknowledgements) hashIn(m members, name string) (hash uint32, has bool) {
+	i, has := slices.BinarySearch(a.names[m.names], name)
+	if has {
+		hash = m.hashes[i]
+	}
+	return hash, has
+}
+
+// parseObject parses a JSON object; nil if the value is not one.
+func parseObject(value []byte) object {
+	var s object
+	if json.Unmarshal(value, &s) != nil {
+		return nil
+	}
+	return s
+}
+
+// text returns a field that is a string; empty for any other kind of value.
+func (s object) text(name string) string {
+	var text string
+	if v := s[name]; v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// canonical returns the one form of a value, so that equal values have equal bytes. Whole
+// numbers stay as written, because canonical JSON rounds numbers beyond 2^53. The form of an
+// absent value is empty.
+func canonical(v jsontext.Value) string {
+	own := jsontext.Value(bytes.Clone(v))
+	if len(v) == 0 || own.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
+		return string(v)
+	}
+	return string(own)
+}
+
+// hashOf returns a hash of a value's canonical form.
+func (a *acknowledgements) hashOf(v jsontext.Value) uint32 {
+	return uint32(maphash.String(a.seed, canonical(v)))
+}
+
+func joined(names []string) string { return strings.Join(names, ", ") }
+
+func quoted(text string) jsontext.Value {
+	value, _ := jsontext.AppendQuote(nil, text) // a client cannot have sent text that is not UTF-8
+	return value
+}
+
+func instant(at ledger.Micros) jsontext.Value { return schema.AppendInstant(nil, at) }
+
+// isNothing tells whether a value is empty. 0 and false are not empty.
+func isNothing(v jsontext.Value) bool {
+	switch canonical(v) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	}
+	return false
+}
+
+// asJSON encodes a value that was decoded from JSON.
+func asJSON(v any) jsontext.Value {
+	written, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return written
+}

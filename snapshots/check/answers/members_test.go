@@ -1,0 +1,35 @@
+package answers
+
+import (
+	"hash/maphash"
+	"slices"
+	"testing"
+
+	"mizan/ledger/jsonform"
+	"mizan/ledger/payment"
+)
+
+// A member that an encoder gains is compared without a change of the checker: an answer without
+// it, or with another value, differs in it.
+func TestAMemberThatAFormGainsIsCompared(t *testing.T) {
+	a := &acknowledgements{seed: maphash.MakeSeed(), shapes: make(map[string]int32)}
+	form := string(jsonform.AppendTransaction(nil, new(payment.Record), new(jsonform.TransactionView)))
+	gained := form[:len(form)-1] + `,"gained":1}`
+	of := func(text string) members { return a.membersOf(parseObject([]byte(text))) }
+	for _, c := range []struct {
+		name, stored, shown string
+		except, want        []string
+	}{
+		{"the same", gained, gained, nil, nil},
+		{"written another way", gained, form[:len(form)-1] + ` , "gained" : 1.0 }`, nil, nil},
+		{"absent from the answer", gained, form, nil, []string{"gained"}},
+		{"only in the answer", form, gained, nil, []string{"gained"}},
+		{"another value", gained, form[:len(form)-1] + `,"gained":2}`, nil, []string{"gained"}},
+		{"excepted", gained, form, []string{"gained"}, nil},
+		{"nothing in common", `{"a":1,"c":1}`, `{"b":1,"d":1}`, nil, []string{"a", "b", "c", "d"}},
+	} {
+		if got := a.differing(of(c.stored), of(c.shown), c.except); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q differ, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package answers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	ledgerdirectory "mizan/ledger/directory"
+	"mizan/ledger/jsonform"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/contracts"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+	"mizan/snapshots/check/transactions"
+)
+
+// Rule 1, transactions. A stored transaction has had the status that an answer shows, and in
+// that status its JSON form is equal to the answer.
+
+const transactionsPath = "/api/v1/transactions"
+
+// shownTransaction is a transaction as answers show it.
+type shownTransaction struct {
+	line    uint32
+	status  uint8
+	created bool // the answer to a create, which is short for a hosted transaction
+	lang    string
+	members members // without the refunds
+	refunds []shownRefund
+}
+
+// shownRefund is an element of refunds.
+type shownRefund struct {
+	id     ledger.ID
+	status uint8
+	hash   uint32
+}
+
+// moves are the operations whose path has the transaction's id after the operation's name
+// (specification, "Endpoints").
+var moves = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
+
+// readTransactions reads an answer about transactions; rest follows transactionsPath.
+func (c *Check) readTransactions(n uint32, rest string, l *answerLine) (known bool) {
+	switch {
+	case rest != "":
+		return c.readTransaction(n, rest, l)
+	case l.Method == "POST":
+		c.readCreate(n, l)
+		return true
+	case l.Method == "GET" && *l.Status == 200:
+		list, _ := l.rows()
+		for _, s := range list {
+			known = c.acknowledge(n, l, s) || known
+		}
+	}
+	return known
+}
+
+// readTransaction reads an answer about one transaction. If the path continues after the
+// transaction's id, the answer may show a different transaction.
+func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
+	moving := l.Method == "PUT"
+	for _, move := range moves {
+		if after, found := strings.CutPrefix(rest, move); found && l.Method == "POST" {
+			rest, moving = after, true
+		}
+	}
+	id, err := uuid.Parse(rest)
+	exact := err == nil && (moving || l.Method == "GET")
+	switch *l.Status {
+	case 404:
+		return exact && c.answers.transactions.noteUnknown(c, n, l, rest, contracts.Variant{})
+	case 200, 201:
+		s := parseObject(embedded(l.Response))
+		known := c.acknowledge(n, l, s)
+		if exact && s.text("id") != id.String() && (known || !moving) {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the answer does not show transaction %v", n, id)
+		}
+		if known && l.asksForRefund() && s.text("refund_id") == "" {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the answer to a refund of transaction %v names none", n, id)
+		}
+		return known || exact && !moving
+	}
+	return false
+}
+
+// asksForRefund tells whether the line is a request for a refund.
+func (l *answerLine) asksForRefund() bool {
+	params := parseObject(parseObject(embedded(l.Body))["params"])
+	return l.Method == "PUT" && params.text("type") == "refund"
+}
+
+// acknowledge records what an answer says about a transaction, unless an earlier one showed the
+// same; false if it shows none.
+func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
+	a, status := &c.answers, s.text("status")
+	if status == "" {
+		return false
+	}
+	of := a.transactions.note(c, n, l, s, contracts.Variant{})
+	if of == nil {
+		return false
+	}
+	path, _, _ := strings.Cut(l.Path, "?")
+	now := shownTransaction{
+		line: n, status: a.states.Code(status), created: l.Method == "POST" && path == transactionsPath,
+		lang: parseObject(s["merchant_meta"]).text(jsonform.MetaLang),
+	}
+	now.refunds, now.members = a.readRefunds(s), a.membersOf(s)
+	if !slices.ContainsFunc(of.shown, func(before shownTransaction) bool {
+		return before.status == now.status && before.created == now.created && before.lang == now.lang &&
+			before.members.equal(now.members) && slices.Equal(before.refunds, now.refunds)
+	}) {
+		of.shown = append(of.shown, now)
+	}
+	return true
+}
+
+// readRefunds removes the refunds from an answer and returns them. They are compared one by one,
+// because a record drops failed refunds to make room.
+func (a *acknowledgements) readRefunds(s object) (refunds []shownRefund) {
+	var list []jsontext.Value
+	if json.Unmarshal(s["refunds"], &list) != nil {
+		return nil
+	}
+	for _, value := range list {
+		one := parseObject(value)
+		id, err := uuid.Parse(one.text("refund_id"))
+		if err != nil {
+			return nil
+		}
+		refunds = append(refunds, shownRefund{id, a.states.Code(one.text("status")), a.hashOf(value)})
+	}
+	delete(s, "refunds")
+	return refunds
+}
+
+// CompareTransaction compares a stored transaction with the answers about it.
+func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
+	a := &c.answers
+	if !a.given {
+		return
+	}
+	if p.TxID != "" {
+		c.compareCreate(r, p)
+	}
+	of := a.transactions.compare(c, r.Organization.ID, p.ID, p.Partner)
+	if of == nil {
+		return
+	}
+	dropped := make(map[ledger.ID]bool)
+	for i := range of.shown {
+		shown := &of.shown[i]
+		was := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
+		for _, f := range shown.refunds {
+			was.Refunds, was.Pending = append(was.Refunds, f.id), a.states.Names[f.status] == payment.RefundAsked.String()
+			if was.Dropped(f.id) {
+				dropped[f.id] = true
+			}
+		}
+		if !was.Was() {
+			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q and is %q", shown.line, p.ID, was.Status, p.Status)
+		} else if names := a.transactionDiffers(&was, shown); names != nil {
+			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, was.Status, joined(names))
+		}
+	}
+	if asked := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, asked-len(p.Refunds)) && asked < scan.MaxCounted {
+		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it has not, of %d that were asked for", of.line, p.ID, len(dropped), asked)
+	}
+}
+
+// transactionDiffers returns the names of the members in which an answer differs from the forms
+// that the transaction may have had: those of the form from which it differs least.
+func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *shownTransaction) (names []string) {
+	then := was.Then()
+	view := jsonform.TransactionView{Started: was.Record.Stamp.Started}
+	if ledgerdirectory.IsLanguage(shown.lang) {
+		view.Lang = shown.lang
+	}
+	forms := [][]byte{jsonform.AppendTransaction(nil, then, &view)}
+	if shown.created && then.Hosted {
+		forms = append(forms, jsonform.AppendHosted(nil, then, &view))
+	}
+	if then.RailMeta != nil { // the rail may have sent its keys after the answer
+		then.RailMeta = nil
+		forms = append(forms, jsonform.AppendTransaction(nil, then, &view))
+	}
+	except := was.NotStored()
+	for i, form := range forms {
+		s := parseObject(form)
+		refunds := a.readRefunds(s)
+		differing := a.differing(a.membersOf(s), shown.members, except)
+		if !slices.EqualFunc(refunds, shown.refunds, func(stored, shown shownRefund) bool {
+			return stored == shown || stored.id == shown.id && was.Dropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
+		}) {
+			differing = append(differing, "refunds")
+		}
+		if i == 0 || len(differing) < len(names) {
+			names = differing
+		}
+	}
+	return names
+}

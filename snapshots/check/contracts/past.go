@@ -1,0 +1,67 @@
+package contracts
+
+import (
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/snapshots/check/scan"
+)
+
+// PastEvent is an event of a contract, with what the contract had put on the accounts of control
+// totals up to that event.
+type PastEvent struct {
+	Name  contract.Action
+	To    contract.Status
+	At    ledger.Micros
+	Moved scan.Fingerprint
+}
+
+// PastEvents returns a contract's events, oldest first.
+func PastEvents(c *scan.Scan, r *scan.Record) (past []PastEvent, err error) {
+	var events []ledger.Event
+	err = c.View.SourceEvents(r.Organization.ID, r.Source, func(e ledger.Event) (bool, error) {
+		events = append(events, e)
+		return true, c.Interrupted()
+	})
+	l := new(Lifecycle)
+	for _, e := range slices.Backward(events) {
+		if e.Name != string(contract.Continue) && e.Name != string(contract.Batch) {
+			l.LastAction = contract.Action(e.Name)
+		}
+		if e.Entry != nil {
+			l.addControlTotals(r.Organization.Histories, e.Entry.Postings)
+		}
+		past = append(past, PastEvent{contract.Action(e.Name), contract.Status(e.To), e.Booked, l.Shared})
+	}
+	return past, err
+}
+
+// By tells whether the action may have caused the event.
+func (e *PastEvent) By(p *contract.Product, action contract.Action) bool {
+	handler := p.Handler(action)
+	return e.Name == action || handler != nil && slices.Contains(handler.Transitions, e.Name)
+}
+
+// NotStored lists the members of a contract that change from day to day without any event.
+var NotStored = []string{"days_past_due"}
+
+// reset lists the columns that a creation may set and a later action may set again.
+var reset = map[*contract.Product][]string{
+	contract.Certificate: {"subscription_start", "subscription_end"},
+	contract.Lease:       {"asset_serial_number"},
+	contract.Deposit:     {"initial_amount", "term_months", "profit_sharing_ratio"},
+}
+
+// NotStoredBefore returns the members of a contract of which a later event may have changed the
+// value: besides NotStored those that no creation sets, reviews, which come later, and metadata,
+// to which the service adds keys.
+func NotStoredBefore(p *contract.Product) []string {
+	names := slices.Concat(NotStored, reset[p])
+	for _, c := range p.Columns.Columns {
+		if !c.Asked || c.Kind == contract.KindReview || c == contract.Sent.Column {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,197 @@
+package transactions
+
+import (
+	"math/big"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Past is a stored transaction at the time at which an answer showed it.
+type Past struct {
+	Scan    *scan.Scan
+	Record  *scan.Record
+	Stored  *payment.Record // as it is now
+	Status  payment.Status  // in the answer
+	Refunds []ledger.ID     // in the answer
+	Pending bool            // the last of them was pending
+}
+
+// notStored lists the members of a transaction that are not compared with an answer, because
+// nothing that is stored determines what they were.
+var notStored = []struct {
+	members []string
+	when    func(was *Past) bool
+}{
+	// The address of the payer's page has a token, and most callers get no address.
+	{[]string{"widget_url", "simple_auth_redirect_url"}, func(was *Past) bool { return was.Status == payment.Created && was.Stored.Hosted }},
+	// The rail may have published another action since, and an answer after its end shows none.
+	{
+		[]string{"auth_params", payment.MaterialField, "simple_auth_redirect_url", "availble_destinations", "expires_at"},
+		func(was *Past) bool { return was.Status == payment.ActionRequired },
+	},
+	// A terminal that refused the transaction may have had other terms.
+	{
+		[]string{
+			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
+			"description", "route",
+		},
+		func(was *Past) bool {
+			return was.Status == payment.Authorizing && len(refusedAttempts(was.Stored)) > 0
+		},
+	},
+	// The terminal or the payer's credentials may have named the network later.
+	{[]string{"network", "scale"}, func(was *Past) bool { return was.Status == payment.Created && !was.current() }},
+	// The record has only the last keys of the rail.
+	{[]string{"merchant_meta"}, func(was *Past) bool { return len(was.Stored.RailMeta) > 0 && !was.current() }},
+	// A refused capture leaves its reason on a held transaction, until a later one succeeds.
+	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status.Held() && was.had(payment.CommitRefused) }},
+	// A rail that corrects itself replaces its first reason.
+	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status == payment.Rejected && !was.current() }},
+	// The record has the end of a hold only as long as it is held.
+	{[]string{"hold_expires_at"}, func(was *Past) bool { return was.Status.Held() && !was.current() }},
+	// The provider may have sent the number later.
+	{[]string{"rrn"}, func(was *Past) bool {
+		return was.Status.Held() && !was.current() || was.Stored.SettledLate && !wasSettled(was.Status)
+	}},
+	// The record has dropped the refund.
+	{[]string{"refund_msg"}, func(was *Past) bool {
+		last := len(was.Refunds) - 1
+		return last >= 0 && was.Dropped(was.Refunds[last])
+	}},
+}
+
+// NotStored returns the members that are not compared with the answer.
+func (was *Past) NotStored() (names []string) {
+	for _, lost := range notStored {
+		if lost.when(was) {
+			names = append(names, lost.members...)
+		}
+	}
+	return names
+}
+
+// current tells whether the transaction still has the status.
+func (was *Past) current() bool { return was.Status == was.Stored.Status }
+
+// wasSettled tells whether money has moved in a transaction with the status.
+func wasSettled(s payment.Status) bool {
+	return s == payment.Charged || s == payment.Refunding || s == payment.Refunded || s == payment.Reversed
+}
+
+// Was tells whether the transaction was ever in the status, and still is if the status is final.
+func (was *Past) Was() bool {
+	return wasIn(was.Record, was.Status) && (was.current() || !payment.Machine.Final(was.Status))
+}
+
+// Then returns the record as it was: the stored one without what came after the status.
+func (was *Past) Then() *payment.Record {
+	then, current, settled := *was.Stored, was.current(), wasSettled(was.Status)
+	then.Status, then.Finished = was.Status, was.finished()
+	then.Refunds, then.Refunded = was.refunds()
+	if !current {
+		then.Failure, then.HoldUntil = payment.Failure{}, 0
+	}
+	if !current && !settled && !was.Status.Final() {
+		then.RRN = ""
+	}
+	if !settled {
+		then.Captured = money.Amount{}
+	}
+	if was.Status != payment.Reversed {
+		then.ReturnID = ledger.ID{}
+	}
+	if was.Status == payment.Created && !current { // it waited for its payer: it had no terminal and no payment method
+		then.Terminal, then.Route, then.Rate, then.Method = ledger.ID{}, "", money.Rate{}, ""
+	}
+	if !current && !settled { // the whole amount had a price, before a part of it was captured
+		costs := priceOf(&then, scan.BigAmount(then.Amount))
+		then.WithFee, then.Dest = amountOf(costs.WithFee), amountOf(costs.Dest)
+		then.Merchant = money.Signed{Negative: costs.Merchant.Sign() < 0, Abs: amountOf(costs.Merchant)}
+	}
+	return &then
+}
+
+// amountOf returns a number without its sign as an amount. A number beyond the range of amounts
+// becomes zero, and rule 3 reports the price.
+func amountOf(n *big.Int) money.Amount {
+	amount, _ := money.Parse(new(big.Int).Abs(n).String())
+	return amount
+}
+
+// refunds returns the refunds up to the last one that the answer shows, and the sum of those
+// that had succeeded. A refund that the record has dropped has only its id.
+func (was *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount) {
+	next := 0
+	for _, id := range was.Refunds {
+		if at := was.refund(id); at < 0 {
+			refunds = append(refunds, payment.RefundRecord{ID: id})
+		} else if at >= next {
+			refunds, next = append(refunds, was.Stored.Refunds[next:at+1]...), at+1
+		}
+	}
+	if n := len(refunds); n > 0 && was.Pending {
+		f := &refunds[n-1]
+		f.Status, f.Failure, f.Finished = payment.RefundAsked, payment.Failure{}, 0
+		if was.Status == payment.Refunding {
+			f.Status = payment.RefundIsPending
+		}
+	}
+	for i := range refunds {
+		if refunds[i].Status == payment.RefundSucceeded && !was.Stored.SettledLate { // money that came too late was never the merchant's
+			refunded, _ = refunded.Add(refunds[i].Amount)
+		}
+	}
+	return refunds, refunded
+}
+
+// Dropped tells whether the record has not the refund: it drops failed ones to make room.
+func (was *Past) Dropped(id ledger.ID) bool { return was.refund(id) < 0 }
+
+// refund returns the place of a refund in the record; -1 if the record has not got it.
+func (was *Past) refund(id ledger.ID) int {
+	return slices.IndexFunc(was.Stored.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
+}
+
+// finished returns the finish time that the transaction showed in the status.
+func (was *Past) finished() (at ledger.Micros) {
+	as := was.Status
+	switch settled := wasSettled(as); {
+	case was.current(), settled && was.Stored.Status != payment.Reversed:
+		return was.Record.Stamp.Finished
+	case settled:
+		as = payment.Charged
+	case !as.Final():
+		return 0
+	}
+	was.events(func(e *ledger.Event) bool {
+		if e.To == string(as) && Finishes(payment.Status(e.From), as) {
+			at = e.Booked
+		}
+		return at == 0
+	})
+	return at
+}
+
+// had tells whether the transaction has had the event.
+func (was *Past) had(name payment.Event) (found bool) {
+	was.events(func(e *ledger.Event) bool {
+		found = e.Name == string(name)
+		return !found
+	})
+	return found
+}
+
+// events calls fn with the transaction's events, newest first, until it returns false.
+func (was *Past) events(fn func(e *ledger.Event) bool) {
+	err := was.Scan.View.SourceEvents(was.Record.Organization.ID, was.Record.Source, func(e ledger.Event) (bool, error) {
+		return fn(&e), nil
+	})
+	if err != nil {
+		was.Scan.Report.Breach(findings.RuleStates, "organization %v: %s: %v", was.Record.Organization.ID, scan.Named(was.Record.Source), err)
+	}
+}
