@@ -135,7 +135,7 @@ func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 	}
 	h.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
 	h.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
-	payer := directory.Payer{Card: h.keyring.Fingerprint([]byte(number))}
+	payer := directory.Payer{Card: h.Keyring.Fingerprint([]byte(number))}
 	if kind, blocked := h.directory.Blocked(h.seed.First.Org, &payer); kind != "card" || !blocked {
 		t.Errorf("blocked by %q %v", kind, blocked)
 	}
@@ -148,7 +148,7 @@ func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 		t.Error("the number is in the log")
 	}
 	files := 0
-	must(t, filepath.WalkDir(h.dir, func(path string, entry os.DirEntry, err error) error {
+	must(t, filepath.WalkDir(h.Dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}

@@ -263,7 +263,7 @@ func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
 	paid := h.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	cardless := h.partner().post(transactions, `{"params":{"type":"payment","amount":"100","env":"test","returnUrl":"https://a.example","failUrl":"https://a.example","money_storage":{"type":"klarna"}}}`).want(201, "").at("id")
 	foreign := h.second().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
-	fingerprint := h.keyring.Fingerprint([]byte("4242424242424242"))
+	fingerprint := h.Keyring.Fingerprint([]byte("4242424242424242"))
 	for _, c := range []struct{ scope, query, subject string }{
 		{"partner", "", ""},
 		{"card", "?card=" + fingerprint, fingerprint},

@@ -236,7 +236,7 @@ func TestAKeysValueIsKeptSealed(t *testing.T) {
 	h.stop()
 	value, shown := []byte(first.at("key")), []byte(first.at("prefix"))
 	found := 0
-	must(t, filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+	must(t, filepath.WalkDir(h.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

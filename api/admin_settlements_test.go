@@ -37,7 +37,7 @@ func (h *fixture) collectingTerminal() string {
 // counterOf returns the value of a counter.
 func (h *fixture) counterOf(key string) string {
 	h.t.Helper()
-	view := h.journal.View()
+	view := h.Journal.View()
 	defer view.Close()
 	amount, err := view.Counter(h.seed.First.Org, key, "")
 	must(h.t, err)

@@ -235,7 +235,7 @@ func TestARotationWithAnotherBodyDoesNothing(t *testing.T) {
 func (h *fixture) wantSecretsAbsent(secrets ...string) {
 	h.t.Helper()
 	files := 0
-	must(h.t, filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+	must(h.t, filepath.WalkDir(h.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -21,7 +21,7 @@ const backupsPath = "/api/v1/backups"
 
 // backups returns a function that takes backups of the server, as the program does.
 func (h *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
-	quiet := backup.Options{Journal: h.journal, Keyring: h.keyring, Clock: h.clock, Data: h.dir}
+	quiet := backup.Options{Journal: h.Journal, Keyring: h.Keyring, Clock: h.Clock, Data: h.Dir}
 	service := backup.New(quiet)
 	return func(since *admin.BackupBase) (io.ReadCloser, error) {
 		return service.Stream((*backup.Base)(since))
@@ -48,7 +48,7 @@ func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
 	if header.Kind() != "full" {
 		t.Errorf("the backup is %s", header.Kind())
 	}
-	_, err = backup.Read(t.Context(), full, h.keyring)
+	_, err = backup.Read(t.Context(), full, h.Keyring)
 	must(t, err)
 
 	base, err := json.Marshal(map[string]any{"since": header.Base()})

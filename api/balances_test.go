@@ -25,7 +25,7 @@ func (h *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, as
 func (h *fixture) enter(entry *ledger.Entry) {
 	h.t.Helper()
 	done := make(chan posting.Receipt, 1)
-	h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "book", To: "done", Entry: entry}},
 	}}}, func(r posting.Receipt) { done <- r })

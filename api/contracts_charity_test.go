@@ -165,7 +165,7 @@ func TestAReportOnCharityIsBounded(t *testing.T) {
 	d := h.createReligious("wadiah")
 	source := ledger.Source{Kind: ledger.Contract, ID: uuid.MustParse(d.id())}
 	give := func(n int) {
-		view := h.journal.View()
+		view := h.Journal.View()
 		record, _, err := view.Record(h.seed.First.Org, source)
 		view.Close()
 		must(t, err)
@@ -177,7 +177,7 @@ func TestAReportOnCharityIsBounded(t *testing.T) {
 			}}})
 		}
 		stored := make(chan posting.Receipt, 1)
-		h.journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { stored <- r })
+		h.Journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { stored <- r })
 		must(t, (<-stored).Err)
 	}
 	for range most / each {

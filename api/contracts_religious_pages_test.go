@@ -225,7 +225,7 @@ func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
 			h.advanceDays(1 + i)
 		}
 	}
-	view := h.journal.View()
+	view := h.Journal.View()
 	defer view.Close()
 	product := contract.Find(contract.Religious, "wadiah")
 	for env, want := range lists {

@@ -49,7 +49,7 @@ func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
 	h.advanceDays(45)
 	h.halt()
 	h.stop()
-	must(t, h.clock.Set(h.clock.Now().AddDate(0, 0, 60)))
+	must(t, h.Clock.Set(h.Clock.Now().AddDate(0, 0, 60)))
 	h.start()
 	h.advanceDays(0) // it returns after everything due has been done
 	lease.read().wantData("rent_receivable", "150", "total_rentals_paid", "150")

@@ -73,7 +73,7 @@ func TestWhatIsParkedOfATerminalIsReplayed(t *testing.T) {
 	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`","to":"`+first.at("data.booked_at")+`"}`).want(200, `{"data":{"replayed":1}}`)
 	h.admin().post(deliveries+"/replay", `{"params":{"terminal_id":"`+payment+`","from":"`+first.at("data.booked_at")+`"}}`).want(200, `{"data":{"replayed":2}}`)
 	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","to":"1960-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
-	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","from":"1960-01-01T00:00:00Z","to":"`+h.clock.Now().Format(time.RFC3339Nano)+`"}`).want(200, `{"data":{"replayed":3}}`)
+	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","from":"1960-01-01T00:00:00Z","to":"`+h.Clock.Now().Format(time.RFC3339Nano)+`"}`).want(200, `{"data":{"replayed":3}}`)
 	h.waitForDeliveries()
 	if left := h.listed("state=parked"); len(left) != 0 || len(h.listed("state=delivered")) != 6 {
 		t.Errorf("still parked: %v", left)

@@ -189,7 +189,7 @@ func TestDeliveriesAreFilteredByTime(t *testing.T) {
 	} {
 		h.wantListed(query, want...)
 	}
-	now := h.clock.Now().Format(time.RFC3339Nano)
+	now := h.Clock.Now().Format(time.RFC3339Nano)
 	h.wantListed("to="+url.QueryEscape(now), all...) // a bound equal to the clock's time means everything up to now
 }
 

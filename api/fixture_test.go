@@ -37,11 +37,9 @@ import (
 	"mizan/api/payments"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
-	"mizan/internal/clock"
-	"mizan/internal/secret"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
@@ -64,10 +62,8 @@ var (
 // fixture is a server on a loopback port with the real journal, actors, directory and
 // simulator, seeded as a sandbox.
 type fixture struct {
+	*testkit.World
 	t         testing.TB
-	dir       string // directory of the store and the rail's log
-	clock     *clock.Manual
-	journal   *posting.Journal
 	directory *directoryactor.Service
 	accounts  *account.Service
 	payments  *paymentactor.Service
@@ -75,7 +71,6 @@ type fixture struct {
 	contracts *contractactor.Service
 	periods   *periodactor.Service
 	notifier  *notifier.Service
-	keyring   *secret.Keyring
 	seed      *directoryactor.Sandbox
 	server    *api.Server
 	address   string
@@ -88,12 +83,41 @@ type fixture struct {
 // newFixture starts a server; change may alter the server's configuration.
 func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
 	t.Helper()
-	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(began), log: new(lockedBuffer), observed: make(chan string, 1024)}
-	var err error
-	h.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
-	must(t, err)
+	sandbox.once.Do(func() { sandbox.fill(t) })
+	if sandbox.image == nil {
+		t.Fatal("the sandbox could not be seeded")
+	}
+	seed := *sandbox.seed // a test may replace a token
+	h := &fixture{World: sandbox.image.World(t), t: t, log: new(lockedBuffer), seed: &seed, observed: make(chan string, 1024)}
 	h.start(change...)
 	return h
+}
+
+// sandbox is what every server of these tests begins with. To hash a sandbox's password and to
+// store it takes longer than most tests.
+var sandbox sandboxImage
+
+type sandboxImage struct {
+	once  sync.Once
+	seed  *directoryactor.Sandbox
+	image *testkit.Image
+}
+
+func (s *sandboxImage) fill(t testing.TB) {
+	w := testkit.NewWorld(t, began)
+	w.Open()
+	directory, err := directoryactor.Start(w.Runtime, w.Keyring)
+	must(t, err)
+	w.Runtime.Start(func(posting.Item) bool { return false })
+	s.seed, err = directory.Seed(t.Context(), directoryactor.SeedInput{})
+	must(t, err)
+	// The first use of a key is stored as an event, which later counts of events do not include.
+	for _, demo := range []directoryactor.Demo{s.seed.First, s.seed.Second} {
+		directory.Authenticate(demo.Org, []byte(demo.APIKey))
+	}
+	w.Runtime.Quiesce()
+	w.Close()
+	s.image = w.Image()
 }
 
 // restart stops the server and everything below it, and starts it again.
@@ -112,9 +136,9 @@ func (h *fixture) start(change ...func(*api.Config)) {
 	h.address = l.Addr().String()
 	runtime, rail := h.openStorage()
 	cfg := api.Config{
-		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
+		Payments: h.payments, Directory: h.directory, Journal: h.Journal, Clock: h.Clock,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
-		Signer: h.keyring.Signer(), HeadKey: h.keyring.VerifierKey(), Fingerprint: h.keyring.Fingerprint,
+		Signer: h.Keyring.Signer(), HeadKey: h.Keyring.VerifierKey(), Fingerprint: h.Keyring.Fingerprint,
 		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Updates: h.payments, Subscriptions: h.renewals,
 		Deliveries: h.notifier, Contracts: h.contracts, Periods: h.periods, Backup: h.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
@@ -136,22 +160,20 @@ func (h *fixture) start(change ...func(*api.Config)) {
 func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := h.t
 	t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
 	var err error
 	forks.Lock() // a program that is being started holds copies of open files, including closed ones with locks
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: filepath.Join(h.dir, "store"), Log: quiet}, Clock: h.clock, Log: quiet})
+	h.Open()
 	forks.Unlock()
-	must(t, err)
 	rail, err := simulator.Open(simulator.Options{
-		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: h.base(), Key: h.keyring.Derive("simulator challenge"),
+		Path: filepath.Join(h.Dir, "simulator.log"), Clock: h.Clock, BaseURL: h.base(), Key: h.Keyring.Derive("simulator challenge"),
 	})
 	must(t, err)
-	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
-	h.directory, err = directoryactor.Start(runtime, h.keyring)
+	runtime := h.Runtime
+	h.directory, err = directoryactor.Start(runtime, h.Keyring)
 	must(t, err)
 	h.accounts = account.New(runtime)
 	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: runtime, Directory: h.directory, Admission: h.accounts, Sealer: h.keyring, Addresses: h.directory,
+		Runtime: runtime, Directory: h.directory, Admission: h.accounts, Sealer: h.Keyring, Addresses: h.directory,
 		Providers:  map[string]actors.Provider{rail.Name(): rail},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: h.pages().Return,
 	})
@@ -165,24 +187,12 @@ func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	must(t, err)
 	runtime.Start(paymentactor.Resumes)
 	h.notifier.Resume()
-	journal := h.journal
 	h.stop = sync.OnceFunc(func() {
 		h.notifier.Close()
-		runtime.Stop()
-		must(t, journal.Close())
+		h.Close()
 		must(t, rail.Close())
 	})
 	t.Cleanup(h.stop)
-	if h.directory.Empty() {
-		h.seed, err = h.directory.Seed(t.Context(), directoryactor.SeedInput{})
-		must(t, err)
-		// The first use of a key is stored as an event. It is waited for, so that later counts of
-		// events do not include it.
-		for _, demo := range []directoryactor.Demo{h.seed.First, h.seed.Second} {
-			h.directory.Authenticate(demo.Org, []byte(demo.APIKey))
-		}
-		runtime.Quiesce()
-	}
 	return runtime, rail
 }
 
@@ -193,7 +203,7 @@ const actionTTL = 30 * time.Minute
 func (h *fixture) base() string { return "http://" + h.address }
 
 func (h *fixture) pages() payerpage.Pages {
-	return payerpage.Pages{Base: h.base(), Tokens: h.keyring.PageTokens()}
+	return payerpage.Pages{Base: h.base(), Tokens: h.Keyring.PageTokens()}
 }
 
 func (h *fixture) serve(cfg api.Config, l net.Listener) {

@@ -17,7 +17,7 @@ import (
 // checkpoints makes the checkpoints of the days that have ended.
 func (h *fixture) checkpoints() {
 	h.t.Helper()
-	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: slog.New(slog.DiscardHandler)})
+	runtime := actors.New(actors.Options{Clock: h.Clock, Journal: h.Journal, Log: slog.New(slog.DiscardHandler)})
 	runtime.Start(func(posting.Item) bool { return false })
 	defer runtime.Stop()
 	must(h.t, checkpoint.Start(runtime).Look())
@@ -49,7 +49,7 @@ func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
 	h.checkpoints()
 	org := h.seed.First.Org
 	var parts [][]byte
-	view := h.journal.View()
+	view := h.Journal.View()
 	err := view.KVKeys(org, store.CheckpointParts(), nil, func(key []byte) ([]byte, bool, error) {
 		parts = append(parts, slices.Clone(key))
 		return nil, true, nil
@@ -64,7 +64,7 @@ func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
 		"a part is wrong":  {Org: org, Key: parts[3], Value: []byte("wrong")},
 	} {
 		done := make(chan posting.Receipt, 1)
-		h.journal.Submit(&posting.Change{KVs: []posting.KV{spoil}}, func(r posting.Receipt) { done <- r })
+		h.Journal.Submit(&posting.Change{KVs: []posting.KV{spoil}}, func(r posting.Receipt) { done <- r })
 		must(t, (<-done).Err)
 		if got := read(); !slices.Equal(got, want) {
 			t.Errorf("%s: %s", name, fmt.Sprint(got))

@@ -92,8 +92,8 @@ func TestAnExportMayBeOfATimeThatWasBooked(t *testing.T) {
 	last := h.auditor().get(ledgerPath+"/events?limit=1").want(200, "").at("data.0.booked_at")
 	newest, err := time.Parse(time.RFC3339Nano, last)
 	must(t, err)
-	if first, err := time.Parse(time.RFC3339Nano, times[0]); err != nil || !first.After(h.clock.Now()) {
-		t.Fatalf("the first is booked at %v, by a clock of %v", times[0], h.clock.Now())
+	if first, err := time.Parse(time.RFC3339Nano, times[0]); err != nil || !first.After(h.Clock.Now()) {
+		t.Fatalf("the first is booked at %v, by a clock of %v", times[0], h.Clock.Now())
 	}
 	for query, want := range map[string][]string{
 		"from=" + times[0]:                      seqs,
@@ -125,7 +125,7 @@ func TestAnExportNamesWhereItEnds(t *testing.T) {
 	h.charge(good)
 	newest := h.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 	for _, format := range []string{"hledger", "beancount"} {
-		for _, to := range []string{"", "&to=2026-09-03", "&to=" + url.QueryEscape(h.clock.Now().Format(time.RFC3339Nano))} {
+		for _, to := range []string{"", "&to=2026-09-03", "&to=" + url.QueryEscape(h.Clock.Now().Format(time.RFC3339Nano))} {
 			whole := h.auditor().get(exportPath+"?env=test&format="+format+to).want(200, "").body
 			said := headed.FindStringSubmatch(whole)
 			if said == nil {

@@ -56,7 +56,7 @@ func fillJournal(t *testing.T, h *fixture, entries int) {
 			must(t, (<-answers).Err)
 			waiting--
 		}
-		h.journal.Submit(change, func(r posting.Receipt) { answers <- r })
+		h.Journal.Submit(change, func(r posting.Receipt) { answers <- r })
 		waiting++
 	}
 	for range waiting {

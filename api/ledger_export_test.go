@@ -282,7 +282,7 @@ func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 	fillJournal(t, h, 3_000)
 	var entries, exported []uint64
 	var accounts, declared []string
-	view := h.journal.View()
+	view := h.Journal.View()
 	err := errors.Join(view.EventsAscending(h.seed.First.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil && e.Entry.Postings[0].Asset.Env == money.Prod {
 			entries = append(entries, e.Seq)

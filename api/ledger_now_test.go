@@ -12,7 +12,7 @@ func TestTheClocksInstantShowsEverythingBookedAtIt(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.partner().post(transactions, paymentBody(`"amount":"700"`)).want(201, "")
-	now := h.clock.Now()
+	now := h.Clock.Now()
 	for at, rows := range map[string]bool{
 		now.Format(time.RFC3339Nano):                       true,
 		now.Add(-time.Hour).UTC().Format(time.RFC3339Nano): false,
@@ -36,7 +36,7 @@ func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
 	for range 3 {
 		h.partner().post(transactions, paymentBody(`"amount":"700","currency":"USD"`)).want(201, "")
 	}
-	now := h.clock.Now()
+	now := h.Clock.Now()
 	balance := ledgerPath + "/accounts/L:partner:1:available?env=test&currency=USD&network="
 	for path, ask := range map[string]struct {
 		bound string

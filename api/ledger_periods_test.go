@@ -267,7 +267,7 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 	h.closeMonth("2026-09").want(200, "")
 	h.halt()
 	h.stop()
-	must(t, h.clock.Set(time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC))) // the server did not run on the second of November
+	must(t, h.Clock.Set(time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC))) // the server did not run on the second of November
 	h.start()
 	h.advanceDays(0)
 	h.closeMonth("2026-10").want(200, "")

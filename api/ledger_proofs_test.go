@@ -130,8 +130,8 @@ func TestTheKeyOfTheHeadsStaysOverARestart(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	key := h.auditor().get(ledgerPath+"/key").want(200, "").at("data.key")
-	if key != h.keyring.VerifierKey() {
-		t.Errorf("the key is %s, that of the keyring is %s", key, h.keyring.VerifierKey())
+	if key != h.Keyring.VerifierKey() {
+		t.Errorf("the key is %s, that of the keyring is %s", key, h.Keyring.VerifierKey())
 	}
 	h.restart()
 	if again := h.session().get(ledgerPath+"/key").want(200, "").at("data.key"); again != key {

@@ -317,7 +317,7 @@ func TestHeadIsSigned(t *testing.T) {
 	head := h.auditor().get(ledgerPath+"/head").want(200, "")
 	signed, err := base64.StdEncoding.DecodeString(head.at("data.signature"))
 	must(t, err)
-	opened, err := note.Open(signed, note.VerifierList(h.keyring.Verifier()))
+	opened, err := note.Open(signed, note.VerifierList(h.Keyring.Verifier()))
 	must(t, err)
 	tree, err := tlog.ParseTree([]byte(opened.Text))
 	must(t, err)
@@ -396,6 +396,6 @@ func (h *fixture) bookEvents(events []ledger.Event) {
 		events[i] = ledger.Event{Source: source, Name: "noise", To: "noisy"}
 	}
 	done := make(chan error, 1)
-	h.journal.Submit(&posting.Change{Steps: []posting.Step{{Org: h.seed.First.Org, Source: source, Events: events}}}, func(r posting.Receipt) { done <- r.Err })
+	h.Journal.Submit(&posting.Change{Steps: []posting.Step{{Org: h.seed.First.Org, Source: source, Events: events}}}, func(r posting.Receipt) { done <- r.Err })
 	must(h.t, <-done)
 }

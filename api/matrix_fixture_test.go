@@ -277,7 +277,7 @@ var (
 type storedCounts struct{ organizations, events, claims, lists, waiting, sealed, counters int }
 
 func (q *accessFixture) storedCounts() (s storedCounts) {
-	v := q.journal.View()
+	v := q.Journal.View()
 	defer v.Close()
 	must(q.t, v.Organizations(func(org ledger.ID) (bool, error) {
 		s.organizations++

@@ -102,7 +102,7 @@ func waiting(t *testing.T, action payment.Action) (*fixture, *rail, string) {
 	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
 	r.record.ReturnURL, r.record.FailURL = shopOK, shopNo
 	h := newFixture(t, func(cfg *api.Config) { cfg.Payers = r })
-	until := h.clock.Now().Add(actionTTL)
+	until := h.Clock.Now().Add(actionTTL)
 	action.Until = ledger.MicrosOf(until)
 	r.record.Action = &action
 	return h, r, h.pages().Address(h.seed.First.Org, r.id, until)
@@ -186,7 +186,7 @@ func TestWhileTheProviderIsAskedThePayerWaits(t *testing.T) {
 func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
 	t.Parallel()
 	h, r, _ := waiting(t, payment.Action{Material: []byte(`{}`)})
-	address := h.pages().Address(h.seed.First.Org, r.id, h.clock.Now().Add(2*actionTTL))
+	address := h.pages().Address(h.seed.First.Org, r.id, h.Clock.Now().Add(2*actionTTL))
 	h.advanceBy(actionTTL - time.Microsecond)
 	h.visit("GET", address, nil).wantPage(200, "Confirm with a password")
 	h.advanceBy(time.Microsecond)
@@ -290,7 +290,7 @@ func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
 func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
 	t.Parallel()
 	h, r, address := waiting(t, payment.Action{Page: "https://acs.example/"})
-	until := ledger.MicrosOf(h.clock.Now().Add(2 * actionTTL))
+	until := ledger.MicrosOf(h.Clock.Now().Add(2 * actionTTL))
 	r.change(func() {
 		r.record.Status, r.record.Hosted, r.record.Action, r.due = payment.Created, true, nil, until
 	})

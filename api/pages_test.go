@@ -172,7 +172,7 @@ func (h *fixture) answerChallenge(shown *answer, button string) *answer {
 // advanceBy moves the manual clock.
 func (h *fixture) advanceBy(d time.Duration) {
 	h.t.Helper()
-	at := h.clock.Now().Add(d).Format(time.RFC3339Nano)
+	at := h.Clock.Now().Add(d).Format(time.RFC3339Nano)
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+at+`"}`).want(200, "")
 }
 

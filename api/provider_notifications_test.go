@@ -71,7 +71,7 @@ type notice struct {
 
 func (h *fixture) notice(terminal string) notice {
 	event := uuid.NewString()
-	return notice{terminal: terminal, secret: platformSecret, event: event, at: h.clock.Now(), body: envelope(event, uuid.NewString())}
+	return notice{terminal: terminal, secret: platformSecret, event: event, at: h.Clock.Now(), body: envelope(event, uuid.NewString())}
 }
 
 func envelope(event, txid string) string {
@@ -115,8 +115,8 @@ func TestAnEventIsHeardOnce(t *testing.T) {
 	h, reported, terminal := newUpdatesFixture(t)
 	n := h.notice(terminal)
 	h.deliver(n).want(200, "")
-	must(t, h.clock.Set(h.clock.Now().Add(4*time.Minute)))
-	n.at = h.clock.Now() // another attempt has its own timestamp
+	must(t, h.Clock.Set(h.Clock.Now().Add(4*time.Minute)))
+	n.at = h.Clock.Now() // another attempt has its own timestamp
 	h.deliver(n).want(200, `{"data":{}}`)
 	if got := reported.taken(); len(got) != 1 {
 		t.Errorf("reported %v", got)

@@ -155,7 +155,7 @@ func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
 // stored returns the number of events in the first organization.
 func (h *fixture) stored() uint64 {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	n, _, err := v.Head(h.seed.First.Org)
 	must(h.t, err)

@@ -83,7 +83,7 @@ func TestContinuationIsHandedOn(t *testing.T) {
 	if c.Route != "simulator" || string(c.Browser) != `{ "timezone":-180 }` || l.card != good+"|JOHN DOE|12|2030|123" {
 		t.Errorf("route %q, browser %s, card %q", c.Route, c.Browser, l.card)
 	}
-	if k := c.Credentials; k.Method != "bank_card" || k.CardBIN != "424242" || k.CardLast4 != "4242" || k.CardPrint != h.keyring.Fingerprint([]byte(good)) {
+	if k := c.Credentials; k.Method != "bank_card" || k.CardBIN != "424242" || k.CardLast4 != "4242" || k.CardPrint != h.Keyring.Fingerprint([]byte(good)) {
 		t.Errorf("%+v", k)
 	}
 	h.partner().post(operation("continue", id), `{"money_storage":{"type":"sbp"}}`).want(200, "")

@@ -69,7 +69,7 @@ func trade(h *fixture) {
 		sold("USDT", "tron", "7", "0", "7", "0", payment.Charged),
 		sold("USDT", "bsc", "900", "0", "900", "0", payment.Charged),
 	)
-	must(h.t, h.clock.Set(began.AddDate(0, 0, 1)))
+	must(h.t, h.Clock.Set(began.AddDate(0, 0, 1)))
 	payout := sold("USD", "", "300", "5", "300", "0", payment.Charged)
 	payout.Type = payment.Payout
 	tested, foreign := sold("USD", "", "40000", "0", "40000", "0", payment.Charged), sold("USD", "", "40000", "0", "40000", "0", payment.Charged)
@@ -171,7 +171,7 @@ func TestAggregateRowsAreInOrder(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	for day := 1; day <= 9; day++ {
-		must(t, h.clock.Set(began.AddDate(0, 0, day)))
+		must(t, h.Clock.Set(began.AddDate(0, 0, day)))
 		out := deal("1", payment.Charged)
 		out.Type, out.Asset.Currency = payment.Payout, "EUR"
 		h.storeRecords(deal("1", payment.Rejected), out, deal("1", payment.Charged))

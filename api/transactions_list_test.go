@@ -38,7 +38,7 @@ func (h *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	var left sync.WaitGroup
 	left.Add(len(records))
 	for i, r := range records {
-		h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+		h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 			Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
 			List: posting.List{Partner: r.Partner, Env: uint8(r.Asset.Env)}, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
@@ -60,7 +60,7 @@ func (h *fixture) at(clock string) {
 	h.t.Helper()
 	to, err := time.Parse(time.RFC3339, "2026-09-03T"+clock+"Z")
 	must(h.t, err)
-	must(h.t, h.clock.Set(to))
+	must(h.t, h.Clock.Set(to))
 }
 
 // found returns the ids on a page, by the names of the records.
@@ -305,7 +305,7 @@ func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	made := h.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
-	now := h.clock.Now()
+	now := h.Clock.Now()
 	for query, want := range map[string]int{
 		"started_to=" + now.Format(time.RFC3339Nano): 1, "finished_to=" + now.Format(time.RFC3339Nano): 1,
 		"started_to=" + now.Add(-time.Microsecond).Format(time.RFC3339Nano): 0,

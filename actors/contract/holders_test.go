@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -36,8 +36,31 @@ const crowdBody = `{"name":"Tower","region":"MY","backing_type":"lease","underly
 	"total_value":"4000000","certificate_value":"100","expected_yield":5,"maturity_months":1,"subscription_start":"2026-09-01","subscription_end":"2026-09-30",
 	"early_redemption_allowed":true,"early_redemption_penalty":"77777"}`
 
-// openCrowd opens an issue in a reading with a number of subscribers.
-func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
+// crowds has an issue of each reading as it was when everybody had subscribed; the tests begin with
+// copies.
+var crowds = make(map[*contract.Reading]*placed)
+
+type placed struct {
+	crowd
+	image *testkit.Image
+}
+
+// openCrowd opens an issue in a reading with many subscribers.
+func openCrowd(t *testing.T, reading *contract.Reading) *crowd {
+	t.Helper()
+	p := crowds[reading]
+	if p == nil {
+		p = fill(t, reading)
+		crowds[reading] = p
+	}
+	c := p.crowd
+	c.fixture = &fixture{World: p.image.World(t), t: t, org: p.org}
+	c.start()
+	return &c
+}
+
+// fill makes the issue and its subscribers.
+func fill(t *testing.T, reading *contract.Reading) *placed {
 	t.Helper()
 	seed := rand.Uint64()
 	if said := os.Getenv("MIZAN_SEED"); said != "" {
@@ -48,7 +71,7 @@ func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := rand.New(rand.NewPCG(seed, 0))
-	c := &crowd{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
+	c := crowd{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
 	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: given(t, crowdBody)})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +81,7 @@ func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
 		c.do(contract.Pass, `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	}
 	c.do(contract.Offer, "")
-	for range holders {
+	for range manyHolders {
 		who := uuid.New()
 		for range 1 + d.IntN(8)/7 {
 			n := 1 + d.Int64N(9)
@@ -67,7 +90,9 @@ func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
 			c.sold += n
 		}
 	}
-	return c
+	c.Runtime.Quiesce()
+	c.Close()
+	return &placed{c, c.Image()}
 }
 
 func (c *crowd) asks(action contract.Action, body, key string) (Result, error) {
@@ -91,10 +116,7 @@ func (c *crowd) do(action contract.Action, body string) Result {
 func (c *crowd) copied(t *testing.T) *crowd {
 	t.Helper()
 	own := *c
-	own.fixture = &fixture{t: t, org: c.org, dir: filepath.Join(t.TempDir(), "store"), clock: c.clock, keyring: c.keyring}
-	if err := os.CopyFS(own.dir, os.DirFS(c.dir)); err != nil {
-		t.Fatal(err)
-	}
+	own.fixture = &fixture{World: c.Image().World(t), t: t, org: c.org}
 	return &own
 }
 
@@ -102,9 +124,9 @@ func (c *crowd) copied(t *testing.T) *crowd {
 // two batches leaves them.
 func (c *crowd) declared(action contract.Action, body string, batches int64) {
 	c.t.Helper()
-	quietly(c.t, c.fixture)
+	c.OpenJournal()
 	for n := int64(-1); n < batches; n++ {
-		view := c.journal.View()
+		view := c.Journal.View()
 		was, _, err := Load(view, c.org, c.id)
 		if err != nil {
 			c.t.Fatal(err)
@@ -119,7 +141,7 @@ func (c *crowd) declared(action contract.Action, body string, batches int64) {
 			c.t.Fatal(err)
 		}
 		var d contract.Decision
-		if now := ledger.MicrosOf(c.clock.Now()); n < 0 {
+		if now := ledger.MicrosOf(c.Clock.Now()); n < 0 {
 			d, err = was.Record.Act(action, given(c.t, body), now)
 		} else {
 			d, _ = was.Record.OnDue(now)
@@ -127,24 +149,18 @@ func (c *crowd) declared(action contract.Action, body string, batches int64) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		done := make(chan posting.Receipt, 1)
-		c.journal.Submit(changeOf(c.org, &d, was.Stamp.Version), func(r posting.Receipt) { done <- r })
-		if r := <-done; r.Err != nil {
-			c.t.Fatal(r.Err)
-		}
+		c.Commit(changeOf(c.org, &d, was.Stamp.Version))
 	}
-	if err := c.journal.Close(); err != nil {
-		c.t.Fatal(err)
-	}
+	c.Close()
 }
 
 // balances returns the balances of all accounts, on their normal sides.
 func (c *crowd) balances() map[ledger.Path]string {
 	c.t.Helper()
-	view := c.journal.View()
+	view := c.Journal.View()
 	defer view.Close()
 	all := make(map[ledger.Path]string)
-	err := view.TrialBalance(c.org, posting.AsOf{Env: money.Prod, At: ledger.MicrosOf(c.clock.Now()) + 60_000_000}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+	err := view.TrialBalance(c.org, posting.AsOf{Env: money.Prod, At: ledger.MicrosOf(c.Clock.Now()) + 60_000_000}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 		if b := t.Balance(a.Path.NormalSide()); !b.IsZero() {
 			all[a.Path] = b.String()
 		}
@@ -199,12 +215,12 @@ func (c *crowd) progress() (contract.Progress, bool) {
 // After a stop between any two batches of an activation or a redemption the next start continues:
 // no holder is left out, none is paid twice.
 func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
-	base := openCrowd(t, contract.Religious, manyHolders)
+	base := openCrowd(t, contract.Religious)
 	face := 100 * base.sold
-	base.runtime.Quiesce()
+	base.Runtime.Quiesce()
 	offered := base.copied(t)
 	base.do(contract.Activate, "")
-	base.runtime.Quiesce()
+	base.Runtime.Quiesce()
 	active := base.copied(t)
 	penalty := func(n int64) int64 { return min(77777*n/base.sold, 100*n) }
 	kept := int64(0)
@@ -230,23 +246,20 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 		if batches < 7 {
 			t.Fatalf("%s takes %d batches", step.action, batches)
 		}
-		few := step.action == contract.RedeemEarly || step.action == contract.Default
+		few := testing.Short() || step.action == contract.RedeemEarly || step.action == contract.Default
 		for n := range batches + 1 {
-			if few && n%4 != 0 && n != batches { // these batches are like an activation's, all of whose stops are tried
+			if few && n%4 != 0 && n != batches { // these batches are like an activation's, all of whose stops are tried, unless in short
 				continue
 			}
 			c := step.from.copied(t)
 			c.declared(step.action, step.body, n)
 			c.start()
-			c.runtime.Quiesce()
+			c.Runtime.Quiesce()
 			if p, under := c.progress(); under {
 				t.Fatalf("%s after a stop behind batch %d is still at %+v", step.action, n, p)
 			}
 			c.stands(step.holders, step.paid, step.common)
-			c.runtime.Stop()
-			if err := c.journal.Close(); err != nil {
-				t.Fatal(err)
-			}
+			c.Close()
 		}
 	}
 }
@@ -254,7 +267,7 @@ func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
 // Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
 // its progress.
 func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
-	c := openCrowd(t, contract.Secular, manyHolders)
+	c := openCrowd(t, contract.Secular)
 	answer := c.do(contract.Activate, "")
 	if p, under := answer.Record.Progress(); !under || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
@@ -273,7 +286,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 	if _, err := c.asks(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("a redeemed issue has a profit: %v", err)
 	}
-	c.runtime.Quiesce()
+	c.Runtime.Quiesce()
 	again, err := c.asks(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit")
 	if err != nil || !again.Replay {
 		t.Fatal(again.Replay, err)
@@ -290,7 +303,7 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 		kept += min(77777*n/c.sold, 100*n)
 	}
 	c.stands("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": kept})
-	view := c.journal.View()
+	view := c.Journal.View()
 	defer view.Close()
 	if n, err := view.Counter(c.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {
 		t.Errorf("%v actions are under way (%v)", n, err)
@@ -299,26 +312,21 @@ func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
 
 // No month is closed while batches are in progress, whether or not due items are known.
 func TestNoMonthIsClosedWhileBatchesAreUnderWay(t *testing.T) {
-	c := openCrowd(t, contract.Secular, manyHolders)
-	c.runtime.Quiesce()
+	c := openCrowd(t, contract.Secular)
+	c.Runtime.Quiesce()
 	under := c.copied(t)
 	under.declared(contract.Activate, "", 2)
-	quietly(t, under.fixture)
-	defer func() {
-		if err := under.journal.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	under.OpenJournal()
 	done := make(chan posting.Receipt, 1)
 	id := uuid.New()
-	under.journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
+	under.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
 		Org: c.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
 	}}}, func(r posting.Receipt) { done <- r })
 	var refusal *ledger.Refusal
 	if r := <-done; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
 		t.Errorf("%v", r.Err)
 	}
-	if n := under.journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.clock.Now())+1_000_000); n != 1 {
+	if n := under.Journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.Clock.Now())+1_000_000); n != 1 {
 		t.Errorf("%d contracts wait; want 1", n)
 	}
 }

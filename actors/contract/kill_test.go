@@ -213,10 +213,14 @@ func (p *placement) pages(of string) (rows []struct {
 	}
 }
 
-// holders returns how many holders the test's issue has.
+// holders returns how many holders the test's issue has: always several batches.
 func holders(t *testing.T) int {
 	said := os.Getenv("MIZAN_HOLDERS")
-	if said == "" {
+	switch {
+	case said != "":
+	case testing.Short():
+		return 900
+	default:
 		return 1_900
 	}
 	n, err := strconv.Atoi(said)
@@ -369,6 +373,9 @@ func TestKillsLoseNoHolderAndPayNoneTwice(t *testing.T) {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	for name, religious := range map[string]bool{"secular": false, "religious": true} {
+		if testing.Short() && religious == (seed%2 == 0) { // the readings differ in what is paid, not in what runs at once
+			continue
+		}
 		t.Run(name, func(t *testing.T) { killed(t, rand.New(rand.NewPCG(seed, 0)), religious) })
 	}
 }

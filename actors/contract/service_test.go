@@ -1,11 +1,8 @@
 package contract
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,66 +10,37 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	"mizan/internal/clock"
-	"mizan/internal/secret"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
 
 // fixture is a service over a real journal.
 type fixture struct {
+	*testkit.World
 	t       *testing.T
 	org     ledger.ID
-	dir     string
-	clock   *clock.Manual
-	journal *posting.Journal
-	keyring *secret.Keyring
-	runtime *actors.Runtime
 	service *Service
 }
 
 func openFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &fixture{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
-	var err error
-	if o.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader); err != nil {
-		t.Fatal(err)
-	}
+	o := &fixture{World: testkit.NewWorld(t, began), t: t, org: uuid.New()}
 	o.start()
-	t.Cleanup(func() {
-		o.runtime.Stop()
-		if err := o.journal.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return o
-}
-
-// quietly opens only the journal, so due items are not handled.
-func quietly(t *testing.T, o *fixture) {
-	t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	var err error
-	o.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: o.dir, Log: quiet}, Clock: o.clock, Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // start opens what is stored.
 func (o *fixture) start() {
 	o.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	quietly(o.t, o)
-	o.runtime = actors.New(actors.Options{Clock: o.clock, Journal: o.journal, Log: quiet, Sealer: o.keyring})
-	o.service = New(o.runtime)
-	o.runtime.Start(func(posting.Item) bool { return false })
+	o.Open()
+	o.service = New(o.Runtime)
+	o.Runtime.Start(func(posting.Item) bool { return false })
 }
 
 func given(t *testing.T, body string) (g schema.Input) {
@@ -138,7 +106,7 @@ func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors
 	if !knows.load() {
 		o.t.Fatal("there is no contract")
 	}
-	return actors.NewRegistry(o.runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return knows }), key, knows
+	return actors.NewRegistry(o.Runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return knows }), key, knows
 }
 
 // Invariant 1: if the writer refuses a Change for its version, the decision is made again on the
@@ -190,7 +158,7 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 	}
 	registry, key, knows := o.late(a.ID)
 	due := knows.stamp.Due
-	if err := o.runtime.Advance(due.Time()); err != nil { // the first row falls due
+	if err := o.Runtime.Advance(due.Time()); err != nil { // the first row falls due
 		t.Fatal(err)
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
@@ -263,7 +231,7 @@ func TestNumbersAreCountedForEachOrganization(t *testing.T) {
 				t.Errorf("number %d is %s", n, got)
 			}
 		}
-		view := o.journal.View()
+		view := o.Journal.View()
 		n, err := Count(view, org, contract.Safekeeping, contract.Secular, money.Test)
 		none, _ := Count(view, org, contract.Safekeeping, contract.Secular, money.Prod)
 		view.Close()

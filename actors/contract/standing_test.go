@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -44,7 +43,7 @@ func (o *fixture) acquired() Act {
 // owed waits until nothing is in progress, and checks what remains of a lease's due rows.
 func (o *fixture) owed(id ledger.ID, want string) {
 	o.t.Helper()
-	o.runtime.Quiesce()
+	o.Runtime.Quiesce()
 	r, err := o.service.Read(o.org, contract.Lease, contract.Secular, id)
 	if err != nil {
 		o.t.Fatal(err)
@@ -71,23 +70,23 @@ func TestWhatIsOverdueFallsDueUnderAStandingClock(t *testing.T) {
 // activated makes an activation durable without the actor.
 func (o *fixture) activated(a Act) {
 	o.t.Helper()
-	view := o.journal.View()
+	view := o.Journal.View()
 	was, found, err := Load(view, a.Org, a.ID)
 	view.Close()
 	if err != nil || !found {
 		o.t.Fatal(found, err)
 	}
-	d, err := was.Record.Act(a.Action, a.Input, ledger.MicrosOf(o.clock.Now()))
+	d, err := was.Record.Act(a.Action, a.Input, ledger.MicrosOf(o.Clock.Now()))
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)
-	o.journal.Submit(changeOf(a.Org, &d, was.Stamp.Version), func(r posting.Receipt) { done <- r })
+	o.Journal.Submit(changeOf(a.Org, &d, was.Stamp.Version), func(r posting.Receipt) { done <- r })
 	r := <-done
 	if r.Err != nil {
 		o.t.Fatal(r.Err)
 	}
-	if now := ledger.MicrosOf(o.clock.Now()); r.Stamps[0].Due > now || r.Stamps[0].Updated <= now {
+	if now := ledger.MicrosOf(o.Clock.Now()); r.Stamps[0].Due > now || r.Stamps[0].Updated <= now {
 		o.t.Fatalf("due at %d, booked at %d, and the clock stands at %d: want due by then, and booked after it", r.Stamps[0].Due, r.Stamps[0].Updated, now)
 	}
 }
@@ -97,7 +96,7 @@ func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
 	o := openFixture(t)
 	a, b := o.acquired(), o.acquired()
 	o.activated(a)
-	if err := o.runtime.Advance(o.clock.Now()); err != nil {
+	if err := o.Runtime.Advance(o.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	o.owed(a.ID, "300")
@@ -111,7 +110,7 @@ func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
 // some microseconds after the time that a standing clock shows.
 func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 	o := openFixture(t)
-	if err := o.clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
+	if err := o.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	for _, reading := range contract.Readings {
@@ -172,7 +171,7 @@ func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
 // bookedOn checks that a contract's last event was booked after the day of its entry.
 func (o *fixture) bookedOn(r Result, day string) {
 	o.t.Helper()
-	view := o.journal.View()
+	view := o.Journal.View()
 	defer view.Close()
 	e, _, found, err := view.Event(o.org, r.Stamp.LastSeq)
 	if err != nil || !found || e.Entry == nil {
@@ -186,10 +185,6 @@ func (o *fixture) bookedOn(r Result, day string) {
 // restart opens everything again on the stored state, with the clock unchanged.
 func (o *fixture) restart() {
 	o.t.Helper()
-	o.runtime.Stop()
-	if err := o.journal.Close(); err != nil {
-		o.t.Fatal(err)
-	}
-	o.clock = clock.NewManual(o.clock.Now())
+	o.Close()
 	o.start()
 }

@@ -10,7 +10,6 @@ import (
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
-	"mizan/posting"
 )
 
 // venture is a funded partnership with a rent of one that reserves room for 120, because it names
@@ -36,24 +35,20 @@ func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	o := openFixture(t)
 	first := o.venture(o.org, "AED", money.Prod)
-	view := o.journal.View()
+	view := o.Journal.View()
 	funded, found, err := Load(view, o.org, first.ID)
 	view.Close()
 	if err != nil || !found {
 		t.Fatal(found, err)
 	}
-	d, err := funded.Record.Act(contract.Activate, schema.Input{}, ledger.MicrosOf(o.clock.Now()))
+	d, err := funded.Record.Act(contract.Activate, schema.Input{}, ledger.MicrosOf(o.Clock.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all the rest
 		t.Fatal(err)
 	}
-	done := make(chan posting.Receipt, 1)
-	o.journal.Submit(changeOf(o.org, &d, funded.Stamp.Version), func(r posting.Receipt) { done <- r })
-	if r := <-done; r.Err != nil {
-		t.Fatal(r.Err)
-	}
+	o.Commit(changeOf(o.org, &d, funded.Stamp.Version))
 	if _, err := o.service.Act(o.venture(o.org, "AED", money.Prod)); err != nil {
 		t.Errorf("there is room for one: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/posting"
+	"mizan/posting/store"
 )
 
 // Values that depend on the day are computed for the day of the request; a cached reply stays as it
@@ -48,7 +49,7 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	late(act(contract.Activate, "", ""), "0")
 	read := func() Result {
 		t.Helper()
-		view := o.journal.View()
+		view := o.Journal.View()
 		defer view.Close()
 		r, found, err := Load(view, o.org, a.ID)
 		if err != nil || !found {
@@ -60,13 +61,13 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 		days int
 		want string
 	}{{30, "0"}, {31, "1"}, {35, "5"}} {
-		if err := o.runtime.Advance(began.AddDate(0, 0, day.days)); err != nil {
+		if err := o.Runtime.Advance(began.AddDate(0, 0, day.days)); err != nil {
 			t.Fatal(err)
 		}
 		late(read(), day.want)
 	}
 	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5")
-	if err := o.runtime.Advance(began.AddDate(0, 0, 40)); err != nil {
+	if err := o.Runtime.Advance(began.AddDate(0, 0, 40)); err != nil {
 		t.Fatal(err)
 	}
 	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the cached reply
@@ -81,6 +82,9 @@ func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
 		t.Fatalf("a full contract leaves room for %d bytes", room)
 	}
 	o := openFixture(t)
+	o.Close()
+	o.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
+	o.start()
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given(t,
 		saved[:len(saved)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
 	if err != nil {

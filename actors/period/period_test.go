@@ -2,7 +2,6 @@ package period
 
 import (
 	"errors"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -10,12 +9,11 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	"mizan/internal/clock"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/period"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 var (
@@ -26,42 +24,25 @@ var (
 
 // fixture is a service over a real journal, whose organization has begun in September.
 type fixture struct {
+	*testkit.World
 	t       *testing.T
 	org     ledger.ID
-	dir     string
-	clock   *clock.Manual
-	journal *posting.Journal
 	service *Service
-	stop    func()
 }
 
 func openFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &fixture{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
+	o := &fixture{World: testkit.NewWorld(t, began), t: t, org: uuid.New()}
 	o.start()
-	t.Cleanup(func() { o.stop() })
 	o.book(0)
 	return o
 }
 
 func (o *fixture) start() {
 	o.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	var err error
-	o.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: o.dir, Log: quiet}, Clock: o.clock, Log: quiet})
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	runtime := actors.New(actors.Options{Clock: o.clock, Journal: o.journal, Log: quiet})
-	o.service = New(runtime)
-	runtime.Start(func(posting.Item) bool { return false })
-	journal := o.journal
-	o.stop = sync.OnceFunc(func() {
-		runtime.Stop()
-		if err := journal.Close(); err != nil {
-			o.t.Error(err)
-		}
-	})
+	o.Open()
+	o.service = New(o.Runtime)
+	o.Runtime.Start(func(posting.Item) bool { return false })
 }
 
 // moved returns a Change that moves a euro on a day; 0: the day of booking.
@@ -82,20 +63,13 @@ func (o *fixture) submit(on ledger.Date) error {
 	if on != 0 {
 		change.Dates = []posting.DateGuard{{Org: o.org, Field: "date", On: on}}
 	}
-	done := make(chan posting.Receipt, 1)
-	o.journal.Submit(change, func(r posting.Receipt) { done <- r })
-	return (<-done).Err
+	return o.Submit(change).Err
 }
 
 // falls books something that takes effect on a day without a command that names the day.
 func (o *fixture) falls(on ledger.Date) {
 	o.t.Helper()
-	change := moved(o.org, on)
-	done := make(chan posting.Receipt, 1)
-	o.journal.Submit(change, func(r posting.Receipt) { done <- r })
-	if r := <-done; r.Err != nil {
-		o.t.Fatal(r.Err)
-	}
+	o.Commit(moved(o.org, on))
 }
 
 func (o *fixture) book(on ledger.Date) {
@@ -108,7 +82,7 @@ func (o *fixture) book(on ledger.Date) {
 // after moves the clock to the first instants after a month.
 func (o *fixture) after(m period.Month) {
 	o.t.Helper()
-	if err := o.clock.Set(m.End().Time().Add(time.Hour)); err != nil {
+	if err := o.Clock.Set(m.End().Time().Add(time.Hour)); err != nil {
 		o.t.Fatal(err)
 	}
 }
@@ -136,7 +110,7 @@ func (o *fixture) wantCode(err error, code ledger.Code) {
 // balance returns a month's current trial balance.
 func (o *fixture) balance(m period.Month) [32]byte {
 	o.t.Helper()
-	v := o.journal.View()
+	v := o.Journal.View()
 	defer v.Close()
 	sum, _, err := v.PeriodBalance(o.org, m)
 	if err != nil {
@@ -151,7 +125,7 @@ func TestAClosedMonthIsAsItsEventAndItsRecordSay(t *testing.T) {
 	o.book(0)
 	made := o.mustClose(september)
 	for range 2 {
-		v := o.journal.View()
+		v := o.Journal.View()
 		stored, err := v.Period(o.org, september)
 		if err != nil || *stored != *made || made.By.Login != "chief" || made.Rows != 2 || made.Sum != o.balance(september) {
 			t.Errorf("%+v is stored, %v; %+v was told", stored, err, made)
@@ -161,7 +135,7 @@ func TestAClosedMonthIsAsItsEventAndItsRecordSay(t *testing.T) {
 			t.Errorf("%+v, %v", e, err)
 		}
 		v.Close()
-		o.stop()
+		o.World.Close()
 		o.start()
 	}
 	o.wantCode(o.submit(september.Last()), ledger.Invalid)
@@ -198,13 +172,9 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 	o := openFixture(t)
 	waits := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	move := func(expect uint64, due ledger.Micros) {
-		done := make(chan posting.Receipt, 1)
-		o.journal.Submit(&posting.Change{Steps: []posting.Step{{
+		o.Commit(&posting.Change{Steps: []posting.Step{{
 			Org: o.org, Source: waits, Expect: expect, Record: []byte{1}, Due: due, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
-		}}}, func(r posting.Receipt) { done <- r })
-		if r := <-done; r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		}}})
 	}
 	move(0, september.End()-1)
 	o.after(september) // without the runtime, as after a sleep of the machine: nothing was woken, and due items were not read
@@ -408,15 +378,11 @@ func TestAKeyThatNamesNoClosedMonthIsAnError(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
 	key := actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
-	done := make(chan posting.Receipt, 1)
-	o.journal.Submit(&posting.Change{
+	o.Commit(&posting.Change{
 		Claims: []ledger.Claim{key.Claim(o.org, september.Source(), nil)},
 		Steps: []posting.Step{{Org: o.org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1},
 			Events: []ledger.Event{{Name: "create", To: "active"}}}},
-	}, func(r posting.Receipt) { done <- r })
-	if r := <-done; r.Err != nil {
-		t.Fatal(r.Err)
-	}
+	})
 	if _, err := o.service.Close(Close{Org: o.org, Month: september, Key: key}); !errors.Is(err, errClaim) {
 		t.Errorf("%v", err)
 	}

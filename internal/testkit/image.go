@@ -1,0 +1,110 @@
+package testkit
+
+import (
+	"bytes"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/posting/store"
+)
+
+const keyringName = "keyring"
+
+// Image is what the directory of a world holds. Any number of worlds can begin with it, so what
+// takes long to fill is filled once in a test process.
+type Image struct {
+	at    time.Time // by the world's clock
+	files []imageFile
+}
+
+type imageFile struct {
+	name    string // relative
+	content []byte // without the zeros at its end
+	size    int64
+}
+
+// Image reads the directory of a world that rests or is closed. An open one is as a kill leaves it.
+func (w *World) Image() *Image {
+	w.tb.Helper()
+	i, err := imageOf(w.Dir)
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	i.at = w.Clock.Now()
+	return i
+}
+
+// World makes a world with the files, the keyring and the time of the image. It is not open.
+func (i *Image) World(tb testing.TB) *World {
+	tb.Helper()
+	w := i.lay(tb, i.at)
+	var err error
+	if w.Keyring, err = secret.LoadKeyring(filepath.Join(w.Dir, keyringName)); err != nil {
+		tb.Fatal(err)
+	}
+	w.options()
+	return w
+}
+
+func imageOf(dir string) (*Image, error) {
+	i := new(Image)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		i.files = append(i.files, imageFile{name, bytes.TrimRight(content, "\x00"), int64(len(content))})
+		return err
+	})
+	return i, err
+}
+
+// lay writes the files into a new directory of a test.
+func (i *Image) lay(tb testing.TB, at time.Time) *World {
+	tb.Helper()
+	w := &World{Dir: filepath.Join(tb.TempDir(), "world"), Clock: clock.NewManual(at), tb: tb}
+	for _, f := range i.files {
+		path := filepath.Join(w.Dir, f.name)
+		for _, err := range []error{os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, f.content, 0o600), os.Truncate(path, f.size)} {
+			if err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	tb.Cleanup(w.Close)
+	return w
+}
+
+// emptyStore is a store without content. A copy opens in half the time that making a store takes.
+var emptyStore struct {
+	once  sync.Once
+	image *Image
+	err   error
+}
+
+func newStore() (*Image, error) {
+	dir, err := os.MkdirTemp("", "mizan-testkit-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	s, err := store.Open(store.Options{Dir: dir, MemTable: worldMemTable, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return imageOf(dir)
+}

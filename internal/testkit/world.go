@@ -1,0 +1,110 @@
+package testkit
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// worldMemTable is the size of a world's memtables. To make and clear those of a server takes
+// longer than most tests. It is the least with the value threshold of a server's.
+const worldMemTable = 8 << 20
+
+// World is what services run on inside a test's process: a store in a directory of the test, the
+// journal on it, the actors' runtime, a keyring, and a clock that only the test moves. A test may
+// close it and open it again; what is stored stays.
+type World struct {
+	Dir     string // of the store and of what a test keeps beside it
+	Clock   *clock.Manual
+	Keyring *secret.Keyring
+	Journal *posting.Journal
+	Runtime *actors.Runtime // nil after OpenJournal
+
+	// With these Open opens the journal and the runtime; a test may change them before.
+	JournalOptions posting.Options
+	RuntimeOptions actors.Options // Open sets its Journal
+
+	tb testing.TB
+}
+
+// NewWorld makes a world with an empty store, whose clock shows a time. It is not open, and is
+// closed after the test if it is open then.
+func NewWorld(tb testing.TB, at time.Time) *World {
+	tb.Helper()
+	emptyStore.once.Do(func() { emptyStore.image, emptyStore.err = newStore() })
+	if emptyStore.err != nil {
+		tb.Fatal(emptyStore.err)
+	}
+	w := emptyStore.image.lay(tb, at)
+	var err error
+	if w.Keyring, err = secret.CreateKeyring(filepath.Join(w.Dir, keyringName), rand.Reader); err != nil {
+		tb.Fatal(err)
+	}
+	w.options()
+	return w
+}
+
+// options sets what the journal and the runtime are opened with.
+func (w *World) options() {
+	quiet := slog.New(slog.DiscardHandler)
+	w.JournalOptions = posting.Options{Store: store.Options{Dir: w.Dir, Log: quiet, MemTable: worldMemTable}, Clock: w.Clock, Log: quiet}
+	w.RuntimeOptions = actors.Options{Clock: w.Clock, Log: quiet, Sealer: w.Keyring}
+}
+
+// OpenJournal opens the journal without a runtime, so nothing that is due is handled.
+func (w *World) OpenJournal() {
+	w.tb.Helper()
+	var err error
+	if w.Journal, err = posting.Open(w.JournalOptions); err != nil {
+		w.tb.Fatal(err)
+	}
+}
+
+// Open opens the journal and makes a runtime, on which the caller makes services and which it
+// starts.
+func (w *World) Open() {
+	w.tb.Helper()
+	w.OpenJournal()
+	w.RuntimeOptions.Journal = w.Journal
+	w.Runtime = actors.New(w.RuntimeOptions)
+}
+
+// Close stops the runtime and closes the journal, if they are open.
+func (w *World) Close() {
+	w.tb.Helper()
+	if w.Runtime != nil {
+		w.Runtime.Stop()
+		w.Runtime = nil
+	}
+	if w.Journal != nil {
+		if err := w.Journal.Close(); err != nil {
+			w.tb.Error(err)
+		}
+		w.Journal = nil
+	}
+}
+
+// Submit returns what became of a change.
+func (w *World) Submit(c *posting.Change) posting.Receipt {
+	done := make(chan posting.Receipt, 1)
+	w.Journal.Submit(c, func(r posting.Receipt) { done <- r })
+	return <-done
+}
+
+// Commit makes a change durable.
+func (w *World) Commit(c *posting.Change) posting.Receipt {
+	w.tb.Helper()
+	r := w.Submit(c)
+	if r.Err != nil {
+		w.tb.Fatal(r.Err)
+	}
+	return r
+}

@@ -1,0 +1,71 @@
+package testkit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+var worldBegan = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
+
+// stored returns a change that stores a record.
+func stored(org, id ledger.ID) *posting.Change {
+	return &posting.Change{Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{7}, Events: []ledger.Event{{Name: "create", To: "active"}},
+	}}}
+}
+
+func (w *World) has(t *testing.T, org, id ledger.ID) bool {
+	t.Helper()
+	v := w.Journal.View()
+	defer v.Close()
+	_, found, err := v.Record(org, ledger.Source{Kind: ledger.User, ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestAWorldKeepsWhatWasStoredWhenItIsOpenedAgain(t *testing.T) {
+	w, org, id := NewWorld(t, worldBegan), uuid.New(), uuid.New()
+	w.Open()
+	w.Commit(stored(org, id))
+	w.Close()
+	w.Close()
+	w.OpenJournal()
+	if !w.has(t, org, id) {
+		t.Error("the record is gone")
+	}
+}
+
+func TestWorldsOfAnImageHaveItsStateEachItsOwn(t *testing.T) {
+	w, org, id := NewWorld(t, worldBegan), uuid.New(), uuid.New()
+	w.Open()
+	w.Commit(stored(org, id))
+	if err := w.Clock.Set(worldBegan.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	image, more := w.Image(), uuid.New()
+	for range 2 {
+		own := image.World(t)
+		if !own.Clock.Now().Equal(w.Clock.Now()) || own.Keyring.VerifierKey() != w.Keyring.VerifierKey() {
+			t.Error("it has another time or another keyring")
+		}
+		own.Open()
+		if !own.has(t, org, id) || own.has(t, org, more) {
+			t.Error("it does not have what the image had")
+		}
+		own.Commit(stored(org, more))
+		info, err := os.Stat(filepath.Join(own.Dir, keyringName))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the keyring's file: %v %v", info, err)
+		}
+	}
+}
