@@ -158,6 +158,24 @@ func eachRecord(t *testing.T) map[string]kept {
 			`{"id":`+idText+`,"partner_id":7,"direction":"out","amount":"1`+strings.Repeat("0", 72)+`","currency":"USDT","network":"tron","env":"test",`+
 				`"reference":"wire","created_at":`+createdAt+`,"seq":12}`,
 			"partner_id", "reference", "stored_lines"),
+		"settlement that came in": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Reference: "wire", Lines: []SettlementLine{{usd, money.FromUint64(5)}},
+		}, func(*Settlement) {},
+			`{"id":`+idText+`,"partner_id":7,"direction":"in","amount":"5","currency":"USD","network":"","env":"prod",`+
+				`"reference":"wire","created_at":null,"seq":0}`,
+			"partner_id", "reference", "stored_lines"),
+		"settlement without a fee": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, money.FromUint64(100)}},
+		}, func(*Settlement) {},
+			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"gross":"100","fee":"0","net":"100","currency":"USD","network":"","env":"prod",`+
+				`"reference":"week","created_at":null,"seq":0}`,
+			"partner_id", "reference", "stored_lines"),
+		"settlement that is all fee": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, ledger.MaxAmount}}, Fee: ledger.MaxAmount,
+		}, func(*Settlement) {},
+			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"gross":"1`+strings.Repeat("0", 72)+`","fee":"1`+strings.Repeat("0", 72)+`","net":"0",`+
+				`"currency":"USD","network":"","env":"prod","reference":"week","created_at":null,"seq":0}`,
+			"partner_id", "reference", "stored_lines", "terminal_id"),
 		"settlement with a provider": keep(t, Settlements, org, id, Settlement{
 			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, money.FromUint64(100)}}, Fee: money.FromUint64(7),
 		}, func(*Settlement) {},
@@ -178,7 +196,8 @@ var columnsOf = map[string]*schema.Table{
 	"partner": Partners.Table, "partner with little": Partners.Table, "organization": Organizations.Table, "terminal": Terminals.Table,
 	"terminal with little": Terminals.Table, "user": Users.Table, "limit": Limits.Table, "velocity": Limits.Table, "key": APIKeys.Table,
 	"rate": Rates.Table, "block": Blocks.Table, "card": Blocks.Table, "session": Sessions.Table, "platform": Platforms.Table,
-	"settlement": Settlements.Table, "settlement with a provider": Settlements.Table, "opening": Settlements.Table,
+	"settlement": Settlements.Table, "settlement with a provider": Settlements.Table,
+	"settlement that came in": Settlements.Table, "settlement without a fee": Settlements.Table, "settlement that is all fee": Settlements.Table, "opening": Settlements.Table,
 }
 
 // storedColumn is a column's value as it is stored.
