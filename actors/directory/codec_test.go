@@ -25,13 +25,11 @@ type storedRow struct {
 // storedOf returns a record of a kind as it is stored.
 func storedOf[R any](k kind[R], r *R) storedRow {
 	id := ledger.ID{1}
-	read := k.read(keyless)
-	return storedRow{must(k.columns.AppendStored(nil, r, nil)), func(b []byte) error { _, err := read(id, id, b); return err }}
+	return storedRow{must(k.columns.AppendStored(nil, r, nil)), func(b []byte) error { _, err := readAt(keyless, k, id, id, b); return err }}
 }
 
 // stored returns a payload of each kind that is read by more than its columns, and of those that are read without a kind.
 func stored() map[string]storedRow {
-	id := ledger.ID{1}
 	return map[string]storedRow{
 		"terminal": storedOf(terminals, &directory.Terminal{
 			Partner: 1, Name: "T", Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: []byte(`{"priority":1}`),
@@ -43,7 +41,7 @@ func stored() map[string]storedRow {
 		}},
 		"organization": {
 			must(directory.Organizations.AppendStored(nil, &directory.Organization{Name: "A", Type: directory.Bank, Status: directory.Active}, nil)),
-			func(b []byte) error { _, err := directory.Organizations.Read(id, id, b, nil); return err },
+			func(b []byte) error { return directory.Organizations.ReadStored(b, new(directory.Organization), nil) },
 		},
 	}
 }

@@ -94,10 +94,10 @@ func TestSealedParametersAreOfOneTerminal(t *testing.T) {
 	h := open(t)
 	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
 	stored := h.payload(far)
-	if moved, err := terminals.read(h.Service)(far.Org, uuid.New(), stored); err != nil || moved.Connection.APIKey != "" {
+	if moved, err := readAt(h.Service, terminals, far.Org, uuid.New(), stored); err != nil || moved.Connection.APIKey != "" {
 		t.Errorf("%v", err)
 	}
-	if moved, err := terminals.read(h.Service)(uuid.New(), far.ID, stored); err != nil || moved.Connection.APIKey != "" {
+	if moved, err := readAt(h.Service, terminals, uuid.New(), far.ID, stored); err != nil || moved.Connection.APIKey != "" {
 		t.Errorf("%v", err)
 	}
 }

@@ -135,13 +135,13 @@ func TestSealedSecretsAreOfOneRecord(t *testing.T) {
 	h := open(t)
 	p, term := h.signing()
 	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), term.ID}} {
-		moved, err := terminals.read(h.Service)(at[0], at[1], h.payload(term))
+		moved, err := readAt(h.Service, terminals, at[0], at[1], h.payload(term))
 		if err != nil || moved.Notification.Secret != "" || moved.Notification.SecretPrevious != "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), p.ID}} {
-		moved, err := partners.read(h.Service)(at[0], at[1], h.stored(p.Org, ledger.Source{Kind: ledger.Partner, ID: p.ID}))
+		moved, err := readAt(h.Service, partners, at[0], at[1], h.stored(p.Org, ledger.Source{Kind: ledger.Partner, ID: p.ID}))
 		if err != nil || moved.Secret != "" {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -229,7 +229,7 @@ func TestAStoredLimitOfANetworkThatIsGoneCanBeSwitchedOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := Limits.Read(stored.Org, stored.ID, payload, nil)
+	read, err := readAt(Limits, stored.Org, stored.ID, payload, nil)
 	if err != nil || *read != *stored {
 		t.Fatalf("%+v, %v", read, err)
 	}

@@ -52,14 +52,14 @@ func keep[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, 
 	return kept{
 		needed: needed, json: json, shown: shown, stored: stored,
 		same: func() error {
-			read, err := columns.Read(org, id, stored, box{})
+			read, err := readAt(columns, org, id, stored, box{})
 			if err == nil && !reflect.DeepEqual(*read, r) {
 				return errors.New("it is another one")
 			}
 			return err
 		},
 		read: func(stored []byte) error {
-			_, err := columns.Read(org, id, stored, box{})
+			_, err := readAt(columns, org, id, stored, box{})
 			return err
 		},
 	}
@@ -406,7 +406,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	if err != nil || bytes.Contains(stored, []byte("canary")) {
 		t.Fatalf("stored is %q, %v", stored, err)
 	}
-	if read, err := Partners.Read(p.Org, p.ID, stored, box{shut: true}); err != nil || read.Secret != "" || read.Name != "S" {
+	if read, err := readAt(Partners, p.Org, p.ID, stored, box{shut: true}); err != nil || read.Secret != "" || read.Name != "S" {
 		t.Errorf("without keys it is %+v, %v", read, err)
 	}
 	for _, provider := range []string{Simulator, UTP} {
@@ -417,7 +417,7 @@ func TestSecretsAreSealed(t *testing.T) {
 		if err != nil || bytes.Contains(stored, []byte("canary")) || !bytes.Contains(stored, []byte("https://shop.example/")) {
 			t.Fatalf("stored is %q, %v", stored, err)
 		}
-		whole, err := Terminals.Read(terminal.Org, terminal.ID, stored, box{})
+		whole, err := readAt(Terminals, terminal.Org, terminal.ID, stored, box{})
 		if err != nil || string(whole.ProviderParams) != params || string(whole.MerchantParams) != signs {
 			t.Fatalf("with keys it is %s and %s, %v", whole.ProviderParams, whole.MerchantParams, err)
 		}
@@ -425,11 +425,13 @@ func TestSecretsAreSealed(t *testing.T) {
 			t.Errorf("with keys it signs with %q, %v", whole.Notification.Secret, err)
 		}
 		for what, read := range map[string]func() (*Terminal, error){
-			"without keys": func() (*Terminal, error) { return Terminals.Read(terminal.Org, terminal.ID, stored, box{shut: true}) },
+			"without keys": func() (*Terminal, error) {
+				return readAt(Terminals, terminal.Org, terminal.ID, stored, box{shut: true})
+			},
 			"without what is sealed": func() (*Terminal, error) {
 				open := withColumn(t, stored, Terminals.ByName(SealedProviderParams).Key, nil)
 				open = withColumn(t, open, Terminals.ByName(SealedMerchantParams).Key, nil)
-				return Terminals.Read(terminal.Org, terminal.ID, open, box{})
+				return readAt(Terminals, terminal.Org, terminal.ID, open, box{})
 			},
 		} {
 			masked, err := read()
