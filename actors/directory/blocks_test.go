@@ -202,7 +202,7 @@ func (h *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		change.Steps = append(change.Steps, step(org, 0, encodeBlock(b), event))
+		change.Steps = append(change.Steps, plainStep(directory.Blocks, org, 0, b, event))
 		if len(change.Steps) == 100 || i == count-1 {
 			if err := h.commit(&change); err != nil {
 				h.t.Fatal(err)

@@ -67,9 +67,11 @@ func TestADryRunChangesNothing(t *testing.T) {
 func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
-	_, err := h.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.Terminal{Partner: 99, Name: "T", Provider: "x", Type: "x", Env: money.Prod, Active: true})
+	_, err := h.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.Terminal{
+		Partner: 99, Name: "T", Provider: "x", Type: "x", Env: money.Prod, Active: true,
+	})
 	var all directory.Refusals
-	if !errors.As(err, &all) || len(all) != 3 || all[0].Field != "partner_id" || all[1].Field != "provider" || all[2].Field != "type" {
+	if !errors.As(err, &all) || len(all) != 3 || all[0].Field != "partner_id" || all[1].Field != "type" || all[2].Field != "provider" {
 		t.Errorf("%v", err)
 	}
 	_, err = h.PatchPartner(WithDryRun(t.Context()), o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})

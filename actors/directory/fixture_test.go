@@ -108,6 +108,11 @@ func (h *fixture) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
 	return k, []byte(k.Value)
 }
 
+// readAt reads a stored record of an organization.
+func readAt[R any](s *Service, k kind[R], org, id ledger.ID, stored []byte) (*R, error) {
+	return k.read(s)(org, id, stored)
+}
+
 // sources parses addresses and prefixes.
 func sources(texts ...string) (parsed []netip.Prefix) {
 	for _, text := range texts {

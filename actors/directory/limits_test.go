@@ -16,8 +16,10 @@ import (
 
 // daily returns a draft of a daily limit of the partner, in cents.
 func daily(partner int64, cents uint64) directory.Limit {
-	amount := money.FromUint64(cents)
-	return directory.Limit{Partner: partner, Kind: directory.DailyVolume, MaxAmount: amount, Asset: money.Asset{Currency: "USD", Env: money.Prod}, Scope: directory.ScopePartner, Active: true}
+	return directory.Limit{
+		Partner: partner, Kind: directory.DailyVolume, MaxAmount: money.FromUint64(cents), Asset: money.Asset{Currency: "USD", Env: money.Prod},
+		Scope: directory.ScopePartner, Active: true,
+	}
 }
 
 func (h *fixture) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
@@ -51,7 +53,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	}
 	first, second := h.limitOf(p, 1), h.limitOf(p, 2)
 	inactive := daily(p.Number, 3)
-	inactive.Inactive = true
+	inactive.Active = false
 	third := must(h.CreateLimit(ctx, o.ID, inactive))
 	h.limitOf(neighbour, 9)
 	h.wantLimits(p, 1, 2)
@@ -115,7 +117,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 	l := h.limitOf(p, 1)
 	terminal := h.terminalOf(unknown, "")
 	foreign := daily(p.Number, 1)
-	foreign.Terminal = &terminal.ID
+	foreign.Terminal = terminal.ID
 	for name, c := range map[string]struct {
 		draft directory.Limit
 		field string
@@ -169,7 +171,7 @@ func TestAPartnerHasAHundredActiveLimits(t *testing.T) {
 	}
 	h.limitOf(neighbour, 1)
 	inactive := daily(p.Number, 2)
-	inactive.Inactive = true
+	inactive.Active = false
 	spare, on := must(h.CreateLimit(ctx, o.ID, inactive)), true
 	_, err := h.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on })
 	wantCode(t, "one too many switched on", err, ledger.Conflict, "")

@@ -50,11 +50,11 @@ func TestListsAreNewestFirst(t *testing.T) {
 			}
 		}
 		terminals, _ := pages(t, 7, func(p Page) ([]*directory.Terminal, Cursor, error) { return h.ListTerminals(o.ID, p) })
-		keys, count := pages(t, 1, func(p Page) ([]ListedKey, Cursor, error) { return h.ListAPIKeys(o.ID, p) })
+		keys, count := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) { return h.ListAPIKeys(o.ID, p) })
 		if len(terminals) != 7 || len(keys) != 7 || count != 7 || terminals[0].Partner != partners[0].Number || keys[6].Partner != partners[6].Number {
 			t.Errorf("%d terminals, %d keys on %d pages", len(terminals), len(keys), count)
 		}
-		mine, _ := pages(t, 1, func(p Page) ([]ListedKey, Cursor, error) {
+		mine, _ := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) {
 			p.Partner = partners[3].Number
 			return h.ListAPIKeys(o.ID, p)
 		})

@@ -23,7 +23,7 @@ func (h *fixture) sessionsOf(u *directory.User, many int) {
 		for range min(many, each) {
 			id := uuid.New()
 			n, event := u.Begin(id, secret.HashToken(id[:]), ledger.MicrosOf(h.clock.Now()))
-			change.Steps = append(change.Steps, step(u.Org, 0, encodeSession(n), event))
+			change.Steps = append(change.Steps, plainStep(directory.Sessions, u.Org, 0, n, event))
 			change.Claims = append(change.Claims, hashClaim(u.Org, n.Hash, n.ID))
 			many--
 		}

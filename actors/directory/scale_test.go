@@ -160,10 +160,7 @@ func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
 	_, value := h.keyOf(p)
 	revoked, gone := h.keyOf(p)
 	must(h.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	_, past, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(began) + 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	past := must(h.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(began) + 1})).Value
 	if err := h.clock.Set(began.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +177,7 @@ func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
 		"wrong organization":    {other.ID, value},
 		"unknown organization":  {uuid.New(), value},
 		"no organization":       {ledger.ID{}, value},
-		"expired":               {o.ID, text(past)},
+		"expired":               {o.ID, []byte(past)},
 		"revoked":               {o.ID, gone},
 		"inactive organization": {resting.ID, sleeping},
 	} {

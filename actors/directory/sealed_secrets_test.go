@@ -31,8 +31,13 @@ const (
 // signing returns a terminal and its partner, each with an address and a secret.
 func (h *fixture) signing() (*directory.Partner, *directory.Terminal) {
 	h.t.Helper()
-	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.Partner{Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary, Active: true}, []byte("nine-Lions-paint")))
-	return p, must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal, ProviderParams: []byte(ownParams), MerchantParams: []byte(signParams), Env: money.Prod, Active: true}))
+	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.Partner{
+		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary, Active: true,
+	}, []byte("nine-Lions-paint")))
+	return p, must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
+		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
+		ProviderParams: []byte(ownParams), MerchantParams: []byte(signParams), Env: money.Prod, Active: true,
+	}))
 }
 
 // wantAddresses checks the secrets that sign the notifications of both.
@@ -130,13 +135,13 @@ func TestSealedSecretsAreOfOneRecord(t *testing.T) {
 	h := open(t)
 	p, term := h.signing()
 	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), term.ID}} {
-		moved, err := h.openTerminal(at[0], at[1], h.payload(term))
+		moved, err := readAt(h.Service, terminals, at[0], at[1], h.payload(term))
 		if err != nil || moved.Notification.Secret != "" || moved.Notification.SecretPrevious != "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), p.ID}} {
-		moved, err := h.openPartner(at[0], at[1], h.stored(p.Org, ledger.Source{Kind: ledger.Partner, ID: p.ID}))
+		moved, err := readAt(h.Service, partners, at[0], at[1], h.stored(p.Org, ledger.Source{Kind: ledger.Partner, ID: p.ID}))
 		if err != nil || moved.Secret != "" {
 			t.Errorf("%s: %v", what, err)
 		}

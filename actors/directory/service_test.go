@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"crypto/rand"
 	"fmt"
 	"reflect"
 	"slices"
@@ -44,7 +45,7 @@ func TestCreatedIsFoundAndExplained(t *testing.T) {
 	if got, _ := h.Terminal(o.ID, low.ID); got != low {
 		t.Error("terminal not found")
 	}
-	if gotKey, gotPartner, ok := h.Authenticate(o.ID, value); !ok || gotKey != k || gotPartner != p {
+	if gotKey, gotPartner, ok := h.Authenticate(o.ID, value); !ok || !sameBut(*gotKey, *k, func(k *directory.APIKey) { k.Value = "" }) || gotKey.Value != "" || gotPartner != p {
 		t.Error("key not found")
 	}
 	if string(value[:len(k.Prefix)]) != k.Prefix || len(k.Prefix) != 12 || k.Prefix[:4] != "mzk_" {
@@ -255,14 +256,20 @@ func TestRestartFindsEverything(t *testing.T) {
 	h := open(t)
 	ctx := t.Context()
 	box := must(h.Seed(ctx, SeedInput{}))
-	o := must(h.CreateOrganization(ctx, directory.Organization{Name: "Third", Type: directory.Bank, Status: directory.Maintenance, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE", "MY"}}))
-	full := must(h.CreatePartner(ctx, o.ID, directory.Partner{Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s", Sources: sources("10.0.0.0/8", "2001:db8::/32"), Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}}}, []byte("nine-Lions-paint")))
-	term := must(h.CreateTerminal(ctx, o.ID, directory.Terminal{Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a", ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`)}))
-	k, value, err := h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(began.AddDate(1, 0, 0))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID)).APIKey
+	o := must(h.CreateOrganization(ctx, directory.Organization{
+		Name: "Third", Type: directory.Bank, Status: directory.Maintenance, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE", "MY"},
+	}))
+	full := must(h.CreatePartner(ctx, o.ID, directory.Partner{
+		Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s",
+		Sources:   sources("10.0.0.0/8", "2001:db8::/32"),
+		Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}},
+	}, []byte("nine-Lions-paint")))
+	term := must(h.CreateTerminal(ctx, o.ID, directory.Terminal{
+		Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a",
+		ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`),
+	}))
+	k := must(h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(began.AddDate(1, 0, 0))}))
+	revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID))
 	must(h.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
 	rate := must(h.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
 	active := directory.Active
@@ -288,7 +295,7 @@ func TestRestartFindsEverything(t *testing.T) {
 	if got, ok := h.Rate(o.ID, "USD", "RUB"); !ok || got != aRate {
 		t.Errorf("rate %v, want %v", got, aRate)
 	}
-	if _, _, ok := h.Authenticate(o.ID, text(value)); ok {
+	if _, _, ok := h.Authenticate(o.ID, []byte(k.Value)); ok {
 		t.Error("a revoked key came back")
 	}
 	if !h.AdminToken(text(admin)) || !h.AdminToken(text(box.AdminToken)) {
@@ -298,7 +305,7 @@ func TestRestartFindsEverything(t *testing.T) {
 	// Versions, numbers and logins continue after the restart.
 	name := "Renamed"
 	must(h.PatchPartner(ctx, o.ID, full.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
-	_, err = h.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "full", Active: true}, []byte("nine-Lions-paint"))
+	_, err := h.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "full", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a login from before", err, ledger.Conflict, "login")
 	if p := h.partnerOf(o.ID, "new"); p.Number != 4 {
 		t.Errorf("the next number is %d", p.Number)
@@ -359,26 +366,28 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	wantCode(t, "a panic in the decision", err, ledger.Internal, "")
 
 	// A panic after the commit and before the view is updated: the change is durable and must show.
-	id := uuid.New()
-	k, event, err := newKey(id, p, "mzk_0123456789abcdef", directory.APIKey{Partner: p.Number, Name: "k"}, 1)
+	draft := directory.APIKey{Org: o.ID, Partner: p.Number, Name: "k"}
+	value := newKey(&draft, rand.Reader)
+	id := draft.ID
+	k, event, err := directory.NewAPIKey(draft, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = h.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
-		return &posting.Change{Steps: []posting.Step{step(o.ID, 0, encodeKey(k), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 0, k, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the publication", err, ledger.Internal, "")
 	h.runtime.Quiesce()
-	if got, _, ok := h.Authenticate(o.ID, []byte("mzk_0123456789abcdef")); !ok || got.ID != id {
+	if got, _, ok := h.Authenticate(o.ID, []byte(value)); !ok || got.ID != id {
 		t.Error("a durable key isn't in the view")
 	}
 	// The platform's part is reloaded too, with the organization that it had created.
 	err = h.run(ctx, directory.PlatformOrg, "test", func(ledger.Micros) (*posting.Change, error) {
-		other, event, err := directory.NewOrganization(id, directory.Organization{Name: "Two", Type: directory.Merchant, Status: directory.Active})
+		other, event, err := directory.NewOrganization(directory.Organization{ID: id, Name: "Two", Type: directory.Merchant, Status: directory.Active})
 		if err != nil {
 			return nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{step(id, 0, encodeOrganization(other), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, id, 0, other, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the platform's publication", err, ledger.Internal, "")
 	h.runtime.Quiesce()
@@ -397,7 +406,7 @@ func TestStaleViewIsReadAgain(t *testing.T) {
 	behind := *p
 	behind.Name = "Behind the view's back"
 	event := ledger.Event{Source: ledger.Source{Kind: ledger.Partner, ID: p.ID}, Name: "update", From: "active", To: "active"}
-	if err := h.commit(&posting.Change{Steps: []posting.Step{step(o.ID, 1, encode(partnerRowOf(&behind)), event)}}); err != nil {
+	if err := h.commit(&posting.Change{Steps: []posting.Step{must(recordStep(h.Service, directory.Partners, o.ID, 1, &behind, event))}}); err != nil {
 		t.Fatal(err)
 	}
 	off := false

@@ -20,7 +20,7 @@ const goodPass = "nine-Lions-paint"
 
 var somewhere = netip.MustParseAddr("203.0.113.9")
 
-func (h *fixture) userOf(org ledger.ID, login string, roles ...string) *directory.User {
+func (h *fixture) userOf(org ledger.ID, login string, roles ...directory.Role) *directory.User {
 	h.t.Helper()
 	d := directory.User{Login: login, Name: login, Roles: roles, Active: true}
 	return must(h.CreateUser(h.t.Context(), org, d, []byte(goodPass)))
@@ -249,7 +249,7 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 	o := h.organization("One")
 	p, q := h.partnerOf(o.ID, "shop"), h.partnerOf(o.ID, "till")
 	on, off, name := true, false, "Other"
-	roles, partner := []string{"auditor"}, q.Number
+	roles, partner := directory.Roles{directory.Auditor}, q.Number
 	for what, c := range map[string]struct {
 		patch schema.Change[directory.User]
 		pass  string

@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"errors"
 	"reflect"
 	"testing"
 
@@ -28,48 +27,6 @@ func (h *fixture) settles(p *directory.Partner, amount uint64, reference string)
 		h.t.Fatal(again, err)
 	}
 	return made
-}
-
-func TestASettlementIsStoredAsItIs(t *testing.T) {
-	id, org, terminal := ledger.ID{1}, ledger.ID{2}, ledger.ID{3}
-	line := []directory.SettlementLine{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, Amount: ledger.MaxAmount}}
-	for _, s := range []*directory.Settlement{
-		{ID: id, Org: org, Partner: 4, Reference: "in", Lines: line},
-		{ID: id, Org: org, Partner: 4, Reference: "out", Out: true, Lines: line},
-		{ID: id, Org: org, Partner: 4, Terminal: terminal, Reference: "week", Lines: line},
-		{ID: id, Org: org, Partner: 4, Terminal: terminal, Reference: "week", Lines: line, Fee: ledger.MaxAmount},
-		{ID: id, Org: org, Partner: 4, Reference: "opening", Lines: append([]directory.SettlementLine{{Asset: settledIn, Amount: money.FromUint64(1)}}, line...)},
-	} {
-		if read, err := decodeSettlement(org, id, encodeSettlement(s)); err != nil || !reflect.DeepEqual(read, s) {
-			t.Errorf("%+v is read as %+v: %v", s, read, err)
-		}
-	}
-}
-
-func TestSettlementsThatCantBeAreErrors(t *testing.T) {
-	line := encodeMoney(settledIn, money.FromUint64(5))
-	whole := func() *settlementRow {
-		return &settlementRow{Partner: 4, Terminal: make([]byte, 16), Reference: "r", Lines: []moneyRow{line}, Fee: money.FromUint64(5).AppendBinary(nil)}
-	}
-	for name, change := range map[string]func(*settlementRow){
-		"no partner":                 func(r *settlementRow) { r.Partner = 0 },
-		"no reference":               func(r *settlementRow) { r.Reference = "" },
-		"no lines":                   func(r *settlementRow) { r.Lines = nil },
-		"a line that is cut short":   func(r *settlementRow) { r.Lines = []moneyRow{{Asset: line.Asset}} },
-		"a short terminal":           func(r *settlementRow) { r.Terminal = r.Terminal[1:] },
-		"a terminal and two lines":   func(r *settlementRow) { r.Lines = append(r.Lines, line) },
-		"a terminal and a way out":   func(r *settlementRow) { r.Out = true },
-		"a fee above its line":       func(r *settlementRow) { r.Fee = money.FromUint64(6).AppendBinary(nil) },
-		"a fee with something after": func(r *settlementRow) { r.Fee = append(r.Fee, 0) },
-		"a fee without a terminal":   func(r *settlementRow) { r.Terminal = nil },
-	} {
-		r := whole()
-		r.Terminal[0] = 1
-		change(r)
-		if s, err := decodeSettlement(ledger.ID{1}, ledger.ID{2}, encode(r)); !errors.Is(err, errForm) {
-			t.Errorf("%s is read as %+v, %v", name, s, err)
-		}
-	}
 }
 
 func TestAReferenceIsOfOneSettlement(t *testing.T) {
@@ -104,7 +61,9 @@ func TestSettlementsThatAreRefused(t *testing.T) {
 	h := open(t)
 	o, other := h.organization("A"), h.organization("B")
 	p := h.partnerOf(o.ID, "p")
-	at := must(h.CreateTerminal(t.Context(), o.ID, directory.Terminal{Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, Active: true}))
+	at := must(h.CreateTerminal(t.Context(), o.ID, directory.Terminal{
+		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, Active: true,
+	}))
 	settle := func(org ledger.ID, number int64, out bool, d directory.SettlementDraft) error {
 		_, _, err := h.SettlePartner(t.Context(), org, number, out, d)
 		return err

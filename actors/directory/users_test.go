@@ -70,9 +70,9 @@ func TestRefusalsOfUsers(t *testing.T) {
 	before := len(h.events(o.ID))
 	wantCode(t, "no organization", create(uuid.New(), good, goodPass), ledger.NotFound, "")
 	wantCode(t, "an archived one", create(archived.ID, good, goodPass), ledger.Conflict, "")
-	wantCode(t, "a role", create(o.ID, but(func(d *directory.User) { d.Roles = []string{"root"} }), goodPass), ledger.Invalid, "roles")
+	wantCode(t, "a role", create(o.ID, but(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
 	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": unknown.Number} {
-		d := but(func(d *directory.User) { d.Roles, d.Partner = []string{"partner"}, number })
+		d := but(func(d *directory.User) { d.Roles, d.Partner = directory.Roles{"partner"}, number })
 		wantCode(t, what, create(o.ID, d, goodPass), ledger.Invalid, "partner_id")
 		_, err := h.PatchUser(ctx, o.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
 		wantCode(t, what, err, ledger.Invalid, "partner_id")

@@ -128,7 +128,7 @@ func TestARefusedNoteOfOneOrganizationIsOnlyIts(t *testing.T) {
 	h.Authenticate(o.ID, key)
 	h.runtime.Quiesce()
 	moved, event := must2(h.APIKey(stale.ID, k.ID)).Note(ledger.MicrosOf(began.Add(time.Hour)))
-	must(0, h.commit(&posting.Change{Steps: []posting.Step{step(stale.ID, 2, encodeKey(moved), event)}}))
+	must(0, h.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, stale.ID, 2, moved, event)}}))
 	h.passes(time.Minute)
 	h.Authenticate(stale.ID, old)
 	h.Authenticate(o.ID, key)

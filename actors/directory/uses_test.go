@@ -30,7 +30,7 @@ func (h *fixture) lastUsed(org ledger.ID) time.Time {
 	if err != nil || len(keys) != 1 {
 		h.t.Fatal(keys, err)
 	}
-	return keys[0].LastUsed.Time()
+	return keys[0].Used.Time()
 }
 
 func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
@@ -83,7 +83,7 @@ func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
 	k, value := h.keyOf(h.partnerOf(o.ID, "one"))
 	// The stored key moves past the view, so the view's version is stale.
 	noted, event := k.Note(1)
-	if err := h.commit(&posting.Change{Steps: []posting.Step{step(o.ID, 1, encodeKey(noted), event)}}); err != nil {
+	if err := h.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 1, noted, event)}}); err != nil {
 		t.Fatal(err)
 	}
 	h.Authenticate(o.ID, value)

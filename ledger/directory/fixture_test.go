@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"mizan/ledger"
 	"mizan/ledger/schema"
 )
 
@@ -46,6 +47,11 @@ func merged(t *testing.T, object, changes string) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// readAt reads a stored record of an organization.
+func readAt[R any](columns *schema.Type[R], org, id ledger.ID, stored []byte, v schema.Vault) (*R, error) {
+	return columns.Read(org, id, stored, v)
 }
 
 // sourcesOf parses addresses and prefixes.

@@ -220,6 +220,24 @@ func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
 	}
 }
 
+func TestAStoredLimitOfANetworkThatIsGoneCanBeSwitchedOff(t *testing.T) {
+	stored := &Limit{
+		Partner: 7, Kind: DailyVolume, Asset: money.Asset{Currency: "USDT", Network: "gone", Env: money.Prod}, MaxAmount: money.FromUint64(5),
+		Scope: ScopePartner, Active: true,
+	}
+	payload, err := Limits.AppendStored(nil, stored, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := readAt(Limits, stored.Org, stored.ID, payload, nil)
+	if err != nil || *read != *stored {
+		t.Fatalf("%+v, %v", read, err)
+	}
+	if off, event, err := read.Patch(changing(t, Limits, `{"active":false,"network":"gone"}`)); err != nil || off.Active || event.Name != "deactivate" {
+		t.Errorf("%+v, %v", off, err)
+	}
+}
+
 func TestWhatALimitBounds(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	payment := Attempt{Type: PaymentTerminal, Asset: usd, Terminal: testID(3), Payer: Payer{Email: "a@b.c"}}

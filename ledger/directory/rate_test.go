@@ -42,6 +42,29 @@ func TestRateFields(t *testing.T) {
 	}
 }
 
+func TestTheRequestForARate(t *testing.T) {
+	for body, field := range map[string]string{
+		`{"from":"USD","to":"RUB","rate":"92.5"}`: "",
+		`{"from":"USD","to":"RUB","rate":"0"}`:    "rate",
+		`{"from":"USD","to":"RUB","rate":92.5}`:   "rate",
+		`{"from":"USD","to":"RUB","rate":"-1"}`:   "rate",
+		`{"from":"USD","to":"RUB","rate":""}`:     "rate",
+		`{"from":"USD","to":"RUB","rate":null}`:   "rate",
+		`{"from":"USD","to":"RUB"}`:               "rate",
+		`{"to":"RUB","rate":"1"}`:                 "from",
+		`{"from":7,"to":"RUB","rate":"1"}`:        "from",
+		`{"from":"usd","to":"RUB","rate":"1"}`:    "from",
+		`{"from":"USD","to":null,"rate":"1"}`:     "to",
+		`{"from":"USD","to":"USD","rate":"1"}`:    "to",
+	} {
+		_, err := requested(t, Rates, body, func(draft Rate) (*Rate, error) {
+			r, _, err := NewRate(testID(1), draft)
+			return r, err
+		})
+		wantField(t, body, err, field)
+	}
+}
+
 func TestARatesEventsTellItsValues(t *testing.T) {
 	org := testID(1)
 	r, event, err := NewRate(org, Rate{From: "USD", To: "RUB", Value: rateOf(t, "92.50")})

@@ -96,6 +96,70 @@ func TestOrganizationDefaultsAndLists(t *testing.T) {
 	}
 }
 
+func TestTheRequestForAnOrganization(t *testing.T) {
+	newOrganization := func(draft Organization) (*Organization, error) {
+		o, _, err := NewOrganization(draft)
+		return o, err
+	}
+	for body, field := range map[string]string{
+		`{"name":"A"}`:                          "",
+		`{}`:                                    "name",
+		`{"name":"A","type":"shop"}`:            "type",
+		`{"name":"A","type":7}`:                 "type",
+		`{"name":"A","type":""}`:                "", // as if there were none
+		`{"name":"A","status":"closed"}`:        "status",
+		`{"name":"A","status":null}`:            "",
+		`{"name":"A","modules":"lending"}`:      "modules",
+		`{"name":"A","modules":["lending"]}`:    "modules",
+		`{"name":"A","modules":[]}`:             "",
+		`{"name":"A","allowed_regions":["ae"]}`: "allowed_regions",
+		`{"name":"A","allowed_regions":[null]}`: "allowed_regions",
+		`{"name":"A","allowed_regions":null}`:   "",
+		`{"name":"A","allowed_regions":["AE"]}`: "",
+	} {
+		_, err := requested(t, Organizations, body, newOrganization)
+		wantField(t, body, err, field)
+	}
+	o, err := requested(t, Organizations, `{"name":"A"}`, newOrganization)
+	if err != nil || o.Type != Merchant || o.Status != Active {
+		t.Errorf("the defaults are %+v, %v", o, err)
+	}
+	for body, field := range map[string]string{`{"type":null}`: "type", `{"status":null}`: "status", `{"name":null}`: "name", `{"modules":null}`: "", `{"type":"bank"}`: ""} {
+		_, _, err := o.Patch(changing(t, Organizations, body))
+		wantField(t, body, err, field)
+	}
+}
+
+func TestTheRequestForAKey(t *testing.T) {
+	const now = ledger.Micros(1_000_000)
+	for body, c := range map[string]struct {
+		field   string
+		expires ledger.Micros
+	}{
+		`{"partner_id":7,"name":"k"}`:                                            {"", 0},
+		`{"partner_id":7,"name":"k","expires_at":null}`:                          {"", 0},
+		`{"partner_id":7,"name":"k","expires_at":"1970-01-01T00:00:02Z"}`:        {"", 2_000_000},
+		`{"partner_id":7,"name":"k","expires_at":"1970-01-01T01:00:02.5+01:00"}`: {"", 2_500_000},
+		`{"partner_id":7,"name":"k","expires_at":"1970-01-01T00:00:01Z"}`:        {"expires_at", 0},
+		`{"partner_id":7,"name":"k","expires_at":"1969-01-01T00:00:01Z"}`:        {"expires_at", 0},
+		`{"partner_id":7,"name":"k","expires_at":"1970-01-02"}`:                  {"expires_at", 0},
+		`{"partner_id":7,"name":"k","expires_at":""}`:                            {"expires_at", 0},
+		`{"partner_id":7,"name":"k","expires_at":7}`:                             {"expires_at", 0},
+		`{"partner_id":7}`:            {"name", 0},
+		`{"name":"k"}`:                {"partner_id", 0},
+		`{"partner_id":0,"name":"k"}`: {"partner_id", 0},
+	} {
+		k, err := requested(t, APIKeys, body, func(draft APIKey) (*APIKey, error) {
+			k, _, err := NewAPIKey(draft, now)
+			return k, err
+		})
+		wantField(t, body, err, c.field)
+		if err == nil && k.Expires != c.expires {
+			t.Errorf("%s expires at %d, want %d", body, k.Expires, c.expires)
+		}
+	}
+}
+
 func TestPartnerFields(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	for name, c := range map[string]struct {

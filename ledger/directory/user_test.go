@@ -57,6 +57,51 @@ func TestFieldsOfAUser(t *testing.T) {
 	}
 }
 
+func TestTheRequestForAUser(t *testing.T) {
+	const plain = `{"login":"anna","name":"Anna","roles":["auditor"]}`
+	newUser := func(draft User) (*User, error) {
+		draft.PassHash = "hash"
+		u, _, err := NewUser(draft)
+		return u, err
+	}
+	for changes, field := range map[string]string{
+		`{}`:                                   "",
+		`{"login":null}`:                       "login",
+		`{"name":""}`:                          "name",
+		`{"roles":null}`:                       "roles",
+		`{"roles":[]}`:                         "roles",
+		`{"roles":"auditor"}`:                  "roles",
+		`{"roles":[null]}`:                     "roles",
+		`{"roles":["root"]}`:                   "roles",
+		`{"roles":["Admin"]}`:                  "roles",
+		`{"roles":["client","client"]}`:        "roles",
+		`{"roles":["partner"]}`:                "partner_id",
+		`{"partner_id":7}`:                     "partner_id",
+		`{"partner_id":-1}`:                    "partner_id",
+		`{"partner_id":"7"}`:                   "partner_id",
+		`{"partner_id":0}`:                     "",
+		`{"partner_id":null}`:                  "",
+		`{"email":"anna"}`:                     "email",
+		`{"email":""}`:                         "",
+		`{"active":7}`:                         "active",
+		`{"roles":["partner"],"partner_id":7}`: "",
+	} {
+		_, err := requested(t, Users, merged(t, plain, changes), newUser)
+		wantField(t, changes, err, field)
+	}
+	u, err := requested(t, Users, merged(t, plain, `{"roles":["partner","client"],"partner_id":7}`), newUser)
+	if err != nil || !u.Active || u.Partner != 7 || !slices.Equal(u.Roles, Roles{Client, PartnerRole}) {
+		t.Errorf("%+v, %v", u, err)
+	}
+	for body, field := range map[string]string{
+		`{"login":"anna"}`: "", `{"login":"other"}`: "login", `{"roles":null}`: "roles", `{"roles":["root"]}`: "roles", `{"partner_id":null}`: "partner_id",
+		`{"active":null}`: "active", `{"name":null}`: "name", `{"email":null}`: "", `{"id":"x"}`: "id",
+	} {
+		_, _, err := u.Patch(changing(t, Users, body))
+		wantField(t, body, err, field)
+	}
+}
+
 // Changes that end a user's sessions, by hand: switching off, and another password, role or
 // partner. Other changes do not.
 func TestWhatEndsAUsersSessions(t *testing.T) {

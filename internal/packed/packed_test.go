@@ -1,0 +1,57 @@
+package packed
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// The walker agrees with the library on every form that the library writes.
+func TestWellFormed(t *testing.T) {
+	var form bytes.Buffer
+	long := strings.Repeat("x", 70000)
+	values := []any{
+		nil, true, false, 1, -1, -33, 200, -200, 70000, -70000, 1 << 40, -1 << 40, uint64(1 << 63), float32(1), 2.5,
+		"", "short", long[:40], long[:300], long, []byte(long[:40]), []byte(long[:300]), []byte(long),
+		make([]int, 3), make([]int, 20), make([]bool, 70000), map[string]any{"a": []any{map[string]int{"b": 1}}}, manyKeys(20), manyKeys(70000), time.Unix(1, 1),
+	}
+	encoder := msgpack.NewEncoder(&form)
+	for i, value := range values {
+		form.Reset()
+		if err := encoder.Encode(map[string]any{"x": value}); err != nil {
+			t.Fatal(err)
+		}
+		b := form.Bytes()
+		if !WellFormed(b) {
+			t.Errorf("value %d (%T) is refused", i, value)
+		}
+		if WellFormed(b[:len(b)-1]) || WellFormed(append(b[:len(b):len(b)], 0)) {
+			t.Errorf("value %d (%T): a byte less or more is taken", i, value)
+		}
+	}
+	for name, b := range map[string]string{
+		"nothing":            "",
+		"no map":             "\x93\x01\x02\x03",
+		"a list of billions": "\x81\xa1x\xdd\xff\xff\xff\xff",
+		"a map of billions":  "\xdf\xff\xff\xff\xff",
+		"text of billions":   "\x81\xa1x\xdb\xff\xff\xff\xff",
+		"the unused code":    "\x81\xa1x\xc1",
+		"a cut length":       "\x81\xa1x\xdd\xff",
+	} {
+		if WellFormed([]byte(b)) {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func manyKeys(n int) map[string]int {
+	keys := make(map[string]int, n)
+	for i := range n {
+		keys[fmt.Sprint(i)] = i
+	}
+	return keys
+}

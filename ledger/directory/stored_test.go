@@ -1,0 +1,477 @@
+package directory
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// box is a vault that seals by turning all bits over. A shut one opens nothing.
+type box struct{ shut bool }
+
+func (b box) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) { return turned(plaintext), nil }
+
+func (b box) Open(_ *schema.Column, sealed []byte) ([]byte, bool) { return turned(sealed), !b.shut }
+
+func turned(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i := range b {
+		out[i] = ^b[i]
+	}
+	return out
+}
+
+// kept is a record of some type with all its fields set.
+type kept struct {
+	needed []string // the columns without which it cannot be
+	json   string   // as answers show it
+	shown  string
+	stored []byte
+	same   func() error // reads what is stored, and compares it
+	read   func(stored []byte) error
+}
+
+// keep stores a record. booked removes what the store's envelope has instead.
+func keep[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, booked func(*R), json string, needed ...string) kept {
+	t.Helper()
+	stored, err := columns.AppendStored(nil, &r, box{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := string(columns.AppendFields([]byte("{"), &r, schema.Style{})) + "}"
+	booked(&r)
+	return kept{
+		needed: needed, json: json, shown: shown, stored: stored,
+		same: func() error {
+			read, err := readAt(columns, org, id, stored, box{})
+			if err == nil && !reflect.DeepEqual(*read, r) {
+				return errors.New("it is another one")
+			}
+			return err
+		},
+		read: func(stored []byte) error {
+			_, err := readAt(columns, org, id, stored, box{})
+			return err
+		},
+	}
+}
+
+// eachRecord has a record of each type, by the type's name.
+func eachRecord(t *testing.T) map[string]kept {
+	t.Helper()
+	org, id, other := testID(2), testID(1), testID(9)
+	const created, updated = 5, 7 // microseconds
+	const createdAt, updatedAt = `"1970-01-01T00:00:00.000005+00:00"`, `"1970-01-01T00:00:00.000007+00:00"`
+	const idText, otherText = `"00000000-0000-0000-0000-000000000001"`, `"00000000-0000-0000-0000-000000000009"`
+	tether := money.Asset{Currency: "USDT", Network: "tron", Env: money.Test}
+	usd := money.Asset{Currency: "USD", Env: money.Prod}
+	rate, address := RateID(org, "USD", "RUB"), BlockID(org, BlockIP, "192.0.2.0/24")
+	card := strings.Repeat("0a", CardPrintLength/2)
+	return map[string]kept{
+		"partner": keep(t, Partners, org, id, Partner{
+			ID: id, Org: org, Number: 7, Name: "Shop", Login: "shop", PassHash: "$argon2id$x", Email: "a@shop.example", Lang: "ru",
+			NotifyURL: "https://shop.example/", Secret: "s", Active: true, Created: created, Epoch: 3,
+			Sources:   []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")},
+			Overdraft: []Overdraft{{tether, ledger.MaxAmount}, {usd, money.Amount{}}},
+		}, func(p *Partner) { p.Created = 0 },
+			`{"id":7,"name":"Shop","login":"shop","created_at":`+createdAt+`,"active":true,"email":"a@shop.example","lang":"ru",`+
+				`"notify_url":"https://shop.example/","secret":"•••","source_addresses":["10.0.0.0/8","2001:db8::/32"],`+
+				`"overdraft_limit":[{"currency":"USDT","network":"tron","env":"test","amount":"1`+strings.Repeat("0", 72)+`"},`+
+				`{"currency":"USD","network":"","env":"prod","amount":"0"}]}`,
+			"id", "name", "login"),
+		"partner with little": keep(t, Partners, org, id, Partner{ID: id, Org: org, Number: 1, Name: "S", Login: "l"}, func(*Partner) {},
+			`{"id":1,"name":"S","login":"l","created_at":null,"active":false,"email":null,"lang":null,"notify_url":null,"secret":null,`+
+				`"source_addresses":[],"overdraft_limit":[]}`,
+			"id", "name", "login"),
+		"organization": keep(t, Organizations, org, id, Organization{
+			ID: id, Name: "Bank", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}, Created: created,
+		}, func(o *Organization) { o.Created = 0 },
+			`{"id":`+idText+`,"name":"Bank","type":"bank","status":"maintenance","modules":["islamic_finance"],"allowed_regions":["AE","MY"],"created_at":`+createdAt+`}`,
+			"name", "type", "status"),
+		"terminal": keep(t, Terminals, org, id, Terminal{
+			ID: id, Org: org, Partner: 7, Name: "T", Provider: Simulator, Type: PayoutTerminal, Active: true, Env: money.Test, MerchantAdapter: "a",
+			ProviderParams: []byte(`{"priority":4,"api_key":"k"}`), MerchantParams: []byte(`{"secret":"s","other":[1, 2]}`), Created: created,
+		}, func(t *Terminal) { t.Created = 0 },
+			`{"id":`+idText+`,"name":"T","partner_id":7,"provider":"simulator","type":"payout","is_active":true,"env":"test",`+
+				`"provider_params":{"priority":4,"api_key":"•••"},"merchant_adapter":"a","merchant_params":{"secret":"•••","other":[1, 2]},"created_at":`+createdAt+`}`,
+			"name", "partner_id", "type", "env"),
+		"terminal with little": keep(t, Terminals, org, id, Terminal{ID: id, Org: org, Partner: 7, Name: "T", Type: MerchantTerminal, Env: money.Prod}, func(*Terminal) {},
+			`{"id":`+idText+`,"name":"T","partner_id":7,"provider":"","type":"merchant","is_active":false,"env":"prod",`+
+				`"provider_params":{},"merchant_adapter":"","merchant_params":{},"created_at":null}`,
+			"name", "partner_id", "type", "env"),
+		"user": keep(t, Users, org, id, User{
+			ID: id, Org: org, Login: "anna", PassHash: "h", Email: "a@bank.example", Name: "Anna", Roles: Roles{Client, PartnerRole}, Partner: 7,
+			Active: true, Created: created, Epoch: 4,
+		}, func(u *User) { u.Created = 0 },
+			`{"id":`+idText+`,"login":"anna","name":"Anna","email":"a@bank.example","roles":["client","partner"],"partner_id":7,"active":true,"created_at":`+createdAt+`}`,
+			"login", "name", "roles", "pass_hash", "epoch", "partner_id"),
+		"limit": keep(t, Limits, org, id, Limit{
+			ID: id, Org: org, Partner: 7, Terminal: other, Kind: DailyVolume, Type: PayoutTerminal, Asset: tether, MaxAmount: money.FromUint64(5),
+			Scope: ScopeCard, Active: true, Created: created,
+		}, func(l *Limit) { l.Created = 0 },
+			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"kind":"daily_volume","type":"payout","currency":"USDT","network":"tron","env":"test",`+
+				`"max_amount":"5","max_count":null,"window":null,"scope":"card","active":true,"created_at":`+createdAt+`}`,
+			"partner_id", "kind", "currency", "env", "max_amount", "scope"),
+		"velocity": keep(t, Limits, org, id, Limit{
+			ID: id, Org: org, Partner: 7, Kind: Velocity, Asset: money.Asset{Env: money.Prod}, MaxCount: 5, Window: time.Hour, Scope: ScopePartner,
+		}, func(*Limit) {},
+			`{"id":`+idText+`,"partner_id":7,"terminal_id":null,"kind":"velocity","type":null,"currency":null,"network":"","env":"prod",`+
+				`"max_amount":null,"max_count":5,"window":"hour","scope":"partner","active":false,"created_at":null}`,
+			"partner_id", "kind", "env", "max_count", "window", "scope"),
+		"key": keep(t, APIKeys, org, id, APIKey{
+			ID: id, Org: org, Partner: 7, Name: "k", Prefix: "mzk_12345678", Hash: [32]byte{31: 1}, Value: "mzk_123456789", Created: created, Expires: 6, Revoked: 7, Used: 5,
+		}, func(k *APIKey) { k.Created, k.Value = 0, "" },
+			`{"id":`+idText+`,"key":"mzk_123456789","prefix":"mzk_12345678","name":"k","partner_id":7,"created_at":`+createdAt+`,"last_used_at":`+createdAt+`,`+
+				`"expires_at":"1970-01-01T00:00:00.000006+00:00","revoked_at":`+updatedAt+`}`,
+			"prefix", "name", "partner_id", "hash"),
+		"rate": keep(t, Rates, org, rate, Rate{ID: rate, Org: org, From: "USD", To: "RUB", Value: rateOf(t, "92.5"), Created: created, Updated: updated},
+			func(r *Rate) { r.Created, r.Updated = 0, 0 },
+			`{"id":"`+rate.String()+`","from":"USD","to":"RUB","rate":"92.5","created_at":`+createdAt+`,"updated_at":`+updatedAt+`}`,
+			"from", "to", "rate"),
+		"block": keep(t, Blocks, org, address, Block{ID: address, Org: org, Kind: BlockIP, Value: "192.0.2.0/24", Active: true, Created: created, Updated: updated},
+			func(b *Block) { b.Created, b.Updated = 0, 0 },
+			`{"id":"`+address.String()+`","kind":"ip","value":"192.0.2.0/24","active":true,"created_at":`+createdAt+`,"updated_at":`+updatedAt+`}`,
+			"kind", "compared"),
+		"card": keep(t, Blocks, org, BlockID(org, BlockCard, card), Block{ID: BlockID(org, BlockCard, card), Org: org, Kind: BlockCard, Value: card, Masked: "424242******4242"},
+			func(*Block) {},
+			`{"id":"`+BlockID(org, BlockCard, card).String()+`","kind":"card","value":"424242******4242","active":false,"created_at":null,"updated_at":null}`,
+			"kind", "compared"),
+		"session": keep(t, Sessions, org, id, Session{
+			ID: id, Org: org, Hash: [32]byte{1}, Roles: Roles{Admin, PartnerRole}, User: other, Partner: 7, Epoch: 2, Created: created, Expires: 9,
+			Idle: time.Minute, Revoked: 8, Used: 6,
+		}, func(s *Session) { s.Created = 0 }, `{}`, "hash", "roles"),
+		"platform": keep(t, Platforms, PlatformOrg, PlatformID, Platform{
+			NextPartner: 3, AdminTokens: [][32]byte{{1}, {31: 2}}, Retired: [][32]byte{{3}}, Sandbox: []Demo{{org, 1}, {other, 2}},
+		}, func(*Platform) {}, `{}`, "next_partner"),
+		"settlement": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Reference: "wire", Out: true, Lines: []SettlementLine{{tether, ledger.MaxAmount}}, Created: created, Seq: 12,
+		}, func(s *Settlement) { s.Created, s.Seq = 0, 0 },
+			`{"id":`+idText+`,"partner_id":7,"direction":"out","amount":"1`+strings.Repeat("0", 72)+`","currency":"USDT","network":"tron","env":"test",`+
+				`"reference":"wire","created_at":`+createdAt+`,"seq":12}`,
+			"partner_id", "reference", "stored_lines"),
+		"settlement that came in": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Reference: "wire", Lines: []SettlementLine{{usd, money.FromUint64(5)}},
+		}, func(*Settlement) {},
+			`{"id":`+idText+`,"partner_id":7,"direction":"in","amount":"5","currency":"USD","network":"","env":"prod",`+
+				`"reference":"wire","created_at":null,"seq":0}`,
+			"partner_id", "reference", "stored_lines"),
+		"settlement without a fee": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, money.FromUint64(100)}},
+		}, func(*Settlement) {},
+			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"gross":"100","fee":"0","net":"100","currency":"USD","network":"","env":"prod",`+
+				`"reference":"week","created_at":null,"seq":0}`,
+			"partner_id", "reference", "stored_lines"),
+		"settlement that is all fee": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, ledger.MaxAmount}}, Fee: ledger.MaxAmount,
+		}, func(*Settlement) {},
+			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"gross":"1`+strings.Repeat("0", 72)+`","fee":"1`+strings.Repeat("0", 72)+`","net":"0",`+
+				`"currency":"USD","network":"","env":"prod","reference":"week","created_at":null,"seq":0}`,
+			"partner_id", "reference", "stored_lines", "terminal_id"),
+		"settlement with a provider": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, money.FromUint64(100)}}, Fee: money.FromUint64(7),
+		}, func(*Settlement) {},
+			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"gross":"100","fee":"7","net":"93","currency":"USD","network":"","env":"prod",`+
+				`"reference":"week","created_at":null,"seq":0}`,
+			"partner_id", "reference", "stored_lines", "terminal_id"),
+		"opening": keep(t, Settlements, org, id, Settlement{
+			ID: id, Org: org, Partner: 7, Reference: "opening", Lines: []SettlementLine{{usd, money.FromUint64(1)}, {tether, money.FromUint64(2)}},
+		}, func(*Settlement) {},
+			`{"id":`+idText+`,"partner_id":7,"direction":"in","lines":[{"amount":"1","currency":"USD","network":"","env":"prod"},`+
+				`{"amount":"2","currency":"USDT","network":"tron","env":"test"}],"reference":"opening","created_at":null,"seq":0}`,
+			"partner_id", "reference", "stored_lines"),
+	}
+}
+
+// columnsOf are the columns of the records of eachRecord.
+var columnsOf = map[string]*schema.Table{
+	"partner": Partners.Table, "partner with little": Partners.Table, "organization": Organizations.Table, "terminal": Terminals.Table,
+	"terminal with little": Terminals.Table, "user": Users.Table, "limit": Limits.Table, "velocity": Limits.Table, "key": APIKeys.Table,
+	"rate": Rates.Table, "block": Blocks.Table, "card": Blocks.Table, "session": Sessions.Table, "platform": Platforms.Table,
+	"settlement": Settlements.Table, "settlement with a provider": Settlements.Table,
+	"settlement that came in": Settlements.Table, "settlement without a fee": Settlements.Table, "settlement that is all fee": Settlements.Table, "opening": Settlements.Table,
+}
+
+// storedColumn is a column's value as it is stored.
+type storedColumn struct {
+	key   uint8
+	value []byte
+}
+
+func columnsIn(t *testing.T, stored []byte) (columns []storedColumn) {
+	t.Helper()
+	for rest := stored[1:]; len(rest) > 0; {
+		value, after, ok := schema.CutBytes(rest[1:])
+		if !ok {
+			t.Fatalf("%x is cut", rest)
+		}
+		columns = append(columns, storedColumn{rest[0], value})
+		rest = after
+	}
+	return columns
+}
+
+// withColumn returns stored bytes with another value of a column; nil: without the column.
+func withColumn(t *testing.T, stored []byte, key uint8, value []byte) []byte {
+	t.Helper()
+	out := stored[:1:1]
+	for _, c := range columnsIn(t, stored) {
+		if c.key != key {
+			out = schema.AppendBytes(append(out, c.key), c.value)
+		}
+	}
+	if value != nil {
+		out = schema.AppendBytes(append(out, key), value)
+	}
+	return out
+}
+
+func TestARecordIsStoredAsItIs(t *testing.T) {
+	for name, r := range eachRecord(t) {
+		if err := r.same(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestARecordIsShownAsItIs(t *testing.T) {
+	for name, r := range eachRecord(t) {
+		if r.shown != r.json {
+			t.Errorf("%s is shown as\n%s, want\n%s", name, r.shown, r.json)
+		}
+	}
+}
+
+// A new key has neither been used nor revoked, and its answer says nothing about that.
+func TestANewKeyIsShownWithItsValueOnly(t *testing.T) {
+	k := &APIKey{ID: testID(1), Partner: 7, Name: "k", Prefix: "mzk_1", Value: "mzk_12", Created: 5}
+	const want = `{"id":"00000000-0000-0000-0000-000000000001","key":"mzk_12","prefix":"mzk_1","name":"k","partner_id":7,` +
+		`"created_at":"1970-01-01T00:00:00.000005+00:00","expires_at":null`
+	if got := string(APIKeys.AppendFields([]byte("{"), k, schema.Style{New: true})); got != want {
+		t.Errorf("shown is %s, want %s", got, want)
+	}
+}
+
+func TestStoredBytesThatNobodyWroteAreRefused(t *testing.T) {
+	for name, r := range eachRecord(t) {
+		ends := map[int]bool{1: true} // where a column ends
+		at := 1
+		for _, c := range columnsIn(t, r.stored) {
+			at += len(schema.AppendBytes([]byte{c.key}, c.value))
+			ends[at] = true
+		}
+		for n := range r.stored {
+			if err := r.read(r.stored[:n]); !ends[n] && !errors.Is(err, schema.ErrStored) {
+				t.Errorf("%s: the first %d of %d bytes are read: %v", name, n, len(r.stored), err)
+			}
+			for bit := range 8 {
+				flipped := bytes.Clone(r.stored)
+				flipped[n] ^= 1 << bit
+				_ = r.read(flipped) // the store's checksum detects damage; reading must only not panic
+			}
+		}
+		for _, version := range []byte{0, 1, 3} {
+			if err := r.read(append([]byte{version}, r.stored[1:]...)); !errors.Is(err, schema.ErrStored) {
+				t.Errorf("%s of version %d: %v", name, version, err)
+			}
+		}
+		if err := r.read(append(bytes.Clone(r.stored), 1)); !errors.Is(err, schema.ErrStored) {
+			t.Errorf("%s and a byte: %v", name, err)
+		}
+		if err := r.read(schema.AppendBytes(append(bytes.Clone(r.stored), 0xff), "of a later release")); err != nil {
+			t.Errorf("%s with a column that is not known: %v", name, err)
+		}
+		for _, c := range columnsIn(t, r.stored) {
+			column := columnsOf[name].ByKey(c.key).Name
+			err := r.read(withColumn(t, r.stored, c.key, nil))
+			if needed := slices.Contains(r.needed, column); needed != errors.Is(err, schema.ErrStored) || !needed && err != nil {
+				t.Errorf("%s without %s: %v", name, column, err)
+			}
+		}
+	}
+}
+
+func TestStoredValuesThatCannotBeAreRefused(t *testing.T) {
+	records := eachRecord(t)
+	number := func(n int64) []byte { // zigzag, as package schema stores integers of one byte
+		return []byte{byte(n<<1 ^ n>>63)}
+	}
+	amount := func(n uint64) []byte { return money.FromUint64(n).AppendBinary(nil) }
+	list := func(entries ...string) (stored []byte) {
+		for _, entry := range entries {
+			stored = schema.AppendBytes(stored, entry)
+		}
+		return stored
+	}
+	lines := func(amounts ...uint64) []byte {
+		var lines []SettlementLine
+		for _, n := range amounts {
+			lines = append(lines, SettlementLine{money.Asset{Currency: "USD", Env: money.Prod}, money.FromUint64(n)})
+		}
+		other, err := Settlements.AppendStored(nil, &Settlement{Partner: 1, Reference: "r", Lines: lines}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range columnsIn(t, other) {
+			if Settlements.ByKey(c.key).Name == "stored_lines" {
+				return c.value
+			}
+		}
+		return nil
+	}
+	for name, c := range map[string]struct {
+		record, column string
+		value          []byte
+	}{
+		"type":                      {"organization", "type", []byte("shop")},
+		"status":                    {"organization", "status", []byte("open")},
+		"number":                    {"partner", "id", number(0)},
+		"number below one":          {"partner", "id", number(-1)},
+		"source":                    {"partner", "source_addresses", list("x")},
+		"overdraft":                 {"partner", "overdraft_limit", list("x")},
+		"overdraft of nothing":      {"partner", "overdraft_limit", list("\x02")},
+		"owner":                     {"terminal", "partner_id", number(-1)},
+		"terminal's type":           {"terminal", "type", []byte("refund")},
+		"env":                       {"terminal", "env", []byte("live")},
+		"short hash":                {"key", "hash", make([]byte, 31)},
+		"long hash":                 {"key", "hash", bytes.Repeat([]byte{1}, 33)},
+		"key's partner":             {"key", "partner_id", number(-1)},
+		"end":                       {"key", "expires_at", number(-1)},
+		"role":                      {"session", "roles", list("root")},
+		"roles in another order":    {"session", "roles", list("partner", "admin")},
+		"no roles":                  {"session", "roles", []byte{}},
+		"short user":                {"session", "user", []byte{1}},
+		"session's partner":         {"session", "partner", number(-1)},
+		"idle":                      {"session", "idle", number(-1)},
+		"user's role":               {"user", "roles", list("root")},
+		"user's partner":            {"user", "partner_id", number(-1)},
+		"role without a partner":    {"user", "partner_id", number(0)},
+		"partner without a role":    {"user", "roles", list("client")},
+		"from":                      {"rate", "from", []byte("JPY")},
+		"to":                        {"rate", "to", []byte("rub")},
+		"value":                     {"rate", "rate", []byte("0")},
+		"another form":              {"rate", "rate", []byte("92.50")},
+		"another pair":              {"rate", "to", []byte("EUR")},
+		"limit's partner":           {"limit", "partner_id", number(-1)},
+		"limit's kind":              {"limit", "kind", []byte("weekly")},
+		"limit's other kind":        {"limit", "kind", []byte("velocity")},
+		"limit's type":              {"limit", "type", []byte("merchant")},
+		"limit's env":               {"limit", "env", []byte("live")},
+		"limit's scope":             {"limit", "scope", []byte("country")},
+		"limit of nothing":          {"limit", "max_amount", amount(0)},
+		"limit's count":             {"limit", "max_count", number(1)},
+		"limit's window":            {"limit", "window", []byte("hour")},
+		"limit's terminal":          {"limit", "terminal_id", []byte{1}},
+		"two terminals":             {"limit", "terminal_id", make([]byte, 32)},
+		"no attempts":               {"velocity", "max_count", number(0)},
+		"window":                    {"velocity", "window", []byte("day")},
+		"velocity's amount":         {"velocity", "max_amount", amount(1)},
+		"block's kind":              {"block", "kind", []byte("name")},
+		"another kind":              {"block", "kind", []byte("email")},
+		"another value":             {"block", "compared", []byte("192.0.3.0/24")},
+		"next partner":              {"platform", "next_partner", number(-1)},
+		"token":                     {"platform", "admin_tokens", make([]byte, 33)},
+		"sandbox":                   {"platform", "sandbox", list("\x02")},
+		"settlement's partner":      {"settlement", "partner_id", number(-1)},
+		"no lines":                  {"settlement", "stored_lines", []byte{}},
+		"a line that is cut short":  {"settlement", "stored_lines", lines(5)[:5]},
+		"a line of nothing":         {"settlement", "stored_lines", lines(0)},
+		"a fee without a terminal":  {"settlement", "stored_fee", amount(1)},
+		"a short terminal":          {"settlement with a provider", "terminal_id", make([]byte, 15)},
+		"a terminal and two lines":  {"settlement with a provider", "stored_lines", lines(100, 100)},
+		"a terminal and a way out":  {"settlement with a provider", "out", []byte{1}},
+		"a fee above its line":      {"settlement with a provider", "stored_fee", amount(101)},
+		"a fee with something else": {"settlement with a provider", "stored_fee", append(amount(1), 0)},
+	} {
+		column := columnsOf[c.record].ByName(c.column)
+		if err := records[c.record].read(withColumn(t, records[c.record].stored, column.Key, c.value)); !errors.Is(err, schema.ErrStored) {
+			t.Errorf("%s is read: %v", name, err)
+		}
+	}
+}
+
+// Secrets are sealed and the rest is not, so that a reader without keys has everything else.
+func TestSecretsAreSealed(t *testing.T) {
+	const params, signs = `{"priority":4,"api_key":"canary-1"}`, `{"notify_url":"https://shop.example/","secret":"canary-2","secret_previous":"canary-3"}`
+	p := Partner{Number: 1, Name: "S", Login: "l", Secret: "canary-4"}
+	stored, err := Partners.AppendStored(nil, &p, box{})
+	if err != nil || bytes.Contains(stored, []byte("canary")) {
+		t.Fatalf("stored is %q, %v", stored, err)
+	}
+	if read, err := readAt(Partners, p.Org, p.ID, stored, box{shut: true}); err != nil || read.Secret != "" || read.Name != "S" {
+		t.Errorf("without keys it is %+v, %v", read, err)
+	}
+	for _, provider := range []string{Simulator, UTP} {
+		terminal := Terminal{
+			Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(params), MerchantParams: []byte(signs),
+		}
+		stored, err := Terminals.AppendStored(nil, &terminal, box{})
+		if err != nil || bytes.Contains(stored, []byte("canary")) || !bytes.Contains(stored, []byte("https://shop.example/")) {
+			t.Fatalf("stored is %q, %v", stored, err)
+		}
+		whole, err := readAt(Terminals, terminal.Org, terminal.ID, stored, box{})
+		if err != nil || string(whole.ProviderParams) != params || string(whole.MerchantParams) != signs {
+			t.Fatalf("with keys it is %s and %s, %v", whole.ProviderParams, whole.MerchantParams, err)
+		}
+		if err := whole.Reparse(); err != nil || whole.Notification.Secret != "canary-2" || whole.Notification.SecretPrevious != "canary-3" {
+			t.Errorf("with keys it signs with %q, %v", whole.Notification.Secret, err)
+		}
+		for what, read := range map[string]func() (*Terminal, error){
+			"without keys": func() (*Terminal, error) {
+				return readAt(Terminals, terminal.Org, terminal.ID, stored, box{shut: true})
+			},
+			"without what is sealed": func() (*Terminal, error) {
+				open := withColumn(t, stored, Terminals.ByName(SealedProviderParams).Key, nil)
+				open = withColumn(t, open, Terminals.ByName(SealedMerchantParams).Key, nil)
+				return readAt(Terminals, terminal.Org, terminal.ID, open, box{})
+			},
+		} {
+			masked, err := read()
+			if err != nil || string(masked.ProviderParams) != `{"priority":4,"api_key":"•••"}` ||
+				string(masked.MerchantParams) != `{"notify_url":"https://shop.example/","secret":"•••","secret_previous":"•••"}` {
+				t.Fatalf("%s it is %s and %s, %v", what, masked.ProviderParams, masked.MerchantParams, err)
+			}
+			if err := masked.Reparse(); err != nil || masked.Settings.Priority != 4 || masked.Notification.NotifyURL != "https://shop.example/" {
+				t.Errorf("%s its settings are %+v, %v", what, masked.Settings, err)
+			}
+			if n := masked.Notification; n.Secret != "" || n.SecretPrevious != "" {
+				t.Errorf("%s a mask signs", what)
+			}
+			if c := masked.Connection; (c != nil) != (provider == UTP) || c != nil && c.APIKey != "" {
+				t.Errorf("%s a mask is a key", what)
+			}
+			name := func(r *Terminal, _ *schema.Faults) { r.Name = "renamed" }
+			if next, _, err := masked.Patch(name, false); err != nil || !bytes.Equal(next.MerchantParams, masked.MerchantParams) {
+				t.Errorf("%s it cannot be renamed: %v", what, err)
+			}
+			sent := bytes.Clone(masked.MerchantParams)
+			_, _, err = masked.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = sent }, false)
+			if err == nil || err.(Refusals)[0].Field != "merchant_params.secret" {
+				t.Errorf("%s a mask is taken for a secret: %v", what, err)
+			}
+		}
+	}
+}
+
+// Parameters without secrets are stored once, and in the clear; those of another platform are sealed nevertheless.
+func TestParametersWithoutSecretsAreInTheClear(t *testing.T) {
+	for provider, want := range map[string]bool{Simulator: false, UTP: true} {
+		terminal := Terminal{Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":4}`)}
+		stored, err := Terminals.AppendStored(nil, &terminal, box{})
+		if err != nil || !bytes.Contains(stored, []byte(`{"priority":4}`)) {
+			t.Fatalf("stored is %q, %v", stored, err)
+		}
+		sealed := slices.ContainsFunc(columnsIn(t, stored), func(c storedColumn) bool { return Terminals.ByKey(c.key).Name == SealedProviderParams })
+		if sealed != want {
+			t.Errorf("%s: parameters are sealed %v", provider, sealed)
+		}
+	}
+}
