@@ -17,6 +17,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -110,7 +111,7 @@ func (h *fixture) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
 
 // readAt reads a stored record of an organization.
 func readAt[R any](s *Service, k kind[R], org, id ledger.ID, stored []byte) (*R, error) {
-	return k.read(s)(org, id, stored)
+	return k.read(s)(schema.Envelope{Org: org, ID: id}, stored)
 }
 
 // sources parses addresses and prefixes.

@@ -31,9 +31,8 @@ func (s *Service) CreateAPIKey(ctx context.Context, id ledger.ID, draft director
 	value := newKey(&draft, s.random)
 	ctx = withShown(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
 	created, err := keys.create(ctx, s, op, id, func(o *org, now ledger.Micros) (*directory.APIKey, ledger.Event, []ledger.Claim, error) {
-		_, missing := o.owner(op, draft.Partner)
 		k, event, err := directory.NewAPIKey(draft, now)
-		return k, event, []ledger.Claim{hashClaim(id, draft.Hash, draft.ID)}, directory.Join(err, missing)
+		return k, event, []ledger.Claim{hashClaim(id, draft.Hash, draft.ID)}, directory.Join(o.checkOwner(op, draft.Partner), err)
 	})
 	if err != nil {
 		return nil, err

@@ -38,13 +38,12 @@ func (s *Service) CreateLimit(ctx context.Context, id ledger.ID, draft directory
 	const op = "directory.CreateLimit"
 	draft.Org, draft.ID = id, uuid.New()
 	return limits.create(ctx, s, op, id, func(o *org, _ ledger.Micros) (*directory.Limit, ledger.Event, []ledger.Claim, error) {
-		_, missing := o.owner(op, draft.Partner)
 		var terminal *directory.Terminal
 		if t, ok := o.terminals.get(draft.Terminal); ok {
 			terminal = t.record()
 		}
 		l, event, err := directory.NewLimit(draft, terminal)
-		if err = directory.Join(err, missing); err == nil {
+		if err = directory.Join(o.checkOwner(op, draft.Partner), err); err == nil {
 			err = o.roomFor(op, l)
 		}
 		return l, event, nil, err

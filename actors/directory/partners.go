@@ -47,14 +47,12 @@ func (s *Service) CreatePartner(ctx context.Context, id ledger.ID, draft directo
 	return created, err
 }
 
-// owner returns the partner that a new record is to belong to. If the partner does not exist, it
-// returns an error and a placeholder partner, so that the caller can check the rest of the record
-// too.
-func (o *org) owner(op string, number int64) (*directory.Partner, error) {
-	if place, ok := o.partner(number); ok {
-		return place.record(), nil
+// checkOwner checks that the partner that a new record names exists. That a record names one is checked with its fields.
+func (o *org) checkOwner(op string, number int64) error {
+	if _, ok := o.partner(number); ok || number == 0 {
+		return nil
 	}
-	return &directory.Partner{Org: o.id, Number: number}, ledger.RefuseField(op, "partner_id", "no such partner")
+	return ledger.RefuseField(op, "partner_id", "no such partner")
 }
 
 // partnerClaims makes the login unique in its organization and the number unique on the platform.

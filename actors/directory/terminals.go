@@ -17,12 +17,11 @@ func (s *Service) CreateTerminal(ctx context.Context, id ledger.ID, draft direct
 	const op = "directory.CreateTerminal"
 	draft.Org, draft.ID = id, uuid.New()
 	return terminals.create(ctx, s, op, id, func(o *org, _ ledger.Micros) (*directory.Terminal, ledger.Event, []ledger.Claim, error) {
-		_, missing := o.owner(op, draft.Partner)
 		if len(o.terminalsOf(draft.Partner)) >= directory.MaxTerminals {
 			return nil, ledger.Event{}, nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
 		}
 		t, event, err := directory.NewTerminal(draft, s.privateHooks.Load())
-		if err = directory.Join(checkMethods(op, &draft), err, missing); err == nil {
+		if err = directory.Join(checkMethods(op, &draft), o.checkOwner(op, draft.Partner), err); err == nil {
 			err = directory.Join(checkStatuses(op, t), s.checkPlain(t))
 		}
 		return t, event, nil, err

@@ -51,7 +51,7 @@ func merged(t *testing.T, object, changes string) string {
 
 // readAt reads a stored record of an organization.
 func readAt[R any](columns *schema.Type[R], org, id ledger.ID, stored []byte, v schema.Vault) (*R, error) {
-	return columns.Read(org, id, stored, v)
+	return columns.Read(schema.Envelope{Org: org, ID: id}, stored, v)
 }
 
 // sourcesOf parses addresses and prefixes.
