@@ -98,8 +98,8 @@ func NoBatches(org ID) CounterGuard {
 // A volume limit has two counters for each window and subject: the amounts reserved or settled,
 // which the limit bounds, and the settled part of them.
 
-// VolumeKey returns the key of the first of a limit's two counters. The window is from DayWindow
-// or MonthWindow. The subject identifies one card, address or e-mail, and is empty for a limit
+// VolumeKey returns the key of the first of a limit's two counters. The window is a UTC day, month
+// or year (WindowNumber). The subject identifies one card, address or e-mail, and is empty for a limit
 // of the whole partner.
 func VolumeKey(limit ID, window, subject string) string {
 	counted, _ := VolumeKeys(limit, window, subject)
@@ -141,61 +141,47 @@ func appendCounter(key []byte, limit ID, window, subject string) []byte {
 // DayWindow returns the window of a UTC day, for example "2026-11-21".
 func DayWindow(d Date) string { return d.String() }
 
-// MonthWindow returns the window of a UTC calendar month, for example "2026-11". day is from
-// DayWindow.
-func MonthWindow(day string) string { return day[:len(day)-len("-21")] }
-
-// WindowNumber encodes a window as a small number, for storage: twice the days since 1970-01-01
-// for a DayWindow, twice the months since 1970-01 plus one for a MonthWindow. ok is false for
-// any other text, and for years outside 1970 to 9999.
+// WindowNumber encodes a window as a small number, for storage. A window is a UTC day ("2026-11-21"), calendar month
+// ("2026-11") or year ("2026"): its number is three times the units since 1970, plus 0, 1 or 2. ok is false for any
+// other text, and for years outside 1970 to 9999.
 func WindowNumber(window string) (n uint64, ok bool) {
-	if len(window) < len("2026-11") || window[4] != '-' {
-		return 0, false
-	}
-	year, inYears := digits(window[:4])
-	month, inMonths := digits(window[5:7])
-	if !inYears || !inMonths || year < 1970 || month < 1 || month > 12 {
-		return 0, false
-	}
-	if len(window) == len("2026-11") {
-		return uint64(year-1970)*24 + uint64(month-1)*2 + 1, true
-	}
-	if len(window) != len("2026-11-21") || window[7] != '-' {
-		return 0, false
-	}
-	day, inDays := digits(window[8:])
-	first := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	if !inDays || first.Day() != day {
-		return 0, false // the month has no such day
-	}
-	return 2 * uint64(DateOf(first)-1), true
-}
-
-// digits parses a number of decimal digits only.
-func digits(text string) (n int, ok bool) {
-	for i := range len(text) {
-		digit := text[i] - '0'
-		if digit > 9 {
+	for i, layout := range windowLayouts {
+		if len(window) != len(layout) {
+			continue
+		}
+		first, err := time.Parse(layout, window)
+		if err != nil || first.Year() < 1970 {
 			return 0, false
 		}
-		n = 10*n + int(digit)
+		units := [...]int{int(DateOf(first)) - 1, (first.Year()-1970)*12 + int(first.Month()) - 1, first.Year() - 1970}
+		return 3*uint64(units[i]) + uint64(i), true
 	}
-	return n, true
+	return 0, false
 }
+
+var windowLayouts = [...]string{time.DateOnly, "2006-01", "2006"}
 
 // WindowOf returns the window that WindowNumber encodes as n; ok is false for a number that it
 // never returns.
 func WindowOf(n uint64) (window string, ok bool) {
-	const lastDay, lastMonth = 2_932_896, (9999-1970)*12 + 11 // 9999-12-31
-	since := n / 2
-	switch {
-	case n%2 == 0 && since <= lastDay:
-		return DayWindow(Date(since) + 1), true
-	case n%2 == 0 || since > lastMonth:
+	const lastDay = 2_932_896 // 9999-12-31, which is after the last month and year by number too
+	unit, units := n%3, n/3
+	if units > lastDay {
 		return "", false
 	}
-	first := time.Date(1970+int(since/12), time.Month(since%12+1), 1, 0, 0, 0, 0, time.UTC)
-	return first.Format("2006-01"), true
+	first := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
+	switch unit {
+	case 0:
+		first = first.AddDate(0, 0, int(units))
+	case 1:
+		first = first.AddDate(0, int(units), 0)
+	case 2:
+		first = first.AddDate(int(units), 0, 0)
+	}
+	if first.Year() > 9999 {
+		return "", false
+	}
+	return first.Format(windowLayouts[unit]), true
 }
 
 func headroomKey(a money.Asset) string { return "headroom/" + a.String() }

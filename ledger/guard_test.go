@@ -28,10 +28,11 @@ func TestAVolumesCountersAreNamedByLimitWindowAndSubject(t *testing.T) {
 	}
 }
 
-// windowNumbers are computed by hand: days and months since 1970-01-01.
+// windowNumbers are computed by hand: days, months and years since 1970, times three.
 var windowNumbers = map[string]uint64{
-	"1970-01-01": 0, "1970-01-02": 2, "1970-02-01": 62, "2026-11-21": 41_556, "2028-02-29": 42_486, "9999-12-31": 5_865_792,
-	"1970-01": 1, "1970-02": 3, "1971-01": 25, "2026-11": 1_365, "9999-12": 192_719,
+	"1970-01-01": 0, "1970-01-02": 3, "1970-02-01": 93, "2026-11-21": 62_334, "2028-02-29": 63_729, "9999-12-31": 8_798_688,
+	"1970-01": 1, "1970-02": 4, "1971-01": 37, "2026-11": 2_047, "9999-12": 289_078,
+	"1970": 2, "1971": 5, "2026": 170, "9999": 24_089,
 }
 
 func TestAWindowIsANumberAndReadsBack(t *testing.T) {
@@ -46,26 +47,26 @@ func TestAWindowIsANumberAndReadsBack(t *testing.T) {
 }
 
 // A number that reads back as another window would change another counter.
-func TestATextThatIsNoDayOrMonthIsNoWindowsNumber(t *testing.T) {
+func TestATextThatIsNoPeriodIsNoWindowsNumber(t *testing.T) {
 	for _, text := range []string{
-		"", "2026", "2026-1", "2026-00", "2026-13", "2026/11", "2026-1a", "+026-11", "20a6-11", "1969-12", "2026-11-", "2026-11-2", "2026-11-00",
+		"", "202", "1969", "+026", "2026-1", "2026-00", "2026-13", "2026/11", "2026-1a", "+026-11", "20a6-11", "1969-12", "2026-11-", "2026-11-2", "2026-11-00",
 		"2026-11-31", "2026-02-29", "2026-11-2x", "2026-11/21", "1969-12-31", "10000-01-01", "10000-01", "2026-11-21 ", "２０26-11", "2026-11-+1",
 	} {
 		if n, ok := ledger.WindowNumber(text); ok {
 			t.Errorf("%q is %d", text, n)
 		}
 	}
-	for _, n := range []uint64{5_865_794, 192_721, 1 << 40, 1<<63 + 2, 1<<64 - 1, 1<<64 - 2} {
+	for _, n := range []uint64{8_798_691, 289_081, 24_092, 1 << 40, 1<<63 + 2, 1<<64 - 1, 1<<64 - 2} {
 		if window, ok := ledger.WindowOf(n); ok {
 			t.Errorf("%d is %q", n, window)
 		}
 	}
 }
 
-func TestEveryDayAndMonthOfTheseYearsIsItsNumbersWindow(t *testing.T) {
+func TestEveryPeriodOfTheseYearsIsItsNumbersWindow(t *testing.T) {
 	for d := ledger.Date(1); d < 60_000; d++ { // from 1970 to 2134
 		day := ledger.DayWindow(d)
-		for _, window := range []string{day, ledger.MonthWindow(day)} {
+		for _, window := range []string{day, day[:7], day[:4]} {
 			n, ok := ledger.WindowNumber(window)
 			if back, known := ledger.WindowOf(n); !ok || !known || back != window {
 				t.Fatalf("%s is %d (%v), which is %q (%v)", window, n, ok, back, known)

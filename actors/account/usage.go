@@ -15,7 +15,7 @@ import (
 func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
 	now := s.rt.Clock.Now()
 	switch {
-	case l.Kind == directory.Velocity:
+	case l.Kind.Measure() == directory.Attempts:
 		return s.velocityUsage(ctx, l, subject)
 	case l.Kind.Volume():
 		return s.volumeUsage(l, subject, now)
@@ -37,17 +37,8 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 	if u.Reserved, err = counted.Sub(u.Used); err != nil {
 		u.Reserved = money.Amount{} // outcomes have exceeded the counter's maximum
 	}
-	u.Resets = ledger.MicrosOf(windowEnd(l.Kind, now))
+	u.Resets = ledger.MicrosOf(l.Kind.PeriodEnd(now))
 	return u, nil
-}
-
-// windowEnd returns the first instant of the next UTC day or calendar month.
-func windowEnd(k directory.LimitKind, now time.Time) time.Time {
-	year, month, day := now.UTC().Date()
-	if k == directory.MonthlyVolume {
-		return time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC)
-	}
-	return time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
 }
 
 func (s *Service) velocityUsage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {

@@ -125,7 +125,7 @@ func addressOf(q *web.Query, name string) netip.Addr {
 // never reserved.
 func appendUsage(e *web.Encoder, l *directory.Limit, u *directory.Usage) {
 	left := u.Remaining(l)
-	if l.Kind == directory.Velocity {
+	if l.Kind.Measure() == directory.Attempts {
 		e.Integer("used", u.Count)
 		e.Integer("reserved", 0)
 		e.Raw("remaining", left.String())

@@ -26,7 +26,9 @@
 //     Removing and listing it again changes that record.
 //  10. A session is valid only in its owner's epoch: one change of the owner's record (password,
 //     roles) ends all of the owner's sessions.
-//  11. A decision reports every wrong field, each once, in one error made by Join.
+//  11. A record is a table of columns (package schema): each field of its stored form, its requests and
+//     its answers is declared there and nowhere else. A decision reports every wrong field, each once,
+//     in one error made by Join.
 //  12. Partners and terminals have the same rule for notification addresses. It is checked when
 //     the address is set or changed; what a host name resolves to is checked when something is
 //     sent. An empty address or secret is refused.
@@ -34,8 +36,8 @@
 // Callers: actors/directory (makes decisions durable and keeps the view), ledger/payment
 // (routing, fees, conversion), actors/provider, api.
 //
-// Rejected: a generic record of named attributes, since every reader would repeat the writer's
-// checks. A JSON struct for the settings, because encoding/json accepts AMOUNT for amount.
+// Rejected: records without Go fields (package schema's Row): routing and limits read these fields for
+// each payment. A JSON struct for the settings, because encoding/json accepts AMOUNT for amount.
 // Revoking each session of a user who is switched off: there may be many, and a session that
 // begins meanwhile would be missed.
 package directory

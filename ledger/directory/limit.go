@@ -34,7 +34,8 @@ type limitKind struct {
 	name    LimitKind
 	measure Measure
 
-	// The calendar period of a SumOfAmounts: as much of the layout of a date as names it, and its length.
+	// The calendar period of a SumOfAmounts: as much of the layout of a date as names it ("2006-01-02", "2006-01" or
+	// "2006": ledger.WindowNumber), and its length.
 	period       string
 	months, days int
 }
@@ -47,14 +48,16 @@ var limitKinds = []limitKind{
 }
 
 // row returns the kind's value; the zero value for an unknown kind.
-func (k LimitKind) row() (row limitKind) {
-	for _, row := range limitKinds {
-		if row.name == k {
-			return row
+func (k LimitKind) row() *limitKind {
+	for i := range limitKinds {
+		if limitKinds[i].name == k {
+			return &limitKinds[i]
 		}
 	}
-	return limitKind{}
+	return &noKind
 }
+
+var noKind limitKind
 
 // LimitKinds lists the names of all kinds.
 func LimitKinds() (names []string) {
@@ -131,7 +134,7 @@ func (l *Limit) Bounds(a *Attempt) (subject string, bounds bool) {
 		return "", false
 	case l.Terminal != ledger.ID{} && l.Terminal != a.Terminal:
 		return "", false
-	case l.Terminal == ledger.ID{} && l.Kind == Velocity && a.Again:
+	case l.Terminal == ledger.ID{} && l.Kind.Measure() == Attempts && a.Again:
 		return "", false
 	case l.Asset.Currency != "" && !l.takes(a.Asset):
 		return "", false

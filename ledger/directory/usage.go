@@ -17,7 +17,7 @@ type Usage struct {
 // Remaining returns what the limit still allows: minor units, or attempts for a velocity limit.
 // It is zero if the use exceeds the limit, which may have been lowered.
 func (u *Usage) Remaining(l *Limit) money.Amount {
-	if l.Kind == Velocity {
+	if l.Kind.Measure() == Attempts {
 		return money.FromUint64(uint64(max(0, l.MaxCount-u.Count)))
 	}
 	left := l.MaxAmount

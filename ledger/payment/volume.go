@@ -12,7 +12,7 @@ import (
 // counts it as settled if money moves.
 type Volume struct {
 	Limit   ledger.ID
-	Window  string // ledger.DayWindow or ledger.MonthWindow of the intent
+	Window  string // of the intent (ledger.WindowNumber)
 	Subject string // value in the limit's scope; empty: the partner
 
 	// Keys of its counters; empty: they are built when needed. They are not stored.

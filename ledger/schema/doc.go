@@ -12,7 +12,8 @@
 //  5. What ReadStored returns does not alias the stored bytes.
 //
 // A record is a Row, whose values lie in the order of its table's columns (contracts, whose products differ), or a Go
-// struct whose fields the columns point to (Field), which the path of a payment reads directly.
+// struct (Type) whose fields the columns point to (Field, Bound), which the path of a payment reads directly. A column
+// may also be in requests only (ForInput) or in answers only (Shown).
 //
 // Callers: ledger/directory, ledger/contract; api, the client and the checker through them.
 //

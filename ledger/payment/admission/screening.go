@@ -63,11 +63,11 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 		subject, bounds := l.Bounds(&a.Attempt)
 		switch {
 		case !bounds:
-		case l.Kind == directory.PerTransaction:
+		case l.Kind.Measure() == directory.OneAmount:
 			if breach.IsZero() && l.MaxAmount.Less(a.Request.Amount) {
 				breach = breachOf(l)
 			}
-		case l.Kind == directory.Velocity:
+		case l.Kind.Measure() == directory.Attempts:
 			a.CountedBy = append(a.CountedBy, l)
 		default:
 			if today == nil {

@@ -75,7 +75,7 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 		}
 		return
 	}
-	form := map[ledgerdirectory.LimitKind]string{ledgerdirectory.DailyVolume: "2006-01-02", ledgerdirectory.MonthlyVolume: "2006-01"}[of.Kind]
+	form := of.Kind.Period()
 	from, to := (r.Stamp.Started - scan.InFlight).Time().Format(form), r.Stamp.Updated.Time().Format(form)
 	switch {
 	case !of.Bounds(p):
