@@ -74,6 +74,7 @@ func TestAReceiverThatAnswersSlowlyTakesNoPlaceFromOthers(t *testing.T) {
 // When there is no room for another worker, the destination tries again by itself, even if the
 // business clock stands still.
 func TestADestinationForWhichThereIsNoWorkerTriesAgain(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	r := receive(t, always(200))
 	g := newGate()

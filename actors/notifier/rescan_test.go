@@ -135,6 +135,7 @@ func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
 
 // If the pool is full at start, notices of earlier runs are looked for when it has room.
 func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	r := receive(t, always(200))
 	to := h.at(r)
@@ -155,6 +156,7 @@ func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
 
 // At start a row cannot be read; later it can.
 func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	r := receive(t, always(200))
 	to := h.at(r)

@@ -90,6 +90,7 @@ func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
 // An attempt that the end of the process interrupted does not count: it is made again at the next
 // start, and counted once.
 func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	var over sync.Map
 	r := receive(t, func(*arrival) int {
@@ -113,6 +114,7 @@ func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
 
 // An interrupted retry keeps its place in the schedule.
 func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t)
 	r := receive(t, func(a *arrival) int {
 		return []int{500, hangs, 200}[min(a.nth, 3)-1]

@@ -12,8 +12,8 @@ import (
 
 // Numbers of kills in a campaign: in `make test`, and in each campaign of a soak.
 const (
-	fewKills    = 26
-	fewByManual = 8 // on a manual clock
+	fewKills    = 14
+	fewByManual = 5 // on a manual clock
 	manyKills   = 60
 )
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,7 +67,7 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 		cmd = exec.Command("/bin/sh", limited...) // exec replaces the shell by the binary
 	}
 	p := &process{cmd: cmd, ready: make(chan string, 1), ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), ofTests), env...)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stdout, err := p.cmd.StdoutPipe()
@@ -92,6 +93,10 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 	tb.Cleanup(func() { p.kill(tb) })
 	return p
 }
+
+// ofTests tells whether a variable is for the tests' own processes: make test spares them most of
+// the garbage collection, and a server must not run with other settings than it has alone.
+func ofTests(variable string) bool { return strings.HasPrefix(variable, "GOGC=") }
 
 // follow copies stdout and sends the address to ready.
 func (p *process) follow(stdout io.Reader) {

@@ -223,7 +223,7 @@ func readFile(t testing.TB, path string) []byte {
 }
 
 func TestDamageIsDetectedOrHarmless(t *testing.T) {
-	sd := seed(t)
+	sd, soak := seed(t), os.Getenv("MIZAN_SOAK") != ""
 	for _, closed := range []bool{false, true} {
 		sp := grow(t, sd, 800, closed)
 		r := rand.New(rand.NewPCG(sd, 3))
@@ -231,7 +231,7 @@ func TestDamageIsDetectedOrHarmless(t *testing.T) {
 		names := files(t, sp.dir)
 		for _, name := range someOf(r, names) {
 			for _, h := range harms {
-				if closed && r.IntN(3) > 0 || testing.Short() && r.IntN(5) > 0 {
+				if closed && r.IntN(3) > 0 || !soak && r.IntN(2) > 0 || testing.Short() && r.IntN(3) > 0 {
 					continue // the other state, or another run, tries it
 				}
 				sp.hurt(t, r, h, names, name, refusals)

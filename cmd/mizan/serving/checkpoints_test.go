@@ -12,6 +12,7 @@ import (
 
 // A server makes checkpoints of the days that are over while it runs.
 func TestCheckpointsAreMade(t *testing.T) {
+	t.Parallel()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--metrics-listen", "127.0.0.1:0"}})
 	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
 	if found == nil {

@@ -151,6 +151,7 @@ func tables(t *testing.T, dir string) int {
 // If the process has no file handle left, it accepts again when it has one: the server itself
 // raises a soft limit that was lowered.
 func TestAcceptWithoutHandlesIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	var was unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
