@@ -15,6 +15,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/period"
 	"mizan/posting"
+	"mizan/posting/balances"
 	"mizan/posting/store"
 )
 
@@ -138,7 +139,7 @@ func (o *fixture) balance(m period.Month) [32]byte {
 	o.t.Helper()
 	v := o.journal.View()
 	defer v.Close()
-	sum, _, err := v.PeriodBalance(o.org, m)
+	sum, _, err := balances.AtMonthEnd(v, o.org, m)
 	if err != nil {
 		o.t.Fatal(err)
 	}
