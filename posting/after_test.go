@@ -220,6 +220,17 @@ func TestTotalsAfterPostingsAreFoundInAGroupOfWhichAShareBeginsLater(t *testing.
 	}
 }
 
+// thousand books so many entries of an organization, and 24 more, in one group.
+func thousand(of ledger.ID, n uint64) *posting.Change {
+	c := &posting.Change{}
+	for range posting.MaxSteps {
+		step := transfer(ledger.Posted, line("A:bank", ledger.Debit, n), line(available, ledger.Credit, n)).Steps[0]
+		step.Org = of
+		c.Steps = append(c.Steps, step)
+	}
+	return c
+}
+
 // A view continues in the block that it read last, for any organization, even if fn reads other
 // events meanwhile.
 func TestEventsInBatchesAreThoseInOneGo(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/posting"
+	"mizan/posting/balances"
 	"mizan/posting/store"
 )
 
@@ -137,10 +138,10 @@ func used(t *testing.T) time.Duration {
 // catchUp makes the missing checkpoints.
 func catchUp(t *testing.T, j *posting.Journal) (made int) {
 	t.Helper()
-	var base posting.Checkpoint
+	var base balances.Checkpoint
 	for {
 		v := j.View()
-		seq, due, err := v.NextCheckpoint(org, &base)
+		seq, due, err := balances.NextCheckpoint(v, org, &base)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +149,7 @@ func catchUp(t *testing.T, j *posting.Journal) (made int) {
 			v.Close()
 			return made
 		}
-		next, err := v.DraftCheckpoint(org, &base, seq, func(row posting.KV) error {
+		next, err := balances.DraftCheckpoint(v, org, &base, seq, func(row posting.KV) error {
 			answers := make(chan posting.Receipt, 1)
 			j.Submit(&posting.Change{KVs: []posting.KV{row}}, func(r posting.Receipt) { answers <- r })
 			return (<-answers).Err
@@ -188,7 +189,7 @@ func TestFiguresOfBalances(t *testing.T) {
 	took(t, "trial balance by effective date, an account at a time", 3, func(v *posting.View) error {
 		on := ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
 		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) {
-			return v.TotalsEffective(org, a, on)
+			return balances.Account(v, org, a, &balances.AsOf{On: on})
 		})
 	}, j)
 	began := time.Now()
@@ -196,26 +197,26 @@ func TestFiguresOfBalances(t *testing.T) {
 	t.Logf("%d checkpoints in %v", made, time.Since(began))
 	for _, way := range []struct {
 		name string
-		as   func() posting.AsOf
+		as   func() balances.AsOf
 		all  bool
 	}{
-		{"trial balance now", func() posting.AsOf { return posting.AsOf{Env: usd.Env, At: 1 << 62} }, true},
-		{"trial balance at a time", func() posting.AsOf {
-			return posting.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span)))))}
+		{"trial balance now", func() balances.AsOf { return balances.AsOf{Env: usd.Env, At: 1 << 62} }, true},
+		{"trial balance at a time", func() balances.AsOf {
+			return balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span)))))}
 		}, true},
-		{"trial balance by effective date", func() posting.AsOf {
-			return posting.AsOf{Env: usd.Env, On: ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))}
+		{"trial balance by effective date", func() balances.AsOf {
+			return balances.AsOf{Env: usd.Env, On: ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))}
 		}, true},
-		{"a page of 500 of it at a time", func() posting.AsOf {
-			return posting.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Limit: 500,
+		{"a page of 500 of it at a time", func() balances.AsOf {
+			return balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true,
 				Past: &ledger.Account{Path: figureAccount(random.Int64N(1000)), Asset: usd}}
 		}, false},
 	} {
 		took(t, way.name, 20, func(v *posting.View) error {
 			q, count := way.as(), 0
-			err := v.TrialBalance(org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
+			err := new(balances.Reader).TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 				count++
-				return q.Limit == 0 || count < q.Limit, nil
+				return way.all || count < 500, nil
 			})
 			if err == nil && way.all != (count > 500) {
 				err = fmt.Errorf("%d accounts", count)
@@ -224,11 +225,12 @@ func TestFiguresOfBalances(t *testing.T) {
 		}, j)
 	}
 	took(t, "trial balance at a time, in pages of 500, each of a view of its own", 5, func(*posting.View) error {
-		q, all := posting.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Limit: 501}, 0
+		q, all := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true}, 0
+		reader := new(balances.Reader)
 		for more := true; more; {
 			v := j.View()
 			count := 0
-			err := v.TrialBalance(org, q, func(a ledger.Account, _ *ledger.Totals) (bool, error) {
+			err := reader.TrialBalance(v, org, q, func(a ledger.Account, _ *ledger.Totals) (bool, error) {
 				q.Past = &a
 				count++
 				return count < 500, nil

@@ -39,7 +39,8 @@
 // has 1 KiB of lines or its lines are the oldest. Readers search the page buffer first; it
 // is bounded in groups and in bytes.
 //
-// Callers: actors (Submit), api, snapshots and bench (View), cmd/mizan (Open).
+// Callers: actors (Submit), api, snapshots and bench (View), posting/balances (View), cmd/mizan
+// (Open).
 //
 // Rejected: a transaction per Change with Badger's own conflict detection. It syncs once
 // per Change (a seventh of the throughput) and leaves the order of acknowledgements, and so

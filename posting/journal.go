@@ -83,9 +83,8 @@ type Journal struct {
 	groups    chan *prepared
 	free      chan *prepared
 	stopped   sync.WaitGroup
-	committed atomic.Uint64            // number of the last durable group
-	low       atomic.Uint64            // the oldest group with page-buffer rows after the last durable group
-	turnover  atomic.Pointer[turnover] // shared by readers of pages
+	committed atomic.Uint64 // number of the last durable group
+	low       atomic.Uint64 // the oldest group with page-buffer rows after the last durable group
 	fences    fences
 }
 

@@ -10,6 +10,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 // compare asks every query of a view and of the model.
@@ -123,7 +124,7 @@ func (p *play) compareAccount(v *posting.View, org ledger.ID, o *modelOrg, a led
 			p.t.Errorf("%v at %d: %+v %v (%v), want %+v", a, at, got, found, err, want)
 		}
 		on := at.Date() + ledger.Date(p.random.IntN(40)-20)
-		if got, _, err := v.TotalsEffective(org, a, on); got != o.effective(a, on) || err != nil {
+		if got, _, err := balances.Account(v, org, a, &balances.AsOf{On: on}); got != o.effective(a, on) || err != nil {
 			p.t.Errorf("%v on %v: %+v (%v), want %+v", a, on, got, err, o.effective(a, on))
 		}
 		before := uint64(p.random.IntN(len(o.events) + 3))

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"mizan/ledger"
-	"mizan/ledger/money"
 	"mizan/ledger/period"
 	"mizan/posting/store"
 )
@@ -202,23 +201,6 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 		}
 	}
 	return nil
-}
-
-// PeriodBalance returns the hash and the number of rows of an organization's trial balance by
-// effective date at a month's end, in the form of period.Balance.
-func (v *View) PeriodBalance(org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
-	b := period.NewBalance(org, m)
-	for _, env := range [...]money.Env{money.Prod, money.Test} {
-		err := v.TrialBalance(org, AsOf{Env: env, On: m.Last()}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
-			b.Add(a, t)
-			return true, nil
-		})
-		if err != nil {
-			return sum, 0, err
-		}
-	}
-	sum, rows = b.Sum()
-	return sum, rows, nil
 }
 
 // Overdue returns the number of an organization's records with a due instant before the given

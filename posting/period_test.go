@@ -12,6 +12,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/period"
 	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 // september is the month in which every fixture begins.
@@ -39,7 +40,7 @@ func (r *fixture) balance(m period.Month) (sum [32]byte, seen uint64) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
-	sum, _, err := v.PeriodBalance(org, m)
+	sum, _, err := balances.AtMonthEnd(v, org, m)
 	if err != nil {
 		r.t.Error(err)
 	}

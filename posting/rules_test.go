@@ -11,6 +11,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 const (
@@ -284,7 +285,7 @@ func (r *fixture) wantEffective(on ledger.Date, want ledger.Totals) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
-	got, _, err := v.TotalsEffective(org, ledger.Account{Path: available, Asset: usd}, on)
+	got, _, err := balances.Account(v, org, ledger.Account{Path: available, Asset: usd}, &balances.AsOf{On: on})
 	if err != nil || got != want {
 		r.t.Errorf("%v: %+v (%v), want %+v", on, got, err, want)
 	}

@@ -1,8 +1,6 @@
 package posting
 
 import (
-	"sync/atomic"
-
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -19,13 +17,12 @@ type View struct {
 	preloaded chunks               // of the pages that PreloadBuffer loaded
 	blockOrg  ledger.ID
 	block     store.BlockRow // the last block read, of that organization
-	turned    *atomic.Pointer[turnover]
 }
 
 // View opens a view of everything that is durable now.
 func (j *Journal) View() *View {
 	low := j.low.Load() // read before the snapshot: rows below it are only ever removed
-	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low, turned: &j.turnover}
+	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low}
 }
 
 // Now returns the business time, for results that depend on it.
@@ -137,19 +134,8 @@ func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
 			return nil, false, damaged("record with key %x", key)
 		}
 		more, err := fn(org)
-		return after(store.KeyRecords(nil, org, 0xff)), more, err
+		return store.After(store.KeyRecords(nil, org, 0xff)), more, err
 	})
-}
-
-// after returns the first key that is greater than all keys with the prefix.
-func after(prefix []byte) []byte {
-	for i := len(prefix) - 1; i >= 0; i-- {
-		if prefix[i] < 0xff {
-			prefix[i]++
-			return prefix[:i+1]
-		}
-	}
-	return nil
 }
 
 // Claim returns the owner of a unique key.

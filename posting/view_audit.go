@@ -107,7 +107,7 @@ func (v *View) OrganizationsWith(s RowKind, fn func(ledger.ID) (more bool, err e
 			return nil, false, damaged("a row with key %x", key)
 		}
 		org := ledger.ID(key[1:sectionHead])
-		next := after(s.prefix(org))
+		next := store.After(s.prefix(org))
 		more, err := fn(org)
 		return next, more, err
 	})

@@ -2,6 +2,7 @@ package posting
 
 import (
 	"bytes"
+	"slices"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -30,130 +31,27 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 	return t, found, err
 }
 
-// TotalsEffective returns an account's totals by effective date: they count all lines whose
-// effective day is not after the day. They are the totals booked by the end of the day, less the
-// lines booked by then that take effect later, plus those booked later that took effect by then.
-// A hold whose effective day is after that of the entry that closes it holds nothing in between.
-func (v *View) TotalsEffective(org ledger.ID, a ledger.Account, on ledger.Date) (ledger.Totals, bool, error) {
-	return v.TotalsOf(org, a, &AsOf{On: on})
-}
-
-// TotalsOf returns an account's totals as of At, or of On and Seen.
-func (v *View) TotalsOf(org ledger.ID, a ledger.Account, q *AsOf) (ledger.Totals, bool, error) {
-	t, found, err := v.TotalsAt(org, a, q.end())
-	if err != nil || q.On == 0 {
-		return t, found, err
-	}
-	var c crossing
-	err = v.snap.Ascend(store.KeyShifts(nil, org, a), nil, func(key, row []byte) (bool, error) {
-		effective, ok := store.ParseShiftedDate(key)
+// ShiftedLines calls fn with an organization's lines whose effective day is not their booked day,
+// ordered by account, day and seq, beginning with the first account whose key is not below from.
+// An account's key is that of store.AccountKey; it is valid until fn returns.
+func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, on ledger.Date, l *Line) (more bool, err error)) error {
+	head := Shifted.prefix(org)
+	more := true
+	return v.snap.Ascend(head, append(slices.Clone(head), from...), func(key, row []byte) (bool, error) {
+		account, on, ok := store.ParseShifted(key)
 		if !ok {
 			return false, damaged("shifted line with key %x", key)
 		}
-		return true, store.DecodePage(row, func(l *Line) (bool, error) {
-			counts, crosses := q.crosses(l, effective)
-			if !crosses {
-				return true, nil
-			}
-			found = true
-			return true, v.cross(&c, org, a, l, counts)
+		if bytes.Compare(account, from) < 0 {
+			return true, nil // the rest of its row's key is above from
+		}
+		err := store.DecodePage(row, func(l *Line) (bool, error) {
+			var err error
+			more, err = fn(account, on, l)
+			return more, err
 		})
+		return more, err
 	})
-	if err != nil {
-		return t, false, err
-	}
-	return t, found, c.apply(&t)
-}
-
-// crosses tells whether a line with the effective day counts, and whether that differs from
-// being booked by the end.
-func (q *AsOf) crosses(l *Line, effective ledger.Date) (counts, crosses bool) {
-	counts = effective <= q.On && l.Booked <= q.seen()
-	return counts, counts != (l.Booked <= q.end())
-}
-
-// crossing sums what the lines that cross a day add to and subtract from an account's totals. It
-// is applied as a whole, since the lines are not in the order of booking.
-type crossing struct {
-	plus, minus ledger.Totals
-	capture     uint64 // the last capture whose hold was counted
-}
-
-// cross adds a line to the crossing if it counts, or subtracts it.
-func (v *View) cross(c *crossing, org ledger.ID, a ledger.Account, l *Line, counts bool) error {
-	more, less := &c.plus, &c.minus
-	if !counts {
-		more, less = less, more
-	}
-	switch l.Phase {
-	case ledger.Pending:
-		return more.Hold(l.Side, l.Amount)
-	case ledger.Void:
-		return less.Hold(l.Side, l.Amount)
-	}
-	if l.Phase == ledger.Capture && c.capture != l.Seq {
-		c.capture = l.Seq
-		if err := v.captured(less, org, a, l.Seq); err != nil {
-			return err
-		}
-	}
-	return more.Post(l.Side, l.Amount)
-}
-
-// captured adds to t what a capture released on an account to which it also posts. No line has
-// that amount, so it is read from the entry that the capture closes.
-func (v *View) captured(t *ledger.Totals, org ledger.ID, a ledger.Account, seq uint64) error {
-	capture, _, found, err := v.Event(org, seq)
-	if err != nil {
-		return err
-	}
-	if !found || capture.Entry == nil {
-		return damaged("organization %v: event %d is no capture", org, seq)
-	}
-	held, _, found, err := v.Event(org, capture.Entry.Closes)
-	if err != nil {
-		return err
-	}
-	if !found || held.Entry == nil {
-		return damaged("organization %v: event %d closes nothing", org, seq)
-	}
-	for i := range held.Entry.Postings {
-		if p := &held.Entry.Postings[i]; p.Account == a.Path && p.Asset == a.Asset {
-			if err := t.Hold(p.Side, p.Amount); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (c *crossing) apply(t *ledger.Totals) error { return c.sum(t, true) }
-
-// sum applies the crossing to the totals. With floored, a pending total that would become
-// negative becomes zero.
-func (c *crossing) sum(t *ledger.Totals, floored bool) error {
-	for _, f := range [...]struct {
-		total, plus, minus *money.Amount
-		pending            bool
-	}{
-		{&t.DebitsPosted, &c.plus.DebitsPosted, &c.minus.DebitsPosted, false},
-		{&t.CreditsPosted, &c.plus.CreditsPosted, &c.minus.CreditsPosted, false},
-		{&t.DebitsPending, &c.plus.DebitsPending, &c.minus.DebitsPending, true},
-		{&t.CreditsPending, &c.plus.CreditsPending, &c.minus.CreditsPending, true},
-	} {
-		sum, err := f.total.Add(*f.plus)
-		if err != nil {
-			return err
-		}
-		if floored && f.pending && sum.Less(*f.minus) {
-			*f.total = money.Amount{}
-			continue
-		}
-		if *f.total, err = sum.Sub(*f.minus); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Accounts calls fn with every account of an organization in an environment
@@ -166,7 +64,7 @@ func (v *View) Accounts(org ledger.ID, prefix string, env money.Env, fn func(led
 func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, past *ledger.Account, fn func(ledger.Account) (more bool, err error)) error {
 	var from []byte
 	if past != nil {
-		from = after(store.KeyPages(nil, org, *past))
+		from = store.After(store.KeyPages(nil, org, *past))
 	}
 	return v.snap.AscendKeys(store.KeyAccounts(nil, org, env, prefix), from, func(key []byte) ([]byte, bool, error) {
 		a, ok := store.ParsePageKey(key)
@@ -174,7 +72,7 @@ func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, past *l
 			return nil, false, damaged("page with key %x", key)
 		}
 		more, err := fn(a)
-		return after(store.KeyPages(nil, org, a)), more, err
+		return store.After(store.KeyPages(nil, org, a)), more, err
 	})
 }
 

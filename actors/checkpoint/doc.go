@@ -2,7 +2,7 @@
 // moment is computed from one checkpoint and what was booked after it.
 //
 // Invariants:
-//  1. The journal alone determines a checkpoint's position and content (posting.View.NextCheckpoint,
+//  1. The journal alone determines a checkpoint's position and content (balances.NextCheckpoint,
 //     DraftCheckpoint). Each is computed from the one before and the events in between, so no more of the journal
 //     is read at once.
 //  2. A checkpoint's parts are durable before its head. A crash in between leaves parts without a head; the next
@@ -18,7 +18,7 @@
 //     rests at least fifty times as long as a look has taken, up to a minute, and a minute after a failure. It
 //     keeps a few numbers per organization in memory.
 //
-// Callers: cmd/mizan. posting.View.TrialBalance and the checker read the rows.
+// Callers: cmd/mizan. posting/balances and the checker read the rows.
 //
 // Rejected: checkpoints written by the orderer with the group that completes them; payments would wait while all
 // accounts are summed. Also rejected: a row per account and day; with 10,000 accounts and ten entries a day the

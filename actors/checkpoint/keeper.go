@@ -10,6 +10,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 // How long a keeper rests between two looks, in doublings of a second.
@@ -34,9 +35,9 @@ type Keeper struct {
 
 // base is what the next checkpoint of an organization is computed from.
 type base struct {
-	last posting.Checkpoint // without its parts
-	size uint64             // size of the journal when no further checkpoint was due
-	full bool               // there are more accounts than a checkpoint has room for, so no further one is made
+	last balances.Checkpoint // without its parts
+	size uint64              // size of the journal when no further checkpoint was due
+	full bool                // there are more accounts than a checkpoint has room for, so no further one is made
 }
 
 // Start begins to make checkpoints while the runtime runs. It ends with the runtime.
@@ -140,7 +141,7 @@ func (k *Keeper) one(org ledger.ID) (made bool, err error) {
 			return false, err
 		}
 	}
-	seq, due, err := view.NextCheckpoint(org, &b.last)
+	seq, due, err := balances.NextCheckpoint(view, org, &b.last)
 	if err != nil {
 		return false, err
 	}
@@ -149,15 +150,15 @@ func (k *Keeper) one(org ledger.ID) (made bool, err error) {
 		k.bases[org] = b
 		return false, nil
 	}
-	next := new(posting.Checkpoint)
-	from, err := view.Checkpoint(org, &b.last)
+	next := new(balances.Checkpoint)
+	from, err := balances.ReadCheckpoint(view, org, &b.last)
 	if err == nil {
-		next, err = view.DraftCheckpoint(org, &from, seq, func(row posting.KV) error { return k.submit(row) })
+		next, err = balances.DraftCheckpoint(view, org, &from, seq, func(row posting.KV) error { return k.submit(row) })
 	}
 	switch {
-	case errors.Is(err, posting.ErrNotWhole):
+	case errors.Is(err, balances.ErrNotWhole):
 		b.last, err = k.follow(view, org, &b.last)
-	case errors.Is(err, posting.ErrManyAccounts):
+	case errors.Is(err, balances.ErrManyAccounts):
 		k.rt.Log.Warn("no further checkpoints of trial balances are made: there are too many accounts", "organization", org.String())
 		b.full, err = true, nil
 	case err == nil:
@@ -172,12 +173,12 @@ func (k *Keeper) one(org ledger.ID) (made bool, err error) {
 // follow walks an organization's chain of checkpoints up to the first that is missing, lacks a part
 // or equals wrong, and removes what follows. It returns the last good checkpoint, without its
 // parts.
-func (k *Keeper) follow(view *posting.View, org ledger.ID, wrong *posting.Checkpoint) (last posting.Checkpoint, err error) {
-	err = view.Checkpoints(org, func(c *posting.Checkpoint) (bool, error) {
+func (k *Keeper) follow(view *posting.View, org ledger.ID, wrong *balances.Checkpoint) (last balances.Checkpoint, err error) {
+	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
 		if c.Previous != last.Seq || wrong != nil && c.Seq == wrong.Seq {
 			return false, nil
 		}
-		whole, err := view.HasParts(org, c)
+		whole, err := balances.HasParts(view, org, c)
 		if whole && err == nil {
 			last = *c
 			last.Parts = nil
@@ -188,7 +189,7 @@ func (k *Keeper) follow(view *posting.View, org ledger.ID, wrong *posting.Checkp
 		return last, err
 	}
 	var removals []posting.KV
-	err = view.CheckpointsAfter(org, &last, func(removal posting.KV) error {
+	err = balances.CheckpointsAfter(view, org, &last, func(removal posting.KV) error {
 		removals = append(removals, removal)
 		return nil
 	})

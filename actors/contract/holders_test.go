@@ -18,6 +18,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 // manyHolders is more than fit into one group.
@@ -160,7 +161,7 @@ func (c *crowd) balances() map[ledger.Path]string {
 	view := c.Journal.View()
 	defer view.Close()
 	all := make(map[ledger.Path]string)
-	err := view.TrialBalance(c.org, posting.AsOf{Env: money.Prod, At: ledger.MicrosOf(c.Clock.Now()) + 60_000_000}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+	err := new(balances.Reader).TrialBalance(view, c.org, balances.AsOf{Env: money.Prod, At: ledger.MicrosOf(c.Clock.Now()) + 60_000_000}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 		if b := t.Balance(a.Path.NormalSide()); !b.IsZero() {
 			all[a.Path] = b.String()
 		}

@@ -14,6 +14,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/period"
 	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 var (
@@ -112,7 +113,7 @@ func (o *fixture) balance(m period.Month) [32]byte {
 	o.t.Helper()
 	v := o.Journal.View()
 	defer v.Close()
-	sum, _, err := v.PeriodBalance(o.org, m)
+	sum, _, err := balances.AtMonthEnd(v, o.org, m)
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/period"
 	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 // Service closes months.
@@ -120,7 +121,7 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 		return nil, nil, err
 	}
 	r := &period.Record{Month: c.Month, By: c.By}
-	if r.Sum, r.Rows, err = view.PeriodBalance(c.Org, c.Month); err != nil {
+	if r.Sum, r.Rows, err = balances.AtMonthEnd(view, c.Org, c.Month); err != nil {
 		return nil, nil, err
 	}
 	change := &posting.Change{

@@ -16,6 +16,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 // accountQuery holds the common parameters of the lists of accounts.
@@ -150,7 +151,7 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, must bool) e
 	l, next := web.NewList(), ""
 	var last ledger.Account
 	known := false
-	each := eachBalance
+	each := h.eachBalance
 	if must {
 		each = eachOf
 	}
@@ -192,11 +193,11 @@ func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
 }
 
 // asOf returns the requested moment.
-func (q *accountQuery) asOf() posting.AsOf {
+func (q *accountQuery) asOf() balances.AsOf {
 	if q.effective != 0 {
-		return posting.AsOf{Env: q.AccountFilter.Env, On: q.effective, Seen: q.at}
+		return balances.AsOf{Env: q.AccountFilter.Env, On: q.effective, Seen: q.at}
 	}
-	return posting.AsOf{Env: q.AccountFilter.Env, At: q.at}
+	return balances.AsOf{Env: q.AccountFilter.Env, At: q.at}
 }
 
 // eachOf calls fn with every asset of one account and its totals at that moment, even if it had
@@ -204,7 +205,7 @@ func (q *accountQuery) asOf() posting.AsOf {
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	asked := q.asOf()
 	return q.Each(view, who, func(a ledger.Account) (bool, error) {
-		t, _, err := view.TotalsOf(who.Org, a, &asked)
+		t, _, err := balances.Account(view, who.Org, a, &asked)
 		if err != nil {
 			return false, err
 		}
@@ -214,15 +215,15 @@ func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(le
 
 // eachBalance calls fn with the requested accounts that the caller may see and that have
 // postings by that moment, ordered by path, currency and network, after the cursor.
-func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
+func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	more := true
 	for _, prefix := range journal.Visible(who, q.Prefix) {
 		if !more {
 			break
 		}
 		asked := q.asOf()
-		asked.Prefix, asked.Past, asked.Limit = prefix, q.Past, q.limit+1
-		err := view.TrialBalance(who.Org, asked, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+		asked.Prefix, asked.Past, asked.Paged = prefix, q.Past, true
+		err := h.balances.TrialBalance(view, who.Org, asked, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			if !q.Wants(a) || !who.Sees(a.Path) {
 				return true, nil
 			}

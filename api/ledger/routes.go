@@ -10,6 +10,7 @@ import (
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/posting/balances"
 )
 
 // Config is what New needs.
@@ -36,9 +37,10 @@ type Users interface {
 
 // Handlers answers the routes of the ledger.
 type Handlers struct {
-	cfg     Config
-	keys    web.IdempotencyKeys
-	exports *exports
+	cfg      Config
+	keys     web.IdempotencyKeys
+	exports  *exports
+	balances balances.Reader
 }
 
 // New returns the handlers.

@@ -17,7 +17,7 @@ type layer struct {
 var (
 	common              = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
-	uptoPosting         = slices.Concat(common, ledgerPackages, []string{"posting"})
+	uptoPosting         = slices.Concat(common, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(common, ledgerPackages, []string{"posting/store"})
 	uptoRuntime         = slices.Concat(uptoPosting, []string{"actors"})
 	uptoActors          = slices.Concat(uptoPosting, []string{"actors/..."})
@@ -61,6 +61,7 @@ var layers = []layer{
 	{"posting/store/badgerfile", []string{"internal/durable", "posting/store/damage"}},
 	{"posting/store", slices.Concat(common, ledgerPackages)},
 	{"posting", uptoStore},
+	{"posting/balances", slices.Concat(uptoStore, []string{"posting", "posting/store/damage"})},
 
 	{"actors", uptoPosting},
 	{"actors/provider", uptoRuntime},

@@ -72,6 +72,18 @@ func KeyPage(dst []byte, org ledger.ID, a ledger.Account, first ledger.Micros) [
 	return binary.BigEndian.AppendUint64(KeyPages(dst, org, a), uint64(first))
 }
 
+// After returns the first key that is greater than all keys with the prefix; nil if there is none.
+// It overwrites the prefix.
+func After(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xff {
+			prefix[i]++
+			return prefix[:i+1]
+		}
+	}
+	return nil
+}
+
 // KeyAccounts is the prefix of the pages of all accounts of an organization in
 // an environment whose path begins with prefix.
 func KeyAccounts(dst []byte, org ledger.ID, env money.Env, prefix string) []byte {

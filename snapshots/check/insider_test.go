@@ -21,6 +21,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/posting"
+	"mizan/posting/balances"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
@@ -288,7 +289,7 @@ func (in *insider) answers() string {
 				})
 			}))
 			for _, at := range []ledger.Micros{ledger.MicrosOf(fixture.StartTime), ledger.MicrosOf(fixture.StartTime.AddDate(0, 0, 2)), v.Now()} {
-				fixture.Must(in.t, v.TrialBalance(org, posting.AsOf{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+				fixture.Must(in.t, new(balances.Reader).TrialBalance(v, org, balances.AsOf{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 					fmt.Fprintln(&b, a, *t)
 					return true, nil
 				}))

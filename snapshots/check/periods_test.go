@@ -10,6 +10,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/period"
 	"mizan/posting"
+	"mizan/posting/balances"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
@@ -30,7 +31,7 @@ func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	seen, _, err := view.Head(org)
 	fixture.Must(b.t, err)
 	r := &period.Record{Month: m, By: period.By{Login: "chief"}}
-	r.Sum, r.Rows, err = view.PeriodBalance(org, m)
+	r.Sum, r.Rows, err = balances.AtMonthEnd(view, org, m)
 	fixture.Must(b.t, err)
 	view.Close()
 	c := &closed{record: r, change: &posting.Change{

@@ -23,7 +23,8 @@ const catalogEntry = 8 + 8 + 4 // id, size, checksum of the file
 // Numbers are never reused while a store is open, and the file is refreshed before each opening,
 // so a listed table must be the same one.
 //
-// All methods are safe for concurrent use, but only one of them at a time may write the file.
+// Only one method at a time may write the file; RefreshSoon writes until Wait returns. All other
+// use is safe concurrently.
 type Catalog struct {
 	path string
 	busy sync.WaitGroup // refreshes in the background

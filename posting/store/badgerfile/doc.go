@@ -2,7 +2,8 @@
 // (.mem), tables (.sst) and the list of tables (MANIFEST). Badger trusts these files. It opens
 // silently after it has lost the end of a log, deletes tables that a shortened list no longer
 // names, and stops with a stack trace at some damage. So the store examines every byte of them
-// before Badger may change one.
+// before Badger may change one. Of the store it knows only that group n has Badger version n+1,
+// so that messages name groups.
 //
 // Invariants:
 //  1. Examine changes nothing. Clean changes only what Examine has accepted.

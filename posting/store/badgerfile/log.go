@@ -40,7 +40,7 @@ type logFile struct {
 	end         int64  // where the last whole transaction ends
 }
 
-// readWAL reads a log up to the first bytes that are not a complete, sound transaction. Only the
+// readLog reads a log up to the first bytes that are not a complete, sound transaction. Only the
 // versions tell whether something is missing after them.
 func readLog(path string, bounds Bounds) (l logFile, err error) {
 	f, err := os.Open(path)

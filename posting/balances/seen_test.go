@@ -1,4 +1,4 @@
-package posting_test
+package balances_test
 
 import (
 	"math/rand/v2"
@@ -7,12 +7,12 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
-	"mizan/posting"
+	"mizan/posting/balances"
 )
 
 // seenOf sums the effects of the events booked by an instant at the end of a day, without
 // checkpoints, pages and shifted lines.
-func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines balances) {
+func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -82,11 +82,11 @@ func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
 	r := open(t)
 	const days = 20
 	instants := history(r, random, days)
-	if made := r.checkpoints(posting.Checkpoint{}); len(made) < 3 {
+	if made := r.checkpoints(balances.Checkpoint{}); len(made) < 3 {
 		t.Fatalf("only %d checkpoints", len(made))
 	}
 	for n := range 150 {
-		q := posting.AsOf{Env: money.Prod, On: ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)}
+		q := balances.AsOf{Env: money.Prod, On: ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)}
 		q.Seen = instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))
 		if n%5 == 0 {
 			q.Env = money.Test
@@ -101,10 +101,10 @@ func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
 }
 
 // seenBy returns the results of all ways to read it, without accounts of zero totals.
-func seenBy(r *fixture, q posting.AsOf, random *rand.Rand) map[string]balances {
+func seenBy(r *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
 	r.t.Helper()
-	var alone, carried, paged balances
-	only := func(lines *balances) func(ledger.Account, *ledger.Totals) {
+	var alone, carried, paged listing
+	only := func(lines *listing) func(ledger.Account, *ledger.Totals) {
 		return func(a ledger.Account, t *ledger.Totals) {
 			if *t != (ledger.Totals{}) {
 				lines.add(a, t)
@@ -113,10 +113,10 @@ func seenBy(r *fixture, q posting.AsOf, random *rand.Rand) map[string]balances {
 	}
 	v := r.View()
 	defer v.Close()
-	if err := v.EachAlone(org, q, only(&alone)); err != nil {
+	if err := balances.FromPages(v, org, q, only(&alone)); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := v.CarriedOn(org, q, 1+random.IntN(8), only(&carried)); err != nil {
+	if err := new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), only(&carried)); err != nil {
 		r.t.Fatal(err)
 	}
 	for _, l := range r.pages(q, 1+random.IntN(12)) {
@@ -124,5 +124,5 @@ func seenBy(r *fixture, q posting.AsOf, random *rand.Rand) map[string]balances {
 			paged = append(paged, l)
 		}
 	}
-	return map[string]balances{"by the pages": alone, "from checkpoints": carried, "in pages": paged}
+	return map[string]listing{"by the pages": alone, "from checkpoints": carried, "in pages": paged}
 }

@@ -1,11 +1,10 @@
-package posting_test
+package balances_test
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
+	"mizan/posting/balances"
 	"mizan/posting/store"
 )
 
@@ -24,18 +24,18 @@ func (r *fixture) submitKVs(rows ...posting.KV) {
 }
 
 // next drafts the checkpoint after base, if it is due, and makes it durable.
-func (r *fixture) next(base posting.Checkpoint) (*posting.Checkpoint, bool) {
+func (r *fixture) next(base balances.Checkpoint) (*balances.Checkpoint, bool) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
-	seq, due, err := v.NextCheckpoint(org, &base)
+	seq, due, err := balances.NextCheckpoint(v, org, &base)
 	if err != nil || !due {
 		if err != nil {
 			r.t.Fatal(err)
 		}
 		return nil, false
 	}
-	c, err := v.DraftCheckpoint(org, &base, seq, func(row posting.KV) error {
+	c, err := balances.DraftCheckpoint(v, org, &base, seq, func(row posting.KV) error {
 		r.submitKVs(row)
 		return nil
 	})
@@ -46,7 +46,7 @@ func (r *fixture) next(base posting.Checkpoint) (*posting.Checkpoint, bool) {
 }
 
 // checkpoints makes all due checkpoints after base.
-func (r *fixture) checkpoints(base posting.Checkpoint) (made []posting.Checkpoint) {
+func (r *fixture) checkpoints(base balances.Checkpoint) (made []balances.Checkpoint) {
 	r.t.Helper()
 	for {
 		c, due := r.next(base)
@@ -75,23 +75,39 @@ func (r *fixture) rows() map[string]string {
 	return rows
 }
 
-// balances formats a trial balance, one line per account.
-type balances []string
+// listing formats a trial balance, one line per account.
+type listing []string
 
-func (s *balances) add(a ledger.Account, t *ledger.Totals) {
+func (s *listing) add(a ledger.Account, t *ledger.Totals) {
 	*s = append(*s, fmt.Sprintf("%s %v: %v %v %v %v", a.Path, a.Asset, t.DebitsPosted, t.CreditsPosted, t.DebitsPending, t.CreditsPending))
 }
 
-func (r *fixture) trial(q posting.AsOf) (lines balances) {
+func (r *fixture) trial(q balances.AsOf) (lines listing) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
-	err := v.TrialBalance(org, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+	err := r.reader.TrialBalance(v, org, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 		lines.add(a, t)
 		return true, nil
 	})
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	return lines
+}
+
+// everyWay is trial, which must equal what each of the two ways to read it gives.
+func (r *fixture) everyWay(q balances.AsOf) listing {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	var pages, continued listing
+	if err := errors.Join(balances.FromPages(v, org, q, pages.add), new(balances.Reader).FromCheckpoint(v, org, q, 1, continued.add)); err != nil {
+		r.t.Fatal(err)
+	}
+	lines := r.trial(q)
+	if !slices.Equal(pages, lines) || !slices.Equal(continued, lines) {
+		r.t.Errorf("%+v: it is %q, from the pages %q, from a checkpoint %q", q, lines, pages, continued)
 	}
 	return lines
 }
@@ -114,11 +130,11 @@ func TestACheckpointIsMadeOfADayWhenTheNextHasBegun(t *testing.T) {
 		r.must(posted(n))
 	}
 	r.at(1, 12)
-	if _, due := r.next(posting.Checkpoint{}); due {
+	if _, due := r.next(balances.Checkpoint{}); due {
 		t.Fatal("it was made before something was booked later")
 	}
 	r.must(posted(7))
-	c, due := r.next(posting.Checkpoint{})
+	c, due := r.next(balances.Checkpoint{})
 	if !due || c.Seq != 2 || c.Accounts != 2 || c.Previous != 0 || c.Booked.Date() != ledger.DateOf(start) {
 		t.Fatalf("made was %+v, %v", c, due)
 	}
@@ -147,7 +163,7 @@ func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
 	r.must(posted(7))
 	r.at(3, 12)
 	r.must(posted(1))
-	made := r.checkpoints(posting.Checkpoint{})
+	made := r.checkpoints(balances.Checkpoint{})
 	if len(made) != 2 || made[0].Seq != 1 || made[0].Accounts != 10 || made[1].Seq != 4 {
 		t.Errorf("made were %+v", made)
 	}
@@ -155,14 +171,14 @@ func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
 
 func TestALongDayHasCheckpointsWithin(t *testing.T) {
 	r := open(t)
-	for range posting.CheckpointEvents/posting.MaxSteps + 1 {
+	for range balances.CheckpointEvents/posting.MaxSteps + 1 {
 		r.must(throng(posting.MaxSteps))
 	}
-	made := r.checkpoints(posting.Checkpoint{})
-	if len(made) != 1 || made[0].Seq != posting.CheckpointEvents {
+	made := r.checkpoints(balances.Checkpoint{})
+	if len(made) != 1 || made[0].Seq != balances.CheckpointEvents {
 		t.Fatalf("made were %+v", made)
 	}
-	if got, want := r.trial(posting.AsOf{Env: money.Prod, At: made[0].Booked}), (balances{
+	if got, want := r.everyWay(balances.AsOf{Env: money.Prod, At: made[0].Booked}), (listing{
 		"A:bank " + usd.String() + ": 32768 0 0 0", "L:partner:1:available " + usd.String() + ": 0 32768 0 0",
 	}); !slices.Equal(got, want) {
 		t.Errorf("it is %q", got)
@@ -207,34 +223,34 @@ func TestATrialBalanceIsOfItsMoment(t *testing.T) {
 	booked := must(late)
 	r.at(3, 12)
 	must(posted(1))
-	if made := r.checkpoints(posting.Checkpoint{}); len(made) != 3 {
+	if made := r.checkpoints(balances.Checkpoint{}); len(made) != 3 {
 		t.Fatalf("made were %+v", made)
 	}
 	bank, fees, partner := "A:bank "+usd.String()+": ", "I:fees "+usd.String()+": ", "L:partner:1:available "+usd.String()+": "
 	for _, c := range []struct {
 		name string
-		q    posting.AsOf
-		want balances
+		q    balances.AsOf
+		want listing
 	}{
-		{"before everything", posting.AsOf{At: first - 1}, nil},
-		{"before 1970", posting.AsOf{At: -1}, nil},
-		{"after the first", posting.AsOf{At: first}, balances{bank + "500 0 0 0", partner + "0 500 0 0"}},
-		{"while held", posting.AsOf{At: taken - 1}, balances{bank + "500 0 0 100", partner + "0 500 100 0"}},
-		{"at the hold", posting.AsOf{At: hold}, balances{bank + "500 0 0 100", partner + "0 500 100 0"}},
-		{"when taken", posting.AsOf{At: booked - 1}, balances{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
-		{"when the late one was booked", posting.AsOf{At: booked}, balances{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
-		{"in the future", posting.AsOf{At: 1 << 62}, balances{bank + "508 59 0 0", fees + "0 1 0 0", partner + "60 508 0 0"}},
-		{"by effect, before everything", posting.AsOf{On: ledger.DateOf(start) - 1}, nil},
-		{"by effect, on the first day", posting.AsOf{On: ledger.DateOf(start)}, balances{bank + "507 0 0 100", partner + "0 507 100 0"}},
-		{"by effect, on the second day", posting.AsOf{On: ledger.DateOf(start) + 1}, balances{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
-		{"of one account", posting.AsOf{At: booked, Prefix: "I:"}, balances{fees + "0 1 0 0"}},
-		{"past an account", posting.AsOf{At: booked, Past: &ledger.Account{Path: "A:bank", Asset: usd}}, balances{fees + "0 1 0 0", partner + "60 507 0 0"}},
-		{"of another environment", posting.AsOf{At: booked, Env: money.Test}, nil},
+		{"before everything", balances.AsOf{At: first - 1}, nil},
+		{"before 1970", balances.AsOf{At: -1}, nil},
+		{"after the first", balances.AsOf{At: first}, listing{bank + "500 0 0 0", partner + "0 500 0 0"}},
+		{"while held", balances.AsOf{At: taken - 1}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"at the hold", balances.AsOf{At: hold}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"when taken", balances.AsOf{At: booked - 1}, listing{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
+		{"when the late one was booked", balances.AsOf{At: booked}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"in the future", balances.AsOf{At: 1 << 62}, listing{bank + "508 59 0 0", fees + "0 1 0 0", partner + "60 508 0 0"}},
+		{"by effect, before everything", balances.AsOf{On: ledger.DateOf(start) - 1}, nil},
+		{"by effect, on the first day", balances.AsOf{On: ledger.DateOf(start)}, listing{bank + "507 0 0 100", partner + "0 507 100 0"}},
+		{"by effect, on the second day", balances.AsOf{On: ledger.DateOf(start) + 1}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"of one account", balances.AsOf{At: booked, Prefix: "I:"}, listing{fees + "0 1 0 0"}},
+		{"past an account", balances.AsOf{At: booked, Past: &ledger.Account{Path: "A:bank", Asset: usd}}, listing{fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"of another environment", balances.AsOf{At: booked, Env: money.Test}, nil},
 	} {
 		if c.q.Env == 0 {
 			c.q.Env = money.Prod
 		}
-		if got := r.trial(c.q); !slices.Equal(got, c.want) {
+		if got := r.everyWay(c.q); !slices.Equal(got, c.want) {
 			t.Errorf("%s it is %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -300,11 +316,11 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 	r := open(t)
 	const days = 40
 	instants := history(r, random, days)
-	if made := r.checkpoints(posting.Checkpoint{}); len(made) < 5 {
+	if made := r.checkpoints(balances.Checkpoint{}); len(made) < 5 {
 		t.Fatalf("only %d checkpoints", len(made))
 	}
 	for n := range 300 {
-		q := posting.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))}
+		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))}
 		if n%2 == 0 {
 			q.On = ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)
 		}
@@ -316,8 +332,8 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 			q.Past = &ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USD", Env: q.Env}}
 		}
 		v := r.View()
-		var want, got balances
-		alone, carried := v.EachAlone(org, q, want.add), v.CarriedOn(org, q, 1+random.IntN(8), got.add)
+		var want, got listing
+		alone, carried := balances.FromPages(v, org, q, want.add), new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), got.add)
 		v.Close()
 		if alone != nil || carried != nil {
 			t.Fatalf("%+v: by the pages %v, from checkpoints %v", q, alone, carried)
@@ -352,11 +368,11 @@ func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 			instants = append(instants, stamps[len(stamps)-1].Updated)
 		}
 	}
-	if made := r.checkpoints(posting.Checkpoint{}); len(made) != 2 {
+	if made := r.checkpoints(balances.Checkpoint{}); len(made) != 2 {
 		t.Fatalf("made were %+v", made)
 	}
 	for range 30 {
-		q := posting.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))]}
+		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))]}
 		if random.IntN(3) == 0 {
 			q.On = ledger.DateOf(start) + ledger.Date(random.IntN(4))
 		}
@@ -364,8 +380,8 @@ func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 			q.Prefix = "L:partner:1"
 		}
 		v := r.View()
-		var want balances
-		if err := v.EachAlone(org, q, want.add); err != nil {
+		var want listing
+		if err := balances.FromPages(v, org, q, want.add); err != nil {
 			t.Fatal(err)
 		}
 		v.Close()
@@ -375,92 +391,7 @@ func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 			}
 		}
 	}
-	if !r.Shares() {
+	if !r.reader.Keeps() {
 		t.Error("nothing was kept for the next page")
-	}
-}
-
-// A missing or wrong checkpoint changes no result, and a rebuilt checkpoint equals the lost one.
-func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
-	r := open(t)
-	instants := history(r, random(t), 12)
-	made := r.checkpoints(posting.Checkpoint{})
-	rows := r.rows()
-	q := posting.AsOf{Env: money.Prod, At: instants[len(instants)-1]}
-	want := r.trial(q)
-	last := made[len(made)-1]
-	part, head := store.KeyCheckpointPart(last.Seq, 0), store.KeyCheckpointHead(last.Booked)
-	wrong := strings.Replace(rows[string(part)], "bank", "bang", 1)
-	if wrong == rows[string(part)] {
-		t.Fatal("nothing was changed")
-	}
-	elsewhere := strings.Replace(rows[string(head)], "bank", "bang", 1)
-	for name, row := range map[string]posting.KV{
-		"a part is missing":               {Org: org, Key: part},
-		"a part is another":               {Org: org, Key: part, Value: []byte(wrong)},
-		"a part is cut short":             {Org: org, Key: part, Value: []byte(rows[string(part)][:9])},
-		"the head is missing":             {Org: org, Key: head},
-		"the head cannot be read":         {Org: org, Key: head, Value: []byte{9}},
-		"the head says another first one": {Org: org, Key: head, Value: []byte(elsewhere)},
-	} {
-		r.submitKVs(row)
-		if got := r.trial(q); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", name, got)
-		}
-		r.submitKVs(posting.KV{Org: org, Key: row.Key, Value: []byte(rows[string(row.Key)])})
-	}
-	for key := range rows {
-		r.submitKVs(posting.KV{Org: org, Key: []byte(key)})
-	}
-	if got := r.trial(q); !slices.Equal(got, want) {
-		t.Errorf("without any: %q", got)
-	}
-	r.checkpoints(posting.Checkpoint{})
-	if got := r.rows(); !maps.Equal(got, rows) {
-		t.Errorf("%d rows were made again, not as the %d were", len(got), len(rows))
-	}
-}
-
-func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
-	r := open(t)
-	history(r, rand.New(rand.NewPCG(1, 2)), 5)
-	made := r.checkpoints(posting.Checkpoint{})
-	c := made[len(made)-1]
-	whole := func() bool {
-		v := r.View()
-		defer v.Close()
-		has, err := v.HasParts(org, &c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return has
-	}
-	if !whole() {
-		t.Error("it has no parts")
-	}
-	r.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(c.Seq, 0)})
-	if whole() {
-		t.Error("it has all parts")
-	}
-	surplus := store.KeyCheckpointPart(c.Seq, 1)
-	r.submitKVs(posting.KV{Org: org, Key: surplus, Value: []byte("?")})
-	if whole() {
-		t.Error("it has all parts with one that is none of them")
-	}
-	r.submitKVs(posting.KV{Org: org, Key: surplus})
-	r.at(9, 12)
-	for range 8 {
-		r.must(posted(1))
-	}
-	r.at(10, 12)
-	r.must(posted(1))
-	v := r.View()
-	defer v.Close()
-	seq, due, err := v.NextCheckpoint(org, &c)
-	if err != nil || !due {
-		t.Fatal(due, err)
-	}
-	if _, err := v.DraftCheckpoint(org, &c, seq, func(posting.KV) error { return nil }); err != posting.ErrNotWhole {
-		t.Errorf("the next one is drafted with %v", err)
 	}
 }

@@ -1,28 +1,21 @@
-package posting
+package balances
 
 import (
 	"maps"
 	"slices"
 
 	"mizan/ledger"
+	"mizan/posting"
 	"mizan/posting/store"
 )
 
 // Bounds of turnovers.
 const (
-	maxTurnover = 65_536 // accounts in a turnover; up to twice as many while it is built
+	maxTurnover = 65_536 // accounts in a turnover that is cut, which may have up to twice as many before
 	maxHolds    = 65_536 // cached pending entries that a capture may close; others are read from the journal
-	maxShared   = 16_384 // accounts in the turnover kept for the next page: about 8 MB
-	leastTurns  = 1_024  // events; a turnover of fewer is not worth keeping
+	maxKept     = 16_384 // accounts in the turnover kept for the next page: about 8 MB
+	minKept     = 1_024  // events; a turnover of fewer is not worth keeping
 )
-
-// keys is a range of accounts, by their keys in checkpoints.
-type keys struct {
-	from  string // inclusive
-	until string // exclusive; empty: no bound
-}
-
-func (k keys) has(key string) bool { return key >= k.from && (k.until == "" || key < k.until) }
 
 // turnover is the sum of what the events after a checkpoint add to and subtract from accounts'
 // totals. If there are too many accounts, it has only the first ones.
@@ -37,44 +30,45 @@ type turnover struct {
 // turnoverBuilder builds a turnover.
 type turnoverBuilder struct {
 	*turnover
-	view  *View
+	view  *posting.View
 	most  int
 	holds map[uint64][]ledger.Posting
 	key   []byte
 }
 
-// movement is what is added to an account's totals, and what is subtracted.
-type movement struct{ plus, minus ledger.Totals }
+// most returns the number of accounts to which a turnover for the query is cut if it has twice as
+// many: for pages so few that it is always kept.
+func (q *AsOf) most() int {
+	if q.Paged {
+		return maxKept / 2
+	}
+	return maxTurnover
+}
 
-// shared returns a turnover of all accounts, which the journal caches for the reader of the next
-// page of the same trial balance. It stays valid because the events between two events never
-// change. It is nil if it is not worth caching or has too many accounts.
-func (v *View) shared(org ledger.ID, after, through uint64) (*turnover, error) {
-	if t := v.turned.Load(); t != nil && t.org == org && t.after == after && t.through == through {
+// turnover returns the turnover of the events after one and up to another, for accounts from the
+// beginning of the range: the kept one, or a new one, which is kept if it is small and was not
+// cheap. A kept turnover stays valid because the events between two events never change.
+func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, after, through uint64, most int) (*turnover, error) {
+	t := r.kept.Load()
+	if t != nil && t.org == org && t.after == after && t.through == through && t.keys.has(k.from) {
 		return t, nil
 	}
-	if through < after+leastTurns {
-		return nil, nil
+	t, err := turn(view, org, k, after, through, most)
+	if err == nil && through >= after+minKept && len(t.order) <= maxKept {
+		r.kept.Store(t)
 	}
-	t, err := v.turn(org, keys{}, after, through, maxShared)
-	if err != nil || t.keys.until != "" {
-		return nil, err
-	}
-	if len(t.order) <= maxShared {
-		v.turned.Store(t)
-	}
-	return t, nil
+	return t, err
 }
 
 // turn sums the events after one and up to another.
-func (v *View) turn(org ledger.ID, k keys, after, through uint64, most int) (*turnover, error) {
+func turn(view *posting.View, org ledger.ID, k keys, after, through uint64, most int) (*turnover, error) {
 	done := &turnover{org: org, after: after, through: through, keys: k, moved: make(map[string]*movement)}
 	if after >= through {
 		return done, nil
 	}
-	t := &turnoverBuilder{turnover: done, view: v, most: most, holds: make(map[uint64][]ledger.Posting)}
+	t := &turnoverBuilder{turnover: done, view: view, most: most, holds: make(map[uint64][]ledger.Posting)}
 	last := after
-	err := v.EventsAscending(org, after+1, func(e ledger.Event, _ []byte) (bool, error) {
+	err := view.EventsAscending(org, after+1, func(e ledger.Event, _ []byte) (bool, error) {
 		last = e.Seq
 		return e.Seq < through, t.book(&e)
 	})
@@ -173,10 +167,4 @@ func (t *turnoverBuilder) shrink() {
 	for _, key := range all[t.most:] {
 		delete(t.moved, key)
 	}
-}
-
-// apply adds the movement to an account's totals.
-func (m *movement) apply(t *ledger.Totals) error {
-	c := crossing{plus: m.plus, minus: m.minus}
-	return c.sum(t, false)
 }

@@ -1,12 +1,11 @@
-package posting
+package balances
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
-	"sort"
 
 	"mizan/ledger"
+	"mizan/posting"
 	"mizan/posting/store"
 )
 
@@ -34,24 +33,24 @@ const (
 // value: the first one); due is false if that event is not booked yet. It is the last event of a
 // UTC day, or in a long day the event at a fixed distance from base. The result depends on the
 // journal alone, so a rebuilt checkpoint equals the lost one.
-func (v *View) NextCheckpoint(org ledger.ID, base *Checkpoint) (seq uint64, due bool, err error) {
-	head, _, err := v.Head(org)
+func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq uint64, due bool, err error) {
+	head, _, err := view.Head(org)
 	if err != nil {
 		return 0, false, err
 	}
-	long := base.Seq + max(checkpointEvents, checkpointAccounts*base.Accounts)
+	long := base.Seq + distance(base)
 	enough := base.Seq + max(1, base.Accounts/checkpointAccounts)
 	if enough > head {
 		return 0, false, nil
 	}
-	e, _, found, err := v.Event(org, enough)
+	e, _, found, err := view.Event(org, enough)
 	if err != nil {
 		return 0, false, err
 	}
 	if !found {
 		return 0, false, damaged("organization %v: event %d is missing", org, enough)
 	}
-	day, err := v.seqUntil(org, head, endOf(e.Booked.Date()))
+	day, err := seqUntil(view, org, head, endOf(e.Booked.Date()))
 	switch {
 	case err != nil:
 		return 0, false, err
@@ -61,14 +60,23 @@ func (v *View) NextCheckpoint(org ledger.ID, base *Checkpoint) (seq uint64, due 
 	return day, day < head, nil
 }
 
-// endOf returns a day's last instant.
-func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Time()) - 1 }
+// distance returns the number of events from a checkpoint to the next in a long day.
+func distance(c *Checkpoint) uint64 { return max(checkpointEvents, checkpointAccounts*c.Accounts) }
+
+// seqUntil is SeqAt for an instant that is probably after the last event.
+func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) (uint64, error) {
+	last, _, found, err := view.Event(org, head)
+	if err != nil || found && last.Booked <= at {
+		return head, err
+	}
+	return view.SeqAt(org, at)
+}
 
 // DraftCheckpoint builds the rows of the checkpoint after an event from an earlier one (the zero
 // value: the journal's beginning) and the events in between. It calls keep with each part and at
 // last with the head. Errors: ErrNotWhole, ErrManyAccounts, the store's, keep's.
-func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep func(KV) error) (*Checkpoint, error) {
-	e, _, found, err := v.Event(org, seq)
+func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq uint64, keep func(posting.KV) error) (*Checkpoint, error) {
+	e, _, found, err := view.Event(org, seq)
 	if err != nil {
 		return nil, err
 	}
@@ -85,29 +93,29 @@ func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep
 			return nil
 		}
 		places++
-		return keep(KV{Org: org, Key: store.KeyCheckpointPart(seq, places-1), Value: row})
+		return keep(posting.KV{Org: org, Key: store.KeyCheckpointPart(seq, places-1), Value: row})
 	}
-	err = v.carriedOn(org, base, seq, keys{}, maxTurnover, func(key []byte, t *ledger.Totals) (bool, error) {
+	err = new(Reader).advance(view, org, base, seq, keys{}, maxTurnover, func(key []byte, t *ledger.Totals) (bool, error) {
 		return true, part(w.Add(key, t))
 	})
 	if err == nil {
 		err = part(w.Flush())
 	}
 	if err == nil {
-		err = keep(KV{Org: org, Key: store.KeyCheckpointHead(e.Booked), Value: store.EncodeCheckpointHead(&w.Head)})
+		err = keep(posting.KV{Org: org, Key: store.KeyCheckpointHead(e.Booked), Value: store.EncodeCheckpointHead(&w.Head)})
 	}
 	return &w.Head, err
 }
 
 // CheckpointsAfter calls fn with the removal of each row of an organization's checkpoints that
 // come after c (the zero value: of all checkpoints), heads first.
-func (v *View) CheckpointsAfter(org ledger.ID, c *Checkpoint, fn func(removal KV) error) error {
+func CheckpointsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},
 		{store.CheckpointParts(), store.KeyCheckpointPart(c.Seq+1, 0)},
 	} {
-		err := v.KVKeys(org, from.prefix, from.key, func(key []byte) ([]byte, bool, error) {
-			return nil, true, fn(KV{Org: org, Key: bytes.Clone(key)})
+		err := view.KVKeys(org, from.prefix, from.key, func(key []byte) ([]byte, bool, error) {
+			return nil, true, fn(posting.KV{Org: org, Key: bytes.Clone(key)})
 		})
 		if err != nil {
 			return err
@@ -118,8 +126,8 @@ func (v *View) CheckpointsAfter(org ledger.ID, c *Checkpoint, fn func(removal KV
 
 // Checkpoints calls fn with an organization's checkpoints, the earliest first. It skips
 // checkpoints whose head cannot be parsed.
-func (v *View) Checkpoints(org ledger.ID, fn func(*Checkpoint) (more bool, err error)) error {
-	return v.KVsAscending(org, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
+func Checkpoints(view *posting.View, org ledger.ID, fn func(*Checkpoint) (more bool, err error)) error {
+	return view.KVsAscending(org, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 		c, err := store.DecodeCheckpointHead(key, row)
 		if err != nil {
 			return true, nil
@@ -128,13 +136,13 @@ func (v *View) Checkpoints(org ledger.ID, fn func(*Checkpoint) (more bool, err e
 	})
 }
 
-// Checkpoint reads the checkpoint with the Seq and Booked of c. The error is ErrNotWhole if it
+// ReadCheckpoint reads the checkpoint with the Seq and Booked of c. The error is ErrNotWhole if it
 // does not exist.
-func (v *View) Checkpoint(org ledger.ID, c *Checkpoint) (Checkpoint, error) {
+func ReadCheckpoint(view *posting.View, org ledger.ID, c *Checkpoint) (Checkpoint, error) {
 	if c.Seq == 0 {
 		return *c, nil
 	}
-	found, err := v.checkpointAt(org, c.Booked)
+	found, err := checkpointAt(view, org, c.Booked)
 	if err == nil && found.Seq != c.Seq {
 		err = ErrNotWhole
 	}
@@ -143,10 +151,10 @@ func (v *View) Checkpoint(org ledger.ID, c *Checkpoint) (Checkpoint, error) {
 
 // HasParts tells whether all parts of a checkpoint exist. Their content is checked when they are
 // read.
-func (v *View) HasParts(org ledger.ID, c *Checkpoint) (bool, error) {
+func HasParts(view *posting.View, org ledger.ID, c *Checkpoint) (bool, error) {
 	n := 0
 	first := store.KeyCheckpointPart(c.Seq, 0)
-	err := v.KVKeys(org, first[:len(first)-4], nil, func(key []byte) ([]byte, bool, error) {
+	err := view.KVKeys(org, first[:len(first)-4], nil, func(key []byte) ([]byte, bool, error) {
 		if _, place, ok := store.ParseCheckpointPart(key); ok && place == n {
 			n++
 		}
@@ -156,11 +164,11 @@ func (v *View) HasParts(org ledger.ID, c *Checkpoint) (bool, error) {
 }
 
 // checkpointAt returns the last checkpoint up to an instant; the zero value if there is none.
-func (v *View) checkpointAt(org ledger.ID, at ledger.Micros) (found Checkpoint, err error) {
+func checkpointAt(view *posting.View, org ledger.ID, at ledger.Micros) (found Checkpoint, err error) {
 	if at < 0 {
 		return found, nil // nothing is booked before 1970, and keys are unsigned
 	}
-	err = v.KVsDescending(org, store.CheckpointHeads(), store.KeyCheckpointHead(at), func(key, row []byte) (bool, error) {
+	err = view.KVsDescending(org, store.CheckpointHeads(), store.KeyCheckpointHead(at), func(key, row []byte) (bool, error) {
 		c, err := store.DecodeCheckpointHead(key, row)
 		if err != nil {
 			return true, nil
@@ -169,46 +177,4 @@ func (v *View) checkpointAt(org ledger.ID, at ledger.Micros) (found Checkpoint, 
 		return false, nil
 	})
 	return found, err
-}
-
-// totalsOf calls fn with the accounts of a checkpoint that are in the range k, in the order of
-// their keys. The error is ErrNotWhole, before fn gets any account of the wrong part.
-func (v *View) totalsOf(org ledger.ID, c *Checkpoint, k keys, fn func(key []byte, t *ledger.Totals) (more bool, err error)) error {
-	start := sort.Search(len(c.Parts), func(i int) bool { return string(c.Parts[i].First) > k.from }) - 1
-	more := true
-	for place := max(start, 0); more && place < len(c.Parts); place++ {
-		part := &c.Parts[place]
-		if k.until != "" && string(part.First) >= k.until {
-			return nil
-		}
-		row, found, err := v.KV(org, store.KeyCheckpointPart(c.Seq, place))
-		if err != nil {
-			return err
-		}
-		if !found || sha256.Sum256(row) != part.Sum || !begins(row, part.First) {
-			return ErrNotWhole
-		}
-		err = store.DecodeCheckpointPart(row, func(key []byte, t *ledger.Totals) (bool, error) {
-			switch {
-			case k.until != "" && string(key) >= k.until:
-				more = false
-			case string(key) >= k.from:
-				more, err = fn(key, t)
-			}
-			return more, err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// begins tells whether a part begins with the account.
-func begins(part, first []byte) (yes bool) {
-	err := store.DecodeCheckpointPart(part, func(key []byte, _ *ledger.Totals) (bool, error) {
-		yes = bytes.Equal(key, first)
-		return false, nil
-	})
-	return yes && err == nil
 }

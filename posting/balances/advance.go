@@ -1,0 +1,124 @@
+package balances
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"slices"
+	"sort"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// advance calls fn with the accounts of a checkpoint and of the events after it up to another
+// event, in the order of their keys, and with their totals then. If there are more accounts than
+// a turnover has, it reads the events once more for the next ones. The error is ErrNotWhole if a
+// part of the checkpoint is wrong, before fn gets an account of that part.
+func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, through uint64, k keys, most int, fn each) error {
+	for {
+		t, err := r.turnover(view, org, k, c.Seq, through, most)
+		if err != nil {
+			return err
+		}
+		round := keys{from: k.from, until: k.until}
+		if t.keys.until != "" && k.has(t.keys.until) {
+			round.until = t.keys.until
+		}
+		more, err := merge(view, c, t, round, fn)
+		if err != nil || !more || round.until == k.until {
+			return err
+		}
+		k.from = round.until
+	}
+}
+
+// merge adds a turnover to a checkpoint's totals, for the accounts in the range k.
+func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn each) (more bool, err error) {
+	start, _ := slices.BinarySearch(t.order, k.from)
+	moved := t.order[start:]
+	if k.until != "" {
+		end, _ := slices.BinarySearch(moved, k.until)
+		moved = moved[:end]
+	}
+	more = true
+	begin := func(below string, all bool) error { // calls fn with accounts that the checkpoint does not have
+		for more && len(moved) > 0 && (all || moved[0] < below) {
+			var totals ledger.Totals
+			if err := t.add(moved[0], &totals); err != nil {
+				return err
+			}
+			if more, err = fn([]byte(moved[0]), &totals); err != nil {
+				return err
+			}
+			moved = moved[1:]
+		}
+		return nil
+	}
+	err = totalsOf(view, t.org, c, k, func(key []byte, totals *ledger.Totals) (bool, error) {
+		if err := begin(string(key), false); err != nil || !more {
+			return false, err
+		}
+		if len(moved) > 0 && moved[0] == string(key) {
+			moved = moved[1:]
+			if err := t.add(string(key), totals); err != nil {
+				return false, err
+			}
+		}
+		more, err = fn(key, totals)
+		return more, err
+	})
+	if err == nil {
+		err = begin("", true)
+	}
+	return more, err
+}
+
+func (t *turnover) add(key string, totals *ledger.Totals) error {
+	if err := t.moved[key].apply(totals, false); err != nil {
+		return damaged("organization %v: account with key %x: %v", t.org, key, err)
+	}
+	return nil
+}
+
+// totalsOf calls fn with the accounts of a checkpoint that are in the range k, in the order of
+// their keys. The error is ErrNotWhole, before fn gets any account of the wrong part.
+func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, k keys, fn each) error {
+	start := sort.Search(len(c.Parts), func(i int) bool { return string(c.Parts[i].First) > k.from }) - 1
+	more := true
+	for place := max(start, 0); more && place < len(c.Parts); place++ {
+		part := &c.Parts[place]
+		if k.until != "" && string(part.First) >= k.until {
+			return nil
+		}
+		row, found, err := view.KV(org, store.KeyCheckpointPart(c.Seq, place))
+		if err != nil {
+			return err
+		}
+		if !found || sha256.Sum256(row) != part.Sum || !begins(row, part.First) {
+			return ErrNotWhole
+		}
+		err = store.DecodeCheckpointPart(row, func(key []byte, t *ledger.Totals) (bool, error) {
+			switch {
+			case k.until != "" && string(key) >= k.until:
+				more = false
+			case string(key) >= k.from:
+				more, err = fn(key, t)
+			}
+			return more, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begins tells whether a part begins with the account.
+func begins(part, first []byte) (yes bool) {
+	err := store.DecodeCheckpointPart(part, func(key []byte, _ *ledger.Totals) (bool, error) {
+		yes = bytes.Equal(key, first)
+		return false, nil
+	})
+	return yes && err == nil
+}

@@ -1,0 +1,64 @@
+package balances
+
+import (
+	"math"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting/store"
+)
+
+// AsOf selects accounts and the time of their totals.
+type AsOf struct {
+	Env    money.Env
+	Prefix string          // of the accounts' paths; empty: all
+	Past   *ledger.Account // begin after this account; nil: with the first
+	At     ledger.Micros   // count everything booked at or before
+	On     ledger.Date     // instead, count everything that takes effect on or before the day; 0: use At
+	Seen   ledger.Micros   // with On: count only what was booked at or before; 0: no bound
+	Paged  bool            // the caller stops after a page and continues in another call
+}
+
+// end returns the instant up to which all booked lines are read.
+func (q *AsOf) end() ledger.Micros {
+	if q.On != 0 {
+		return min(endOf(q.On), q.seen())
+	}
+	return q.At
+}
+
+// endOf returns a day's last instant.
+func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Time()) - 1 }
+
+// seen returns the instant after which booked lines do not count, whatever their effective day.
+func (q *AsOf) seen() ledger.Micros {
+	if q.Seen != 0 {
+		return q.Seen
+	}
+	return math.MaxInt64
+}
+
+// keys is a range of accounts, by their keys in checkpoints.
+type keys struct {
+	from  string // inclusive
+	until string // exclusive; empty: no bound
+}
+
+func (k keys) has(key string) bool { return key >= k.from && (k.until == "" || key < k.until) }
+
+// keys returns the range of the selected accounts.
+func (q *AsOf) keys() keys {
+	prefix := append([]byte{byte(q.Env)}, q.Prefix...)
+	k := keys{from: string(prefix)}
+	k.until = string(store.After(prefix))
+	if q.Past != nil {
+		k.from = max(k.from, string(store.AccountKey(nil, *q.Past))+"\x00")
+	}
+	return k
+}
+
+// only returns the range of one account.
+func only(a ledger.Account) keys {
+	key := string(store.AccountKey(nil, a))
+	return keys{from: key, until: key + "\x00"}
+}

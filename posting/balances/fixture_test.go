@@ -1,0 +1,85 @@
+package balances_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/balances"
+	"mizan/posting/store"
+)
+
+var (
+	org   = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	usd   = money.Asset{Currency: "USD", Env: money.Prod}
+	start = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+)
+
+// fixture is a journal on a clock that the test moves, with a reader of its balances.
+type fixture struct {
+	t     *testing.T
+	clock *clock.Manual
+	*posting.Journal
+	reader balances.Reader
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	r := &fixture{t: t, clock: clock.NewManual(start)}
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	r.Journal, err = posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: r.clock, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() }) // the directory is removed anyway
+	return r
+}
+
+// must makes a change durable.
+func (r *fixture) must(c *posting.Change) posting.Receipt {
+	r.t.Helper()
+	done := make(chan posting.Receipt, 1)
+	r.Submit(c, func(receipt posting.Receipt) { done <- receipt })
+	receipt := <-done
+	if receipt.Err != nil {
+		r.t.Fatal(receipt.Err)
+	}
+	return receipt
+}
+
+// random returns random numbers, which MIZAN_SEED repeats.
+func random(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func amount(n uint64) money.Amount { return money.FromUint64(n) }
+
+func line(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
+	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: amount(n)}
+}
+
+// transfer returns a change of one record with one entry.
+func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
+	return &posting.Change{Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Postings: postings}}},
+	}}}
+}

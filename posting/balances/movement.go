@@ -1,0 +1,36 @@
+package balances
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// movement is what is added to an account's totals, and what is subtracted.
+type movement struct{ plus, minus ledger.Totals }
+
+// apply adds the movement to the totals. With floored, a pending total that would become negative
+// becomes zero: a hold that takes effect after the entry that closes it holds nothing in between.
+func (m *movement) apply(t *ledger.Totals, floored bool) error {
+	for _, f := range [...]struct {
+		total, plus, minus *money.Amount
+		pending            bool
+	}{
+		{&t.DebitsPosted, &m.plus.DebitsPosted, &m.minus.DebitsPosted, false},
+		{&t.CreditsPosted, &m.plus.CreditsPosted, &m.minus.CreditsPosted, false},
+		{&t.DebitsPending, &m.plus.DebitsPending, &m.minus.DebitsPending, true},
+		{&t.CreditsPending, &m.plus.CreditsPending, &m.minus.CreditsPending, true},
+	} {
+		sum, err := f.total.Add(*f.plus)
+		if err != nil {
+			return err
+		}
+		if floored && f.pending && sum.Less(*f.minus) {
+			*f.total = money.Amount{}
+			continue
+		}
+		if *f.total, err = sum.Sub(*f.minus); err != nil {
+			return err
+		}
+	}
+	return nil
+}

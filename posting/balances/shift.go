@@ -1,0 +1,159 @@
+package balances
+
+import (
+	"iter"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// shift calls fn with the accounts that read calls it with, which are the totals booked by the
+// moment. With On it applies the lines that cross the day's end, and adds the accounts that have
+// no other lines.
+func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) error) error {
+	if q.On == 0 {
+		return read(fn)
+	}
+	next, stop := iter.Pull2(crossings(view, org, q.keys(), q))
+	defer stop()
+	x, err, more := next()
+	if err != nil {
+		return err
+	}
+	cross := func(t *ledger.Totals) (wants bool, err error) { // applies the next crossing and calls fn
+		if err := x.crossing.apply(t, true); err != nil {
+			return false, err
+		}
+		wants, err = fn(x.key, t)
+		if err == nil && wants {
+			x, err, more = next()
+		}
+		return wants, err
+	}
+	wants := true
+	err = read(func(key []byte, t *ledger.Totals) (bool, error) {
+		for more && string(x.key) < string(key) {
+			if wants, err = cross(new(ledger.Totals)); err != nil || !wants {
+				return false, err
+			}
+		}
+		if more && string(x.key) == string(key) {
+			wants, err = cross(t)
+		} else {
+			wants, err = fn(key, t)
+		}
+		return wants, err
+	})
+	for err == nil && wants && more {
+		wants, err = cross(new(ledger.Totals))
+	}
+	return err
+}
+
+// crosses tells whether a line with the effective day counts, and whether that differs from
+// being booked by the end.
+func (q *AsOf) crosses(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
+	counts = effective <= q.On && l.Booked <= q.seen()
+	return counts, counts != (l.Booked <= q.end())
+}
+
+// crossed is the effect of one account's shifted lines on its totals by effective day.
+type crossed struct {
+	key      []byte
+	crossing crossing
+}
+
+// crossings returns the accounts with lines whose booked time and effective day are on different
+// sides of a day's end, in the order of their keys.
+func crossings(view *posting.View, org ledger.ID, k keys, q *AsOf) iter.Seq2[crossed, error] {
+	return func(yield func(crossed, error) bool) {
+		var x crossed
+		var a ledger.Account
+		found := false
+		err := view.ShiftedLines(org, []byte(k.from), func(key []byte, effective ledger.Date, l *posting.Line) (bool, error) {
+			if !k.has(string(key)) {
+				return false, nil
+			}
+			if string(key) != string(x.key) {
+				if found && !yield(x, nil) {
+					found = false
+					return false, nil
+				}
+				x, found = crossed{key: slices.Clone(key)}, false
+				var ok bool
+				if a, ok = store.ParseAccountKey(key); !ok {
+					return false, damaged("organization %v: a shifted line of the account with key %x", org, key)
+				}
+			}
+			counts, crosses := q.crosses(l, effective)
+			if !crosses {
+				return true, nil
+			}
+			found = true
+			return true, cross(view, &x.crossing, org, a, l, counts)
+		})
+		switch {
+		case err != nil:
+			yield(crossed{}, err)
+		case found:
+			yield(x, nil)
+		}
+	}
+}
+
+// crossing sums what the lines that cross a day add to and subtract from an account's totals. It
+// is applied as a whole, since the lines are not in the order of booking.
+type crossing struct {
+	movement
+	capture uint64 // the last capture whose hold was counted
+}
+
+// cross adds a line to the crossing if it counts, or subtracts it.
+func cross(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l *posting.Line, counts bool) error {
+	more, less := &c.plus, &c.minus
+	if !counts {
+		more, less = less, more
+	}
+	switch l.Phase {
+	case ledger.Pending:
+		return more.Hold(l.Side, l.Amount)
+	case ledger.Void:
+		return less.Hold(l.Side, l.Amount)
+	}
+	if l.Phase == ledger.Capture && c.capture != l.Seq {
+		c.capture = l.Seq
+		if err := captured(view, less, org, a, l.Seq); err != nil {
+			return err
+		}
+	}
+	return more.Post(l.Side, l.Amount)
+}
+
+// captured adds to t what a capture released on an account to which it also posts. No line has
+// that amount, so it is read from the entry that the capture closes.
+func captured(view *posting.View, t *ledger.Totals, org ledger.ID, a ledger.Account, seq uint64) error {
+	capture, _, found, err := view.Event(org, seq)
+	if err != nil {
+		return err
+	}
+	if !found || capture.Entry == nil {
+		return damaged("organization %v: event %d is no capture", org, seq)
+	}
+	held, _, found, err := view.Event(org, capture.Entry.Closes)
+	if err != nil {
+		return err
+	}
+	if !found || held.Entry == nil {
+		return damaged("organization %v: event %d closes nothing", org, seq)
+	}
+	for i := range held.Entry.Postings {
+		if p := &held.Entry.Postings[i]; p.Account == a.Path && p.Asset == a.Asset {
+			if err := t.Hold(p.Side, p.Amount); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

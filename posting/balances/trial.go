@@ -1,0 +1,153 @@
+package balances
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/period"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/posting/store/damage"
+)
+
+// Bounds of the choice between the two ways to read a trial balance.
+const (
+	fewAccounts = 16 // fewer accounts are read from their pages: most prefixes name one partner, who has no more
+	maxBehind   = 8  // distances of checkpoints between the last one and the moment; beyond, checkpoints are not being made
+)
+
+// Reader reads trial balances. It keeps the sums of events that the next page of the same trial
+// balance needs. The zero value is ready to use. It is safe for concurrent use.
+type Reader struct {
+	kept atomic.Pointer[turnover]
+}
+
+// each gets an account, by its key in checkpoints, with its totals. The key is valid until it
+// returns.
+type each func(key []byte, t *ledger.Totals) (more bool, err error)
+
+// TrialBalance calls fn with the accounts of an organization that have postings by then, and
+// their totals, ordered by path, currency and network. Errors: fn's, *store.DamageError, or an
+// I/O error.
+func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals) (more bool, err error)) error {
+	row := func(key []byte, t *ledger.Totals) (bool, error) {
+		a, ok := store.ParseAccountKey(key)
+		if !ok {
+			return false, damaged("organization %v: account with key %x", org, key)
+		}
+		q.Past = &a
+		return fn(a, t)
+	}
+	few, err := hasFew(view, org, &q)
+	if err != nil {
+		return err
+	}
+	if !few {
+		c, through, err := start(view, org, &q)
+		if err != nil {
+			return err
+		}
+		if isNear(&c, through) {
+			err := r.fromCheckpoint(view, org, &q, &c, through, q.most(), row)
+			if !errors.Is(err, ErrNotWhole) {
+				return err
+			}
+		}
+	}
+	return fromPages(view, org, &q, row)
+}
+
+// hasFew tells whether only a few accounts are selected. If so, it searches the page buffer once
+// for the lines of all.
+func hasFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
+	var accounts []ledger.Account
+	err := view.AccountsFrom(org, q.Prefix, q.Env, q.Past, func(a ledger.Account) (bool, error) {
+		accounts = append(accounts, a)
+		return len(accounts) < fewAccounts, nil
+	})
+	if err != nil || len(accounts) == fewAccounts {
+		return false, err
+	}
+	return true, view.PreloadBuffer(org, accounts)
+}
+
+// start returns the checkpoint to begin with, and the last event that counts.
+func start(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, through uint64, err error) {
+	end := q.end()
+	if c, err = checkpointAt(view, org, end); err != nil {
+		return c, 0, err
+	}
+	head, _, err := view.Head(org)
+	if err == nil {
+		through, err = seqUntil(view, org, head, end)
+	}
+	return c, through, err
+}
+
+// isNear tells whether checkpoints were made up to the events before the moment.
+func isNear(c *Checkpoint, through uint64) bool {
+	return c.Seq <= through && through-c.Seq <= maxBehind*distance(c)
+}
+
+// fromPages reads the totals of each account from its pages.
+func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn each) error {
+	return shift(view, org, q, fn, func(fn each) error {
+		var key []byte
+		return view.AccountsFrom(org, q.Prefix, q.Env, q.Past, func(a ledger.Account) (bool, error) {
+			t, found, err := view.TotalsAt(org, a, q.end())
+			if err != nil || !found {
+				return true, err
+			}
+			key = store.AccountKey(key[:0], a)
+			return fn(key, &t)
+		})
+	})
+}
+
+// fromCheckpoint continues a checkpoint up to an event, with memory for so many accounts.
+func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, through uint64, most int, fn each) error {
+	return shift(view, org, q, fn, func(fn each) error {
+		return r.advance(view, org, c, through, q.keys(), most, fn)
+	})
+}
+
+// Account returns an account's totals as of At, or of On and Seen; false if it has no posting by
+// then. Errors: *store.DamageError, or an I/O error.
+func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t ledger.Totals, found bool, err error) {
+	t, found, err = view.TotalsAt(org, a, q.end())
+	if err != nil || q.On == 0 {
+		return t, found, err
+	}
+	for x, err := range crossings(view, org, only(a), q) {
+		if err == nil {
+			err = x.crossing.apply(&t, true)
+		}
+		if err != nil {
+			return t, false, err
+		}
+		found = true
+	}
+	return t, found, nil
+}
+
+// AtMonthEnd returns the hash and the number of rows of an organization's trial balance by
+// effective date at a month's end, in the form of period.Balance.
+func AtMonthEnd(view *posting.View, org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
+	b, r := period.NewBalance(org, m), new(Reader)
+	for _, env := range [...]money.Env{money.Prod, money.Test} {
+		err := r.TrialBalance(view, org, AsOf{Env: env, On: m.Last()}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+			b.Add(a, t)
+			return true, nil
+		})
+		if err != nil {
+			return sum, 0, err
+		}
+	}
+	sum, rows = b.Sum()
+	return sum, rows, nil
+}
+
+// damaged returns the error for rows that contradict each other.
+func damaged(format string, args ...any) error { return damage.New("", format, args...) }

@@ -1,0 +1,127 @@
+package balances_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/balances"
+	"mizan/posting/store"
+)
+
+// A missing or wrong checkpoint changes no result, and a rebuilt checkpoint equals the lost one.
+func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
+	r := open(t)
+	instants := history(r, random(t), 30)
+	made := r.checkpoints(balances.Checkpoint{})
+	rows := r.rows()
+	q := balances.AsOf{Env: money.Prod, At: instants[len(instants)-1]}
+	want := r.trial(q)
+	if len(want) < balances.FewAccounts {
+		t.Fatalf("only %d accounts, which are read from their pages", len(want))
+	}
+	last := made[len(made)-1]
+	part, head := store.KeyCheckpointPart(last.Seq, 0), store.KeyCheckpointHead(last.Booked)
+	wrong := strings.Replace(rows[string(part)], "bank", "bang", 1)
+	other := strings.Replace(rows[string(part)], "fees", "feet", 1) // not the first account, which is in the head
+	elsewhere := strings.Replace(rows[string(head)], "bank", "bang", 1)
+	if wrong == rows[string(part)] || other == rows[string(part)] {
+		t.Fatal("nothing was changed")
+	}
+	for name, row := range map[string]posting.KV{
+		"a part is missing":               {Org: org, Key: part},
+		"a part is another":               {Org: org, Key: part, Value: []byte(wrong)},
+		"a part has another account":      {Org: org, Key: part, Value: []byte(other)},
+		"a part is cut short":             {Org: org, Key: part, Value: []byte(rows[string(part)][:9])},
+		"the head is missing":             {Org: org, Key: head},
+		"the head cannot be read":         {Org: org, Key: head, Value: []byte{9}},
+		"the head says another first one": {Org: org, Key: head, Value: []byte(elsewhere)},
+	} {
+		r.submitKVs(row)
+		if got := r.trial(q); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", name, got)
+		}
+		r.submitKVs(posting.KV{Org: org, Key: row.Key, Value: []byte(rows[string(row.Key)])})
+	}
+	for key := range rows {
+		r.submitKVs(posting.KV{Org: org, Key: []byte(key)})
+	}
+	if got := r.trial(q); !slices.Equal(got, want) {
+		t.Errorf("without any: %q", got)
+	}
+	r.checkpoints(balances.Checkpoint{})
+	if got := r.rows(); !maps.Equal(got, rows) {
+		t.Errorf("%d rows were made again, not as the %d were", len(got), len(rows))
+	}
+}
+
+// The accounts of a wrong part, and those after it, are read from their pages, each once.
+func TestAfterAWrongPartThePagesAreRead(t *testing.T) {
+	r := open(t)
+	for n := range 3 {
+		r.must(crowd(n))
+	}
+	r.at(1, 12)
+	r.must(posted(1))
+	made := r.checkpoints(balances.Checkpoint{})
+	if len(made) != 1 || len(made[0].Parts) < 3 {
+		t.Fatalf("made were %d checkpoints, %+v", len(made), made)
+	}
+	q := balances.AsOf{Env: money.Prod, At: 1 << 62}
+	want := r.everyWay(q)
+	if len(want) != 1+3*posting.MaxSteps {
+		t.Errorf("there are %d accounts", len(want))
+	}
+	r.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(made[0].Seq, 1), Value: []byte("?")})
+	if got := r.trial(q); !slices.Equal(got, want) {
+		t.Errorf("there are %d accounts, or with other totals, not %d", len(got), len(want))
+	}
+}
+
+func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
+	r := open(t)
+	history(r, rand.New(rand.NewPCG(1, 2)), 5)
+	made := r.checkpoints(balances.Checkpoint{})
+	c := made[len(made)-1]
+	whole := func() bool {
+		v := r.View()
+		defer v.Close()
+		has, err := balances.HasParts(v, org, &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return has
+	}
+	if !whole() {
+		t.Error("it has no parts")
+	}
+	r.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(c.Seq, 0)})
+	if whole() {
+		t.Error("it has all parts")
+	}
+	surplus := store.KeyCheckpointPart(c.Seq, 1)
+	r.submitKVs(posting.KV{Org: org, Key: surplus, Value: []byte("?")})
+	if whole() {
+		t.Error("it has all parts with one that is none of them")
+	}
+	r.submitKVs(posting.KV{Org: org, Key: surplus})
+	r.at(9, 12)
+	for range 8 {
+		r.must(posted(1))
+	}
+	r.at(10, 12)
+	r.must(posted(1))
+	v := r.View()
+	defer v.Close()
+	seq, due, err := balances.NextCheckpoint(v, org, &c)
+	if err != nil || !due {
+		t.Fatal(due, err)
+	}
+	if _, err := balances.DraftCheckpoint(v, org, &c, seq, func(posting.KV) error { return nil }); err != balances.ErrNotWhole {
+		t.Errorf("the next one is drafted with %v", err)
+	}
+}
