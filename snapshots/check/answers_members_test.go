@@ -78,6 +78,7 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 		"charge: action_required":     action,
 		"hold: payment_suspended":     "hold_expires_at rrn",
 		"hold again: refused capture": "hold_expires_at rrn " + reasons,
+		"acting: action_required":     "simple_auth_redirect_url",
 		"refused: rejected":           reasons,
 	}
 	w := fixture.Copy(t)
@@ -132,6 +133,12 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 		again.note("refused capture")
 		again.commit(300)
 		again.op(payment.VerdictCharged)
+
+		acting := of("acting", s.create(request, priced()))
+		acting.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
+			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),
+		}})
+		acting.note("action_required")
 
 		refused := of("refused", s.create(request, priced()))
 		refused.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})

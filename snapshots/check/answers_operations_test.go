@@ -192,6 +192,7 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 		{"a key that names another", []string{key(fixture.AnswerLine(org, 201, m.Acted, w.Show(m.Acted)), "create/1", m.Partner)}, false},
 		{"a reading with a key", []string{key(strings.Replace(refund, "PUT", "GET", 1), "nobody's", m.Partner)}, true},
 		{"no answer, and it is there", []string{key(create(0, "1018", "null"), "create/1", m.Partner)}, true},
+		{"no answer, and the file does not say to what", []string{key(strings.Replace(create(0, "1018", "null"), `"body":{`, `"other":{`, 1), "create/1", m.Partner)}, true},
 		{"no answer, and nothing is there", []string{key(create(0, "1018", "null"), "create/2", m.Partner)}, true},
 		{"no answer, and something else is there", []string{key(create(0, "1019", "null"), "create/1", m.Partner)}, false},
 		{"a refusal that left nothing", []string{key(create(422, "1018", "{}"), "create/2", m.Partner)}, true},

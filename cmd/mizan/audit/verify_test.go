@@ -98,7 +98,7 @@ var beside = map[string][]string{
 	"POST /users":     {"active", "email", "name", "partner_id", "roles"},
 	"DELETE /users/_": {"active", "email", "name", "partner_id", "roles"},
 	"POST /limits":    {"active", "max_amount", "max_count", "window"}, "PATCH /limits/_": {"active", "max_amount", "max_count", "window"},
-	"POST /subscriptions": {"failed_attempts", "next_renewal_at"},
+	"POST /subscriptions": {"next_renewal_at"},
 }
 
 // shapeOf returns a line's method and path without its family and its ids.

@@ -192,15 +192,15 @@ func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
 
 // readOfOrganization reads an answer about the records of one organization.
 func (c *Check) readOfOrganization(n uint32, path string, l *answerLine) bool {
-	for _, about := range []struct {
+	for _, route := range []struct {
 		path string
 		read func(n uint32, rest string, l *answerLine) bool // rest follows the path
 	}{
 		{transactionsPath, c.readTransactions}, {subscriptionsPath, c.readSubscriptions},
 		{screeningsPath, c.readScreening}, {entriesPath, c.readEntry},
 	} {
-		if rest, ok := strings.CutPrefix(path, about.path); ok && (rest == "" || rest[0] == '/') {
-			return about.read(n, strings.TrimPrefix(rest, "/"), l)
+		if rest, ok := strings.CutPrefix(path, route.path); ok && (rest == "" || rest[0] == '/') {
+			return route.read(n, strings.TrimPrefix(rest, "/"), l)
 		}
 	}
 	to, ok := contractAddress(path)

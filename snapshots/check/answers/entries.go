@@ -23,13 +23,13 @@ func (c *Check) readEntry(n uint32, rest string, l *answerLine) bool {
 	if l.Method != "GET" || *l.Status != 200 || rest == "" {
 		return false
 	}
+	seq, err := strconv.ParseUint(rest, 10, 63)
 	wrong := func(format string, args ...any) bool {
-		c.Report.Breach(findings.RuleAnswers, "line %d: entry %.20s of organization %v "+format, append([]any{n, rest, l.org}, args...)...)
+		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v "+format, append([]any{n, seq, l.org}, args...)...)
 		return true
 	}
-	seq, err := strconv.ParseUint(rest, 10, 63)
 	if err != nil {
-		return wrong("has no seq for its name")
+		return wrong("is shown for what is no seq")
 	}
 	e, _, found, err := c.View.Event(l.org, seq)
 	if err == nil && (!found || e.Entry == nil) {

@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -13,24 +12,19 @@ import (
 	"mizan/snapshots/check/contracts"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
+	"mizan/snapshots/check/transactions"
 )
 
-// Rule 1, subscriptions. A subscription's JSON form is equal to an answer, if it has had no event
-// since its creation. Otherwise its standing has changed: it has had the shown status, and has
-// made at least as many renewals as the answer shows.
+// Rule 1, subscriptions. After one of its events a subscription's JSON form was equal to each
+// answer, except for the instant of its next renewal, which only the stored record has.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 
-// standing lists the fields of a subscription that change.
-var standing = []string{"status", "next_renewal_at", "renewals", "failed_attempts", "last_transaction_id"}
-
 // shownSubscription is a subscription as one answer showed it.
 type shownSubscription struct {
-	line     uint32
-	members  members
-	status   string
-	renewals uint64
-	last     string // the last renewal's transaction; empty: none
+	line    uint32
+	last    ledger.ID // the last renewal's transaction; zero: none
+	members members
 }
 
 // readSubscriptions reads an answer about subscriptions; rest follows subscriptionsPath.
@@ -61,15 +55,15 @@ func (c *Check) readSubscriptions(n uint32, rest string, l *answerLine) bool {
 
 // noteSubscription records what an answer shows of a subscription; false if it shows none.
 func (c *Check) noteSubscription(n uint32, l *answerLine, s object) bool {
-	renewals, err := strconv.ParseUint(string(s["renewals"]), 10, 63)
-	if err != nil {
-		return false
-	}
 	of := c.answers.subscriptions.note(c, n, l, s, contracts.Variant{})
 	if of == nil {
 		return false
 	}
-	of.shown = append(of.shown, shownSubscription{n, c.answers.membersOf(s), s.text("status"), renewals, s.text("last_transaction_id")})
+	last, err := uuid.Parse(s.text("last_transaction_id"))
+	if err != nil {
+		last = ledger.ID{} // a text that is no id is none of the subscription's transactions
+	}
+	of.shown = append(of.shown, shownSubscription{n, last, c.answers.membersOf(s)})
 	return true
 }
 
@@ -86,44 +80,37 @@ func (c *Check) compareSubscriptions() {
 			continue
 		}
 		of := c.answers.subscriptions.compare(c, place.Org, place.ID, r.Partner)
+		past, err := transactions.PastSubscriptions(c.Scan, o, r)
+		if err != nil {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the events of subscription %v can't be read: %v", of.line, r.ID, err)
+		}
 		for i := range of.shown {
-			if names := c.subscriptionDiffers(o, r, &of.shown[i]); names != nil {
-				c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it has", of.shown[i].line, r.ID, joined(names))
+			if names := c.subscriptionDiffers(o, past, &of.shown[i]); names != nil {
+				c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it had", of.shown[i].line, r.ID, joined(names))
 			}
 		}
 	}
 }
 
-// subscriptionDiffers names the fields in which an answer differs from the stored subscription.
-func (c *Check) subscriptionDiffers(o *scan.Organization, r *subscription.Record, shown *shownSubscription) []string {
-	a, h := &c.answers, o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: r.ID})
-	except := standing
-	if h.Version == 1 {
-		except = nil
-	}
-	names := a.differing(a.formOf(func(e *schema.Encoder) { jsonform.AppendSubscription(e, r, h.Started) }), shown.members, except)
-	last, err := uuid.Parse(shown.last)
-	switch {
-	case shown.status == string(subscription.Cancelled) && r.Status() != shown.status, !wasShownAs(o, h, shown.status):
-		names = append(names, "status")
-	case shown.renewals > r.Renewals:
-		names = append(names, "number of renewals")
-	case shown.last != "" && (err != nil || o.Histories.Subscriptions.ByTransaction[last].Says.Subscription != r.ID):
-		names = append(names, "transaction of a renewal")
-	}
-	return names
-}
-
-// wasShownAs tells whether a subscription has been in a state that answers show as the status.
-// While a renewal is being retried the status is past_due, whatever the state.
-func wasShownAs(o *scan.Organization, h *scan.History, status string) bool {
-	states := o.Histories.StatesOf(ledger.Subscription)
-	for _, state := range states.Names[1:] {
-		first := subscription.Standing{State: subscription.State(state)}
-		again := subscription.Standing{State: first.State, Failures: 1}
-		if states.Was(h, state) && (first.Status() == status || again.Status() == status) {
-			return true
+// subscriptionDiffers names the fields in which an answer differs from all past forms of a
+// subscription: those of the form from which it differs least.
+func (c *Check) subscriptionDiffers(o *scan.Organization, past []subscription.Record, shown *shownSubscription) (names []string) {
+	a, made := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.last].Says
+	for i, was := range past {
+		var except []string
+		if i < len(past)-1 {
+			if made.Subscription == was.ID && made.Number == was.Number {
+				was.Last = shown.last
+			}
+			if _, waits := was.NextRenewal(); waits {
+				except = []string{"next_renewal_at"}
+			}
+		}
+		started := o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: was.ID}).Started
+		form := a.formOf(func(e *schema.Encoder) { jsonform.AppendSubscription(e, &was, started) })
+		if differing := a.differing(form, shown.members, except); i == 0 || len(differing) < len(names) {
+			names = differing
 		}
 	}
-	return false
+	return names
 }

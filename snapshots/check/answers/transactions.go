@@ -182,13 +182,21 @@ func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *sho
 	if ledgerdirectory.IsLanguage(shown.lang) {
 		view.Lang = shown.lang
 	}
-	forms := [][]byte{jsonform.AppendTransaction(nil, then, &view)}
+	var forms [][]byte
 	if shown.created && then.Hosted {
 		forms = append(forms, jsonform.AppendHosted(nil, then, &view))
 	}
-	if then.RailMeta != nil { // the rail may have sent its keys after the answer
-		then.RailMeta = nil
-		forms = append(forms, jsonform.AppendTransaction(nil, then, &view))
+	metas, actions := [][]byte{then.RailMeta}, []*payment.Action{nil}
+	if then.RailMeta != nil {
+		metas = append(metas, nil) // the rail may have sent its keys after the answer
+	}
+	if a := was.Action(); a != nil {
+		actions = append(actions, a) // none is shown after the payer's time
+	}
+	for _, then.RailMeta = range metas {
+		for _, view.Action = range actions {
+			forms = append(forms, jsonform.AppendTransaction(nil, then, &view))
+		}
 	}
 	except := was.NotStored()
 	for i, form := range forms {

@@ -8,7 +8,7 @@
 //     and reviewed.
 //  3. Which events carry entries is a table of POSTINGS, copied by hand (EntryRules).
 //
-// Callers: snapshots/check (events and records), snapshots/check/answers (Past).
+// Callers: snapshots/check (events and records), snapshots/check/answers (Past, PastSubscriptions).
 //
 // Rejected: calling payment.Decide again for each event. A bug in it would confirm itself.
 package transactions

@@ -28,11 +28,14 @@ var notStored = []struct {
 	when    func(was *Past) bool
 }{
 	// The address of the payer's page has a token, and most callers get no address.
-	{[]string{"widget_url", "simple_auth_redirect_url"}, func(was *Past) bool { return was.Status == payment.Created && was.Stored.Hosted }},
-	// The rail may have published another action since, and an answer after its end shows none.
+	{[]string{"widget_url"}, func(was *Past) bool { return was.Status == payment.Created && was.Stored.Hosted }},
+	{[]string{"simple_auth_redirect_url"}, func(was *Past) bool {
+		return was.Status == payment.ActionRequired || was.Status == payment.Created && was.Stored.Hosted
+	}},
+	// The record has only the last action that the rail published.
 	{
-		[]string{"auth_params", payment.MaterialField, "simple_auth_redirect_url", "availble_destinations", "expires_at"},
-		func(was *Past) bool { return was.Status == payment.ActionRequired },
+		[]string{"auth_params", payment.MaterialField, "availble_destinations", "expires_at"},
+		func(was *Past) bool { return was.Status == payment.ActionRequired && was.Action() == nil },
 	},
 	// A terminal that refused the transaction may have had other terms.
 	{
@@ -49,7 +52,7 @@ var notStored = []struct {
 	// The record has only the last keys of the rail.
 	{[]string{"merchant_meta"}, func(was *Past) bool { return len(was.Stored.RailMeta) > 0 && !was.current() }},
 	// A refused capture leaves its reason on a held transaction, until a later one succeeds.
-	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status.Held() && was.had(payment.CommitRefused) }},
+	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status.Held() && was.count(payment.CommitRefused) > 0 }},
 	// A rail that corrects itself replaces its first reason.
 	{[]string{"error_code", "error_description"}, func(was *Past) bool { return was.Status == payment.Rejected && !was.current() }},
 	// The record has the end of a hold only as long as it is held.
@@ -116,6 +119,15 @@ func (was *Past) Then() *payment.Record {
 	return &then
 }
 
+// Action returns the action that an answer showed before the payer's time was over; nil if there
+// was none, or if the record may have had another.
+func (was *Past) Action() *payment.Action {
+	if was.Status != payment.ActionRequired || !was.current() || was.count(payment.Act, payment.Reissue) != 1 {
+		return nil
+	}
+	return was.Stored.Action
+}
+
 // amountOf returns a number without its sign as an amount. A number beyond the range of amounts
 // becomes zero, and rule 3 reports the price.
 func amountOf(n *big.Int) money.Amount {
@@ -177,13 +189,15 @@ func (was *Past) finished() (at ledger.Micros) {
 	return at
 }
 
-// had tells whether the transaction has had the event.
-func (was *Past) had(name payment.Event) (found bool) {
+// count returns how many events of these names the transaction has had.
+func (was *Past) count(names ...payment.Event) (n int) {
 	was.events(func(e *ledger.Event) bool {
-		found = e.Name == string(name)
-		return !found
+		if slices.Contains(names, payment.Event(e.Name)) {
+			n++
+		}
+		return true
 	})
-	return found
+	return n
 }
 
 // events calls fn with the transaction's events, newest first, until it returns false.

@@ -1,0 +1,96 @@
+package check_test
+
+import (
+	"fmt"
+	"testing"
+
+	"mizan/actors"
+	subscriptionactor "mizan/actors/subscription"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/jsonform"
+	"mizan/ledger/schema"
+	"mizan/ledger/subscription"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/scan"
+	"mizan/snapshots/fixture"
+)
+
+// form returns a line of an answers file with a subscription as it was with another standing.
+func (w *recurrence) form(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
+	t.Helper()
+	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
+	v := j.View()
+	stored, found, err := v.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: id})
+	v.Close()
+	fixture.Must(t, j.Close())
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	r, err := subscriptionactor.Decode(id, stored.Payload)
+	fixture.Must(t, err)
+	change(r)
+	e := schema.Encoder{Buf: []byte{'{'}}
+	jsonform.AppendSubscription(&e, r, stored.Stamp.Started)
+	e.Close('}')
+	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/subscriptions/%v","organization_id":%q,"status":200,"response":{"data":%s}}`, id, w.First.Org, e.Buf)
+}
+
+// renewal returns the transaction of a subscription's numbered renewal.
+func (w *recurrence) renewal(t *testing.T, id ledger.ID, number uint64) ledger.ID {
+	t.Helper()
+	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
+	v := j.View()
+	name := actors.Renewal{Subscription: id, Number: number}
+	key := name.Key()
+	owner, found, err := v.Claim(w.First.Org, ledger.ClaimIdempotency, key.ClaimKey())
+	v.Close()
+	fixture.Must(t, j.Close())
+	made, ok := scan.KeyOwner(owner)
+	if err != nil || !found || !ok {
+		t.Fatal(found, ok, err)
+	}
+	return made.ID
+}
+
+// An answer about a subscription holds if it shows one of the standings that the subscription had.
+func TestAnswersAboutSubscriptionsAreComparedWithTheirPast(t *testing.T) {
+	w := withSubscriptions(t)
+	first, second := w.renewal(t, w.renewed, 1), w.renewal(t, w.renewed, 2)
+	standing := func(s subscription.Standing) func(*subscription.Record) {
+		return func(r *subscription.Record) { r.Standing = s }
+	}
+	const active, renewing, pastDue, paused, next = subscription.Active, subscription.Renewing, subscription.PastDue, subscription.Paused, 1
+	for _, c := range []struct {
+		name   string
+		id     ledger.ID
+		change func(*subscription.Record)
+		holds  bool
+	}{
+		{"as it is", w.renewed, func(*subscription.Record) {}, true},
+		{"as it is, renewed at another time", w.renewed, func(r *subscription.Record) { r.Next++ }, false},
+		{"new", w.renewed, standing(subscription.Standing{State: active, Next: next}), true},
+		{"at its first renewal", w.renewed, standing(subscription.Standing{State: renewing, Number: 1, Last: first}), true},
+		{"after its first renewal", w.renewed, standing(subscription.Standing{State: active, Next: next, Number: 1, Last: first, Renewals: 1}), true},
+		{"after its first renewal, by the second's transaction", w.renewed, standing(subscription.Standing{State: active, Next: next, Number: 1, Last: second, Renewals: 1}), false},
+		{"after its first renewal, which is not counted", w.renewed, standing(subscription.Standing{State: active, Next: next, Number: 1, Last: first}), false},
+		{"renewed and without its transaction", w.renewed, standing(subscription.Standing{State: active, Next: next, Renewals: 1}), false},
+		{"with a renewal that failed", w.renewed, standing(subscription.Standing{State: pastDue, Next: next, Number: 1, Last: first, Failures: 1}), false},
+		{"paused", w.renewed, standing(subscription.Standing{State: paused, Number: 1, Last: first, Renewals: 1}), false},
+		{"renewed three times", w.renewed, standing(subscription.Standing{State: active, Next: next, Number: 3, Last: second, Renewals: 3}), false},
+		{"of another amount", w.renewed, func(r *subscription.Record) { r.Amount, _ = r.Amount.Add(r.Amount) }, false},
+		{"before its pause", w.paused, standing(subscription.Standing{State: active, Next: next}), true},
+		{"in its pause", w.paused, standing(subscription.Standing{State: paused}), true},
+		{"past due before its pause", w.paused, standing(subscription.Standing{State: pastDue, Next: next, Failures: 1}), false},
+		{"with an attempt that was not paid", w.unpaid, func(*subscription.Record) {}, true},
+		{"with one attempt more", w.unpaid, func(r *subscription.Record) { r.Failures++ }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var broken []int
+			if !c.holds {
+				broken = []int{1}
+			}
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.form(t, c.id, c.change))}), broken...)
+		})
+	}
+}

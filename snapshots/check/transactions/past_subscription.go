@@ -1,0 +1,41 @@
+package transactions
+
+import (
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/subscription"
+	"mizan/snapshots/check/scan"
+)
+
+// PastSubscriptions returns a subscription as it was after each event that changed it, oldest
+// first. The last one is the stored one. The others have no transaction of their last renewal,
+// and no instant of the next one, because events do not have them.
+func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Record) (past []subscription.Record, err error) {
+	var events []ledger.Event
+	err = c.View.SourceEvents(o.ID, ledger.Source{Kind: ledger.Subscription, ID: r.ID}, func(e ledger.Event) (bool, error) {
+		events = append(events, e)
+		return true, c.Interrupted()
+	})
+	was := *r
+	was.Standing = subscription.Standing{}
+	for _, e := range slices.Backward(events) {
+		switch subscription.Event(e.Name) {
+		case subscription.Renew:
+			was.Number++
+		case subscription.Renewed:
+			was.Renewals++
+			was.Failures = 0
+		case subscription.Unpaid:
+			was.Failures++
+		case subscription.Await, subscription.Wait:
+			continue
+		}
+		was.State = subscription.State(e.To)
+		past = append(past, was)
+	}
+	if n := len(past); n > 0 {
+		past[n-1] = *r
+	}
+	return past, err
+}
