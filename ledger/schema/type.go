@@ -142,7 +142,7 @@ func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	}
 }
 
-// read sets a column to a value that was sent.
+// read sets a column to a value that was sent, and to none if it is refused.
 func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	if kind, ok := c.Kind.(Parted); ok {
 		c.field.set(r, kind.ParseParts(c, raw, f))
@@ -153,14 +153,17 @@ func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 		return
 	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
-	if problem != "" {
+	if problem == "" && value != nil && !c.Kind.Empty(value) {
+		problem = c.Kind.Check(c, value) // zero is refused here: the record may not hold it, and Check then does not see it
+	}
+	switch {
+	case problem == "":
+	case c.Kind == KindWord:
+		f.Add(c.Name, "%s", problem)
+	default:
 		f.Add(c.Name, "%s %s", c.Name, problem)
-		return
 	}
 	c.field.set(r, value)
-	if value != nil && !c.Required && c.field.get(r) == nil { // the record cannot hold it, so Check does not see it
-		f.Note(c.Name, c.problem(value))
-	}
 }
 
 // sameAsShown tells whether a value was sent as an answer shows it.
@@ -171,8 +174,8 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 	return equalJSON(raw, c.Kind.AppendJSON(c, nil, value, Style{}))
 }
 
-// Check checks the columns that requests set, where their values differ from those of old, all of them where old is
-// nil: what is stored must not keep a record from being changed elsewhere.
+// Check checks the columns whose values differ from those of old, all of them where old is nil: what is stored must
+// not keep a record from being changed elsewhere. Columns that no request sets only need a value if they are required.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		if !c.Asked || c.InputOnly {
@@ -187,7 +190,7 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 		case f.Has(c.Name):
 		case value == nil && c.Required:
 			f.Add(c.Name, "%s", missing(c))
-		case value == nil, c.Always && c.Kind.Empty(value):
+		case value == nil, c.Kind.Empty(value) && !c.Required:
 		case parted:
 			kind.CheckParts(c, value, f)
 		default:

@@ -126,7 +126,7 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 		{`{}`, shop{Open: true}, "name"},
 		{`{"name":""}`, shop{Open: true}, "name"},
 		{`{"name":7}`, shop{Open: true}, "name"}, // one fault, not also that it is missing
-		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, shop{}, "open secret name size tags gates.0 gates.2"},
+		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, shop{}, "size open secret tags name gates.0 gates.2"},
 	} {
 		var faults schema.Faults
 		got := *shops.Create(input(t, c.document), &faults)
