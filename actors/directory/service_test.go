@@ -120,9 +120,14 @@ func TestRefusals(t *testing.T) {
 	wantCode(t, "login twice", err, ledger.Conflict, "login")
 	_, err = h.PatchPartner(ctx, o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "patch of no partner", err, ledger.NotFound, "")
-	_, err = h.CreateTerminal(ctx, o.ID, directory.Terminal{Partner: 99, Env: money.Prod, Active: true})
+	terminalFor := func(partner int64) directory.Terminal {
+		return directory.Terminal{
+			Partner: partner, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal, Env: money.Prod, Active: true,
+		}
+	}
+	_, err = h.CreateTerminal(ctx, o.ID, terminalFor(99))
 	wantCode(t, "terminal of no partner", err, ledger.Invalid, "partner_id")
-	_, err = h.CreateTerminal(ctx, nobody, directory.Terminal{Partner: p.Number, Env: money.Prod, Active: true})
+	_, err = h.CreateTerminal(ctx, nobody, terminalFor(p.Number))
 	wantCode(t, "terminal of no organization", err, ledger.NotFound, "")
 	_, err = h.PatchTerminal(ctx, o.ID, nobody, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of no terminal", err, ledger.NotFound, "")
@@ -141,7 +146,7 @@ func TestRefusals(t *testing.T) {
 	wantCode(t, "patch of a foreign terminal", err, ledger.NotFound, "")
 	_, err = h.PatchPartner(ctx, foreign.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "patch of a foreign partner", err, ledger.NotFound, "")
-	_, err = h.CreateTerminal(ctx, foreign.ID, directory.Terminal{Partner: p.Number, Env: money.Prod, Active: true})
+	_, err = h.CreateTerminal(ctx, foreign.ID, terminalFor(p.Number))
 	wantCode(t, "terminal of a foreign partner", err, ledger.Invalid, "partner_id")
 	if _, ok := h.Partner(foreign.ID, p.Number); ok {
 		t.Error("a partner shows in another organization")
@@ -153,7 +158,7 @@ func TestRefusals(t *testing.T) {
 	wantCode(t, "back from the archive", err, ledger.IllegalTransition, "")
 	_, err = h.CreatePartner(ctx, o.ID, draft, pass)
 	wantCode(t, "partner of an archived organization", err, ledger.Conflict, "")
-	_, err = h.CreateTerminal(ctx, o.ID, directory.Terminal{Partner: p.Number, Env: money.Prod, Active: true})
+	_, err = h.CreateTerminal(ctx, o.ID, terminalFor(p.Number))
 	wantCode(t, "terminal in the archive", err, ledger.Conflict, "")
 	_, err = h.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "key in the archive", err, ledger.Conflict, "")

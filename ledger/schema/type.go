@@ -109,8 +109,8 @@ func (t *Type[R]) New() *R {
 	return r
 }
 
-// Create returns a record with what a request for a new one gives. What is null counts as absent; an absent column has
-// its default.
+// Create returns a record with what a request for a new one gives. What is null counts as absent, and so does an empty
+// text in a column that has a default, or for a word that is not required. An absent column has its default.
 func (t *Type[R]) Create(input Input, f *Faults) *R {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -119,7 +119,7 @@ func (t *Type[R]) Create(input Input, f *Faults) *R {
 		case !c.Asked || c.InputOnly:
 		case !sent && c.Required && c.Always: // its zero is a value, so Check does not miss it
 			f.Add(c.Name, "%s", missing(c))
-		case !sent, string(raw) == `""` && c.Default != nil && c.IfEmpty == "":
+		case !sent, string(raw) == `""` && c.emptyIsAbsent():
 		default:
 			t.read(c, raw, r, f)
 		}
@@ -128,6 +128,10 @@ func (t *Type[R]) Create(input Input, f *Faults) *R {
 		t.complete(input, r, f)
 	}
 	return r
+}
+
+func (c *Column) emptyIsAbsent() bool {
+	return c.IfEmpty == "" && (c.Default != nil || c.Kind == KindWord && !c.Required)
 }
 
 // Patch sets the columns that a change of a record gives (RFC 7396): null takes a value away, a list is replaced as a

@@ -1,0 +1,142 @@
+package schema_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
+
+// stall is a record whose fields cannot hold all that requests may send.
+type stall struct {
+	Number int64
+	Kind   string
+	Open   time.Duration
+	Ends   ledger.Micros
+	Most   int64
+	Rules  []byte
+	Note   string
+}
+
+var hours = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
+
+var stalls = schema.NewType[stall]("stall",
+	schema.Field(schema.Derived(1, "number", schema.Needed, schema.Help("its number")), func(s *stall) *int64 { return &s.Number }),
+	schema.Field(schema.Word(2, "kind", []string{"food", "books"}, schema.Required, schema.DefaultTo("food"),
+		schema.Help("what it sells")), func(s *stall) *string { return &s.Kind }),
+	schema.Bound(schema.Word(3, "open", []string{"minute", "hour"}, schema.Asked, schema.Help("how long it is open")),
+		func(s *stall) string {
+			for name, length := range hours {
+				if length == s.Open {
+					return name
+				}
+			}
+			return ""
+		},
+		func(s *stall, name string) { s.Open = hours[name] }),
+	schema.Field(schema.Instant(4, "ends_at", schema.Asked, schema.Help("when it ends")), func(s *stall) *ledger.Micros { return &s.Ends }),
+	schema.Field(schema.Integer(5, "most", 1, 9, schema.Asked, schema.Help("most visitors")), func(s *stall) *int64 { return &s.Most }),
+	schema.Field(schema.Object(6, "rules", schema.Asked, schema.Always, schema.Help("rules")), func(s *stall) *[]byte { return &s.Rules }),
+	schema.Field(schema.Text(7, "note", schema.Asked, schema.Always, schema.Help("a note")), func(s *stall) *string { return &s.Note }),
+)
+
+// sorted sorts the words of a text.
+func sorted(text string) string {
+	words := strings.Fields(text)
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+// What a record cannot hold is refused where it is read, since the check of the record does not see it.
+func TestWhatARecordCannotHoldIsRefused(t *testing.T) {
+	for body, refused := range map[string]string{
+		`{}`:                                    "",
+		`{"kind":""}`:                           "", // as if there were none
+		`{"kind":"shoes"}`:                      "kind",
+		`{"open":"hour"}`:                       "",
+		`{"open":"day"}`:                        "open",
+		`{"open":""}`:                           "",
+		`{"open":null}`:                         "",
+		`{"open":7}`:                            "open",
+		`{"most":1}`:                            "",
+		`{"most":0}`:                            "most",
+		`{"most":10}`:                           "most",
+		`{"most":1.0}`:                          "most",
+		`{"ends_at":"1970-01-01T00:00:01.5Z"}`:  "",
+		`{"ends_at":"1970-01-01"}`:              "ends_at",
+		`{"ends_at":""}`:                        "ends_at",
+		`{"ends_at":1}`:                         "ends_at",
+		`{"rules":{}}`:                          "",
+		`{"rules":[]}`:                          "rules",
+		`{"note":""}`:                           "",
+		`{"note":" "}`:                          "note",
+		`{"number":-5}`:                         "", // no request sets it
+		`{"open":"day","most":0,"ends_at":"x"}`: "open most ends_at",
+	} {
+		var faults schema.Faults
+		stalls.Check(nil, stalls.Create(input(t, body), &faults), &faults)
+		if got := sorted(named(&faults)); got != sorted(refused) {
+			t.Errorf("%s: refused are %q, want %q", body, got, refused)
+		}
+	}
+}
+
+func TestAnInstantIsReadFromItsText(t *testing.T) {
+	for text, want := range map[string]ledger.Micros{
+		"1970-01-01T00:00:01.5Z": 1_500_000, "1970-01-01T01:00:01+01:00": 1_000_000, "1970-01-01T00:00:00.000001+00:00": 1, "1969-12-31T23:59:59Z": -1_000_000,
+	} {
+		var faults schema.Faults
+		if got := stalls.Create(input(t, `{"ends_at":"`+text+`"}`), &faults).Ends; got != want || !faults.None() {
+			t.Errorf("%s is %d, want %d (%v)", text, got, want, faults.List)
+		}
+	}
+}
+
+// A change can take away what has an empty value, be it shown or not.
+func TestNullTakesAValueAway(t *testing.T) {
+	old := stall{Number: 1, Kind: "books", Open: time.Hour, Ends: 5, Most: 3, Rules: []byte(`{"a":1}`), Note: "n"}
+	for body, c := range map[string]struct {
+		refused string
+		want    func(*stall)
+	}{
+		`{"open":null}`:    {"", func(s *stall) { s.Open = 0 }},
+		`{"ends_at":null}`: {"", func(s *stall) { s.Ends = 0 }},
+		`{"most":null}`:    {"", func(s *stall) { s.Most = 0 }},
+		`{"rules":null}`:   {"", func(s *stall) { s.Rules = nil }},
+		`{"note":null}`:    {"", func(s *stall) { s.Note = "" }},
+		`{"kind":null}`:    {"kind", nil},
+		`{"number":null}`:  {"number", nil},
+	} {
+		next := old
+		var faults schema.Faults
+		stalls.Patch(input(t, body), &next, &faults)
+		stalls.Check(&old, &next, &faults)
+		if got := named(&faults); got != c.refused {
+			t.Errorf("%s: refused are %q, want %q", body, got, c.refused)
+		}
+		if c.want == nil {
+			continue
+		}
+		want := old
+		c.want(&want)
+		if !stalls.Equal(&next, &want) {
+			t.Errorf("%s makes %+v, want %+v", body, next, want)
+		}
+	}
+}
+
+func TestAStoredWordIsOneOfItsColumn(t *testing.T) {
+	stored, err := stalls.AppendStored(nil, &stall{Number: 1, Kind: "books"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, taken := range map[string]bool{"books": true, "food": true, "shoes": false, "": false} {
+		other := schema.AppendBytes(append(stored[:len(stored):len(stored)], 2), kind) // the later value of a column counts
+		if err := stalls.ReadStored(other, new(stall), nil); (err == nil) != taken {
+			t.Errorf("%q is read: %v", kind, err)
+		}
+	}
+}
