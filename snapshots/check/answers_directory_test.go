@@ -3,6 +3,7 @@ package check_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -155,8 +156,33 @@ func another(t *testing.T, c *schema.Column, value json.RawMessage) string {
 	return `"99999"`
 }
 
+// altered returns lines each of which shows another value of one column, and these columns. Secrets are shown as a mask,
+// and columns that are set later are not in the answer to a creation.
+func (a *answered) altered(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
+	t.Helper()
+	var members map[string]json.RawMessage
+	fixture.Must(t, json.Unmarshal([]byte(fixture.Shown(a.source.Kind, a.record)), &members))
+	for _, c := range directory.Types[a.source.Kind].Shown() {
+		if _, shown := members[c.Name]; !shown || c.Secret || c.SetLater {
+			continue
+		}
+		other := maps.Clone(members)
+		other[c.Name] = json.RawMessage(another(t, c, members[c.Name]))
+		data, err := json.Marshal(other)
+		fixture.Must(t, err)
+		columns, lines = append(columns, c), append(lines, a.line(org, string(data)))
+	}
+	return columns, lines
+}
+
+// denied tells whether rule 1 reports a line, counted from 0, in words that end so.
+func denied(report *findings.Report, line int, says string) bool {
+	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
+		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, says)
+	})
+}
+
 // Every column that answers show is compared with the store: an answer whose member differs is a breach of rule 1.
-// Secrets are shown as a mask, and columns that are set later are not in the answer to a creation.
 func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := administeredRecords(t, w), w.First.Org
@@ -165,42 +191,24 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 		sound = append(sound, a.line(org, fixture.Shown(a.source.Kind, a.record)))
 	}
 	compared := make(map[*schema.Column]bool)
-	w.Checks(t, func(check_ func(check.Inputs) *findings.Report) {
-		report := check_(check.Inputs{Answers: fixture.WriteLines(t, sound...)})
+	w.Checks(t, func(run func(check.Inputs) *findings.Report) {
+		report := run(check.Inputs{Answers: fixture.WriteLines(t, sound...)})
 		fixture.WantBroken(t, report)
 		if got := report.Rules[findings.RuleAnswers-1].Count; got != uint64(len(sound)) {
 			t.Errorf("%d answers were compared, want %d", got, len(sound))
 		}
 		for name, a := range records {
 			t.Run(name, func(t *testing.T) {
-				var members map[string]json.RawMessage
-				fixture.Must(t, json.Unmarshal([]byte(fixture.Shown(a.source.Kind, a.record)), &members))
-				var columns []*schema.Column
-				var lines []string
-				for _, c := range directory.Types[a.source.Kind].Shown() {
-					if _, shown := members[c.Name]; !shown || c.Secret || c.SetLater {
-						continue
-					}
-					altered := make(map[string]json.RawMessage)
-					for name, value := range members {
-						altered[name] = value
-					}
-					altered[c.Name] = json.RawMessage(another(t, c, members[c.Name]))
-					data, err := json.Marshal(altered)
-					fixture.Must(t, err)
-					columns, lines = append(columns, c), append(lines, a.line(org, string(data)))
-					compared[c] = true
-				}
-				report := check_(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
+				columns, lines := a.altered(t, org)
+				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
 				fixture.WantBroken(t, report, findings.RuleAnswers)
 				for i, c := range columns {
+					compared[c] = true
 					says := "is stored with another " + c.Name
 					if c.Name == "id" || a.source.Kind == ledger.Rate { // another record is shown; a rate is compared with its events
 						says = ""
 					}
-					if !slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
-						return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", i+1)) && strings.HasSuffix(detail, says)
-					}) {
+					if !denied(report, i, says) {
 						t.Errorf("another %s is not found", c.Name)
 					}
 				}
@@ -214,6 +222,70 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Of a record that was changed since, the answer to its creation is compared in the columns that never change.
+func TestTheAnswerToTheCreationOfAChangedRecordHoldsForWhatNeverChanges(t *testing.T) {
+	w := fixture.Copy(t)
+	records, org := administeredRecords(t, w), w.First.Org
+	changed := changeRecords(t, w, records)
+	w.Checks(t, func(run func(check.Inputs) *findings.Report) {
+		for _, name := range changed {
+			t.Run(name, func(t *testing.T) {
+				columns, lines := records[name].altered(t, org)
+				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
+				fixture.WantBroken(t, report, findings.RuleAnswers)
+				for i, c := range columns {
+					if denied(report, i, "") != c.Fixed {
+						t.Errorf("column %s: it never changes: %v, another one is found: %v", c.Name, c.Fixed, !c.Fixed)
+					}
+				}
+			})
+		}
+	})
+}
+
+// changeRecords changes a record of every kind that can be changed, and returns their names.
+func changeRecords(t *testing.T, w *fixture.Store, records map[string]*answered) (names []string) {
+	t.Helper()
+	h := fixture.Start(t, w)
+	defer h.Close()
+	ctx, org := t.Context(), w.First.Org
+	for name, change := range map[string]func(id ledger.ID) error{
+		"organization": func(id ledger.ID) error {
+			_, err := h.Directory.PatchOrganization(ctx, id, func(o *directory.Organization, _ *schema.Faults) { o.Name = "Changed" })
+			return err
+		},
+		"partner": func(ledger.ID) error {
+			number := records["partner"].record.(*directory.Partner).Number
+			_, err := h.Directory.PatchPartner(ctx, org, number, func(p *directory.Partner, _ *schema.Faults) { p.Name = "Changed" })
+			return err
+		},
+		"terminal": func(id ledger.ID) error {
+			_, err := h.Directory.PatchTerminal(ctx, org, id, func(n *directory.Terminal, _ *schema.Faults) { n.Name = "Changed" })
+			return err
+		},
+		"key": func(id ledger.ID) error {
+			_, err := h.Directory.RevokeAPIKey(ctx, org, id)
+			return err
+		},
+		"user": func(id ledger.ID) error {
+			_, err := h.Directory.PatchUser(ctx, org, id, func(u *directory.User, _ *schema.Faults) { u.Name = "Changed" }, nil)
+			return err
+		},
+		"sum": func(id ledger.ID) error {
+			_, err := h.Directory.PatchLimit(ctx, org, id, func(l *directory.Limit, _ *schema.Faults) { l.Active = false })
+			return err
+		},
+		"card": func(id ledger.ID) error {
+			_, err := h.Directory.DeleteBlock(ctx, org, id)
+			return err
+		},
+	} {
+		fixture.Must(t, change(records[name].source.ID))
+		names = append(names, name)
+	}
+	return names
 }
 
 // A column that is changed in the store denies the answer that showed it.
