@@ -197,3 +197,11 @@ func notPositive(number int64) string {
 	}
 	return ""
 }
+
+// actsOddly refuses a stored user or session that has PartnerRole without a partner, or a partner without the role.
+func actsOddly(roles Roles, partner int64) string {
+	if partner < 0 || roles.Has(PartnerRole) != (partner > 0) {
+		return "is of role partner or has a partner, and not both"
+	}
+	return ""
+}

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -42,10 +43,10 @@ var Sessions = schema.NewType[Session]("session",
 	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Revoked }),
 	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Used }),
 ).Sound(func(s *Session) string {
-	if s.Partner < 0 || s.Idle < 0 {
-		return "has a number below zero"
+	if s.Idle < 0 {
+		return "has an idle time below zero"
 	}
-	return negativeTimes(s.Expires, s.Revoked, s.Used)
+	return cmp.Or(actsOddly(s.Roles, s.Partner), negativeTimes(s.Expires, s.Revoked, s.Used))
 }).
 	Enveloped(func(s *Session, at schema.Envelope) { s.Org, s.ID, s.Created = at.Org, at.ID, at.Created })
 

@@ -54,12 +54,7 @@ var Users = schema.NewType[User]("user",
 	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
 	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
 ).Relating(relateUser).
-	Sound(func(u *User) string {
-		if u.Partner < 0 || u.Roles.Has(PartnerRole) != (u.Partner > 0) {
-			return "is of role partner or has a partner, and not both"
-		}
-		return ""
-	}).
+	Sound(func(u *User) string { return actsOddly(u.Roles, u.Partner) }).
 	Enveloped(func(u *User, at schema.Envelope) { u.Org, u.ID, u.Created = at.Org, at.ID, at.Created })
 
 // relateUser requires a partner for PartnerRole, and refuses one otherwise.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/vmihailenco/msgpack/v5"
 
 	paymentactor "mizan/actors/payment"
 	"mizan/internal/clock"
@@ -67,17 +66,13 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 	if out {
 		bank, owner = owner, bank
 	}
-	payload, err := msgpack.Marshal(map[string]any{
-		"partner": partner, "reference": reference, "out": out,
-		"lines": []map[string]any{{"asset": fixture.USD.AppendBinary(nil), "amount": money.FromUint64(amount).AppendBinary(nil)}},
+	record := storedSettlement(&directory.Settlement{
+		Partner: partner, Reference: reference, Out: out, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
 	})
-	if err != nil {
-		panic(err)
-	}
 	return &posting.Change{
 		Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimSettlement, Key: fixture.SettlementKey(partner, reference), Owner: id[:]}},
 		Steps: []posting.Step{{
-			Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: id}, Record: append([]byte{1}, payload...),
+			Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: id}, Record: record,
 			List: posting.List{Partner: partner, Env: 0x80 | uint8(fixture.USD.Env)},
 			Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: effective, Postings: []ledger.Posting{
 				{Account: ledger.Bank, Asset: fixture.USD, Side: bank, Amount: money.FromUint64(amount)},
@@ -85,6 +80,15 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 			}}}},
 		}},
 	}
+}
+
+// storedSettlement returns a settlement as the directory stores it.
+func storedSettlement(n *directory.Settlement) []byte {
+	stored, err := directory.Settlements.AppendStored(nil, n, schema.Closed)
+	if err != nil {
+		panic(err)
+	}
+	return stored
 }
 
 // forced marks a change as an outcome, which the writer does not refuse for its funds.
@@ -296,18 +300,7 @@ var stateFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			keys, _ := p.Rows(store.KeyRecords(nil, w.Second.Org, ledger.Partner))
 			_, source, _ := store.ParseRecordKey(keys[0])
-			p.Record(w.Second.Org, source, func(_ *store.Envelope, payload []byte) []byte {
-				var fields map[string]any
-				if err := msgpack.Unmarshal(payload[1:], &fields); err != nil {
-					t.Fatal(err)
-				}
-				fields["active"] = false
-				changed, err := msgpack.Marshal(fields)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return append([]byte{1}, changed...)
-			})
+			p.Column(w.Second.Org, source, "active", false)
 		})
 	}, []int{3}, ""},
 	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.Stamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},

@@ -2,15 +2,14 @@ package check_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
-	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
-	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
 )
@@ -30,18 +29,20 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	ctx, org := t.Context(), w.First.Org
 	terminal := h.Directory.Terminals(org, w.First.Partner)[0]
 	b.strange = h.Directory.Terminals(w.Second.Org, w.Second.Partner)[0].ID
-	amount, count, on := money.FromUint64(1000), int64(5), true
 	for source, draft := range map[*ledger.Source]directory.Limit{
 		&b.daily: {
-			Partner: w.First.Partner, Terminal: &terminal.ID, Kind: directory.DailyVolume, Currency: "USD",
-			Env: terminal.Env.String(), MaxAmount: &amount,
+			Partner: w.First.Partner, Terminal: terminal.ID, Kind: directory.DailyVolume, Scope: directory.ScopePartner,
+			Asset: money.Asset{Currency: "USD", Env: terminal.Env}, MaxAmount: money.FromUint64(1000), Active: true,
 		},
-		&b.velocity: {Partner: w.First.Partner, Kind: directory.Velocity, MaxCount: &count, Window: "hour", Scope: directory.ScopeIP},
+		&b.velocity: {
+			Partner: w.First.Partner, Kind: directory.Velocity, Scope: directory.ScopeIP, Asset: money.Asset{Env: money.Prod},
+			MaxCount: 5, Window: time.Hour, Active: true,
+		},
 	} {
 		l, err := h.Directory.CreateLimit(ctx, org, draft)
 		fixture.Must(t, err)
-		for _, patch := range []schema.Change[directory.Limit]{{Active: new(bool)}, {Active: &on}} {
-			_, err = h.Directory.PatchLimit(ctx, org, l.ID, patch)
+		for _, active := range []bool{false, true} {
+			_, err = h.Directory.PatchLimit(ctx, org, l.ID, func(l *directory.Limit, _ *schema.Faults) { l.Active = active })
 			fixture.Must(t, err)
 		}
 		*source = ledger.Source{Kind: ledger.Limit, ID: l.ID}
@@ -61,23 +62,10 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	return b
 }
 
-// amendRecord changes a field of a stored record of the first organization; nil removes the
-// field.
-func amendRecord(t *testing.T, w *fixture.Store, source ledger.Source, field string, value any) {
+// amendRecord changes a column of a stored record of the first organization; nil takes its value away.
+func amendRecord(t *testing.T, w *fixture.Store, source ledger.Source, column string, value any) {
 	t.Helper()
-	w.Plant(t, func(p *fixture.Planter) {
-		p.Record(w.First.Org, source, func(_ *store.Envelope, payload []byte) []byte {
-			var fields map[string]any
-			fixture.Must(t, msgpack.Unmarshal(payload[1:], &fields))
-			fields[field] = value
-			if value == nil {
-				delete(fields, field)
-			}
-			changed, err := msgpack.Marshal(fields)
-			fixture.Must(t, err)
-			return append([]byte{1}, changed...)
-		})
-	})
+	w.Plant(t, func(p *fixture.Planter) { p.Column(w.First.Org, source, column, value) })
 }
 
 func TestLimitsAndTheBlocklistAreSound(t *testing.T) {
@@ -91,33 +79,48 @@ func TestEveryFaultOfALimitBreaksItsRule(t *testing.T) {
 	for _, f := range []struct {
 		name   string
 		source func(*bounds) ledger.Source
-		field  string
+		column string
 		value  func(*bounds) any
+		says   string
 	}{
-		{"a limit that is off, though it was switched on", (*bounds).ofDaily, "active", sameValue(false)},
-		{"a limit of a partner who is not there", (*bounds).ofDaily, "partner", sameValue(99)},
-		{"a limit of another organization's partner", (*bounds).ofVelocity, "partner", sameValue(2)},
-		{"a limit of a terminal that is not there", (*bounds).ofDaily, "terminal", sameValue(someone[:])},
-		{"a limit of another organization's terminal", (*bounds).ofDaily, "terminal", func(b *bounds) any { return b.strange[:] }},
-		{"a limit of what is no terminal", (*bounds).ofDaily, "terminal", sameValue([]byte{1})},
-		{"a limit in the other environment than its terminal", (*bounds).ofDaily, "env", sameValue("none")},
-		{"a limit of an unknown kind", (*bounds).ofDaily, "kind", sameValue("weekly_volume")},
-		{"a limit of an unknown scope", (*bounds).ofDaily, "scope", sameValue("country")},
-		{"a limit without an amount", (*bounds).ofDaily, "max_amount", sameValue(nil)},
-		{"a limit of nothing", (*bounds).ofDaily, "max_amount", sameValue([]byte{0})},
-		{"a sum without a currency", (*bounds).ofDaily, "currency", sameValue(nil)},
-		{"a velocity without a count", (*bounds).ofVelocity, "max_count", sameValue(nil)},
-		{"a velocity in a window that there is not", (*bounds).ofVelocity, "window", sameValue(1)},
-		{"an entry that is off, though it was listed again", (*bounds).ofCountry, "active", sameValue(false)},
-		{"an entry in another value's place", (*bounds).ofCountry, "value", sameValue("KZ")},
-		{"an entry of an unknown kind", (*bounds).ofCountry, "kind", sameValue("name")},
-		{"a card of which nothing may be shown", (*bounds).ofCard, "masked", sameValue(nil)},
+		{"a limit that is off, though it was switched on", (*bounds).ofDaily, "active", sameValue(false), "events lead to"},
+		{"a limit of a partner who is not there", (*bounds).ofDaily, "partner_id", sameValue(int64(99)), "bounds "}, // nor does its terminal belong to that partner
+		{"a limit of another organization's partner", (*bounds).ofVelocity, "partner_id", sameValue(int64(2)), "bounds partner 2, who is not there"},
+		{"a limit of a partner without a number", (*bounds).ofVelocity, "partner_id", sameValue(int64(-1)), "has a partner number below 1"},
+		{"a limit of no partner", (*bounds).ofVelocity, "partner_id", sameValue(nil), "no column partner_id"},
+		{"a limit of a terminal that is not there", (*bounds).ofDaily, "terminal_id", sameValue(someone), "bounds a terminal that its partner does not have"},
+		{"a limit of another organization's terminal", (*bounds).ofDaily, "terminal_id", func(b *bounds) any { return b.strange }, "bounds a terminal that its partner does not have"},
+		{"a limit of what is no terminal", (*bounds).ofDaily, "terminal_id", sameValue(fixture.Raw{1}), "can't be read: schema: unknown stored form: column terminal_id"},
+		{"a limit in the other environment than its terminal", (*bounds).ofDaily, "env", sameValue("test"), "bounds a terminal that its partner does not have"},
+		{"a limit in no environment", (*bounds).ofDaily, "env", sameValue("none"), "column env"},
+		{"a limit of an unknown kind", (*bounds).ofDaily, "kind", sameValue("weekly_volume"), "column kind"},
+		{"a limit of unknown transactions", (*bounds).ofDaily, "type", sameValue("merchant"), "column type"},
+		{"a limit of an unknown scope", (*bounds).ofDaily, "scope", sameValue("country"), "column scope"},
+		{"a limit without an amount", (*bounds).ofDaily, "max_amount", sameValue(nil), "bounds nothing"},
+		{"a limit of nothing", (*bounds).ofDaily, "max_amount", sameValue(money.Amount{}), "bounds nothing"},
+		{"a limit above every amount", (*bounds).ofDaily, "max_amount", sameValue(fixture.MustAdd(ledger.MaxAmount, 1)), "has a bound that is out of range"},
+		{"a sum without a currency", (*bounds).ofDaily, "currency", sameValue(nil), "bounds no currency"},
+		{"a sum with a count", (*bounds).ofDaily, "max_count", sameValue(int64(5)), "bounds nothing"},
+		{"a sum in a sliding window", (*bounds).ofDaily, "window", sameValue("hour"), "bounds nothing"},
+		{"a velocity without a count", (*bounds).ofVelocity, "max_count", sameValue(nil), "bounds nothing"},
+		{"a velocity of a count below zero", (*bounds).ofVelocity, "max_count", sameValue(int64(-1)), "has a bound that is out of range"},
+		{"a velocity above every count", (*bounds).ofVelocity, "max_count", sameValue(int64(directory.MaxCount + 1)), "has a bound that is out of range"},
+		{"a velocity with an amount", (*bounds).ofVelocity, "max_amount", sameValue(money.FromUint64(1)), "bounds nothing"},
+		{"a velocity in a window that there is not", (*bounds).ofVelocity, "window", sameValue("day"), "column window"},
+		{"a velocity in no window", (*bounds).ofVelocity, "window", sameValue(nil), "bounds nothing"},
+		{"an entry that is off, though it was listed again", (*bounds).ofCountry, "active", sameValue(false), "events lead to"},
+		{"an entry in another value's place", (*bounds).ofCountry, "compared", sameValue("KZ"), "lies in another value's place"},
+		{"an entry of an unknown kind", (*bounds).ofCountry, "kind", sameValue("name"), "column kind"},
+		{"an entry of another kind", (*bounds).ofCountry, "kind", sameValue("ip"), "is no address"},
+		{"a card of which nothing may be shown", (*bounds).ofCard, "masked", sameValue(nil), "is no fingerprint of a card"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			b := addLimits(t, w)
-			amendRecord(t, w, f.source(&b), f.field, f.value(&b))
-			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 3)
+			amendRecord(t, w, f.source(&b), f.column, f.value(&b))
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, 3)
+			wantDetail(t, report, f.says)
 		})
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -36,17 +36,10 @@ func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *direct
 	return in, out, collected
 }
 
-// changeSettlement changes a settlement's payload.
-func changeSettlement(p *fixture.Planter, org, id ledger.ID, change func(fields map[string]any)) {
+// changeSettlement changes a column of a stored settlement.
+func changeSettlement(p *fixture.Planter, org, id ledger.ID, column string, value any) {
 	p.T.Helper()
-	p.Record(org, ledger.Source{Kind: ledger.Settlement, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
-		var fields map[string]any
-		fixture.Must(p.T, msgpack.Unmarshal(payload[1:], &fields))
-		change(fields)
-		changed, err := msgpack.Marshal(fields)
-		fixture.Must(p.T, err)
-		return append([]byte{1}, changed...)
-	})
+	p.Column(org, ledger.Source{Kind: ledger.Settlement, ID: id}, column, value)
 }
 
 // Lists of the first partner in env prod, in stored form.
@@ -95,47 +88,65 @@ var settlementFaults = []fault{
 	{"a reference of another settlement", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, in.ID, func(fields map[string]any) { fields["reference"] = "another" })
+			changeSettlement(p, w.First.Org, in.ID, "reference", "another")
 		})
 	}, []int{4}, ""},
 	{"another amount than was settled", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, in.ID, func(fields map[string]any) {
-				fields["lines"].([]any)[0].(map[string]any)["amount"] = money.FromUint64(501).AppendBinary(nil)
-			})
+			changeSettlement(p, w.First.Org, in.ID, "stored_lines", []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(501)}})
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"another direction than was settled", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, out.ID, func(fields map[string]any) { fields["out"] = false })
+			changeSettlement(p, w.First.Org, out.ID, "out", false)
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"another fee than the provider kept", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, collected.ID, func(fields map[string]any) { fields["fee"] = money.FromUint64(8).AppendBinary(nil) })
+			changeSettlement(p, w.First.Org, collected.ID, "stored_fee", money.FromUint64(8))
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"a fee above what the provider paid", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, collected.ID, func(fields map[string]any) { fields["fee"] = money.FromUint64(901).AppendBinary(nil) })
+			changeSettlement(p, w.First.Org, collected.ID, "stored_fee", money.FromUint64(901))
 		})
-	}, []int{3}, ""},
+	}, unreadable, ""},
 	{"a fee of a partner's bank", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			changeSettlement(p, w.First.Org, in.ID, func(fields map[string]any) { fields["fee"] = money.FromUint64(8).AppendBinary(nil) })
+			changeSettlement(p, w.First.Org, in.ID, "stored_fee", money.FromUint64(8))
 		})
-	}, []int{3, 4}, ""}, // it has no key to compare either
+	}, unreadable, ""},
+	{"a settlement to a provider", func(t *testing.T, w *fixture.Store) {
+		_, _, collected := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.First.Org, collected.ID, "out", true) })
+	}, unreadable, ""},
+	{"a settlement with what is no terminal", func(t *testing.T, w *fixture.Store) {
+		_, _, collected := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			changeSettlement(p, w.First.Org, collected.ID, "terminal_id", fixture.Raw{1})
+		})
+	}, unreadable, ""},
+	{"a settlement of nothing", func(t *testing.T, w *fixture.Store) {
+		in, _, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.First.Org, in.ID, "stored_lines", nil) })
+	}, unreadable, ""},
+	{"a line that can't be read", func(t *testing.T, w *fixture.Store) {
+		in, _, _ := makeSettlements(t, w)
+		w.Plant(t, func(p *fixture.Planter) {
+			changeSettlement(p, w.First.Org, in.ID, "stored_lines", fixture.Raw{1, 9})
+		})
+	}, unreadable, ""},
 	{"a settlement with a terminal that is not there", func(t *testing.T, w *fixture.Store) {
 		none := uuid.New()
-		w.Submit(t, collection(w, w.First.Partner, none))
+		w.Submit(t, collection(t, w, w.First.Partner, none))
 	}, []int{3}, "with no terminal of its partner"},
 	{"a settlement with another partner's terminal", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, collection(w, 3, w.Charged.Terminal))
+		w.Submit(t, collection(t, w, 3, w.Charged.Terminal))
 	}, []int{3}, "with no terminal of its partner"},
 	{"a settlement that leaves the partner in debt", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.First.Org, w.First.Partner, true, 10, 0)
@@ -158,21 +169,16 @@ var settlementFaults = []fault{
 }
 
 // collection returns a partner's settlement with the provider of a terminal.
-func collection(w *fixture.Store, partner int64, terminal ledger.ID) *posting.Change {
+func collection(t *testing.T, w *fixture.Store, partner int64, terminal ledger.ID) *posting.Change {
+	t.Helper()
 	c := settlement(w.First.Org, partner, false, 10, 0)
 	s := &c.Steps[0]
-	var fields map[string]any
-	if err := msgpack.Unmarshal(s.Record[1:], &fields); err != nil {
-		panic(err)
-	}
-	fields["terminal"] = terminal[:]
-	payload, err := msgpack.Marshal(fields)
-	if err != nil {
-		panic(err)
-	}
-	s.Record, s.List.Env = append([]byte{1}, payload...), providerList
+	n, err := directory.Settlements.Read(schema.Envelope{}, s.Record, schema.Closed)
+	fixture.Must(t, err)
+	n.Terminal = terminal
+	s.Record, s.List.Env = storedSettlement(n), providerList
 	s.Events[0].Entry.Postings[1].Account = ledger.ProviderReceivable(terminal)
-	c.Claims[0].Key = "terminal/" + terminal.String() + "/" + fields["reference"].(string)
+	c.Claims[0].Key = n.Key()
 	return c
 }
 

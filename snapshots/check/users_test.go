@@ -1,12 +1,13 @@
 package check_test
 
 import (
+	"encoding/binary"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/vmihailenco/msgpack/v5"
 
 	directoryactor "mizan/actors/directory"
 	"mizan/ledger"
@@ -70,33 +71,45 @@ func TestPeopleAndTheirSessionsAreSound(t *testing.T) {
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
+// unreadable are the rules that a record breaks which can't be read: it has no key that its claim could be compared with
+// either.
+var unreadable = []int{3, 4}
+
 func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
 	someone := uuid.New()
 	for _, f := range []struct {
 		name   string
 		source func(*accessRecords) ledger.Source
-		field  string
+		column string
 		value  func(*accessRecords) any
+		broken []int
+		says   string
 	}{
-		{"a user who is on, though switched off", userSource, "active", of(true)},
-		{"a user without a role", userSource, "roles", of(nil)},
-		{"a user of an unknown role", userSource, "roles", of([]string{"client", "partner", "root"})},
-		{"a user with a role twice", userSource, "roles", of([]string{"client", "client", "partner"})},
-		{"a user who acts as nobody", userSource, "partner", of(nil)},
-		{"a user who acts without the role", userSource, "roles", of([]string{"client"})},
-		{"a user who acts as who is not there", userSource, "partner", of(99)},
-		{"a user who acts as another organization's partner", userSource, "partner", func(p *accessRecords) any { return p.foreignPartner }},
-		{"a session that is revoked without an event", sessionSource, "revoked", of(1)},
-		{"a session of a user who is not there", sessionSource, "user", of(someone[:])},
-		{"a session of what is no user", sessionSource, "user", of([]byte{1})},
-		{"a session without a role", sessionSource, "roles", of(nil)},
-		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.foreignPartner }},
+		{"a user who is on, though switched off", userSource, "active", of(true), []int{3}, "events lead to"},
+		{"a user without a role", userSource, "roles", of(nil), unreadable, ""},
+		{"a user of an unknown role", userSource, "roles", of(directory.Roles{"client", "partner", "root"}), unreadable, ""},
+		{"a user with a role twice", userSource, "roles", of(directory.Roles{"client", "client", "partner"}), unreadable, ""},
+		{"a user who acts as nobody", userSource, "partner_id", of(nil), unreadable, ""},
+		{"a user who acts without the role", userSource, "roles", of(directory.Roles{"client"}), unreadable, ""},
+		{"a user who acts as who is not there", userSource, "partner_id", of(int64(99)), []int{3}, "acts as partner 99, who is not there"},
+		{"a user who acts as another organization's partner", userSource, "partner_id", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who is not there"},
+		{"a session that is revoked without an event", sessionSource, "revoked", of(ledger.Micros(1)), []int{3}, "events lead to"},
+		{"a session of a user who is not there", sessionSource, "user", of(someone), []int{3}, "was begun by a user who is not there"},
+		{"a session of what is no user", sessionSource, "user", of(fixture.Raw{1}), unreadable, ""},
+		{"a session without a role", sessionSource, "roles", of(nil), unreadable, ""},
+		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who is not there"},
+		{"a partner's session that acts as nobody", partners, "partner", of(nil), unreadable, ""},
+		{"a session that acts without the role", partners, "roles", of(directory.Roles{"client"}), unreadable, ""},
+		{"a session whose time to rest is below zero", sessionSource, "idle", of(int64(-1)), unreadable, ""},
+		{"a session that ends before there was time", sessionSource, "expires", of(ledger.Micros(-1)), unreadable, ""},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			p := addPeople(t, w)
-			amendRecord(t, w, f.source(&p), f.field, f.value(&p))
-			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 3)
+			amendRecord(t, w, f.source(&p), f.column, f.value(&p))
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, f.broken...)
+			wantDetail(t, report, f.says)
 		})
 	}
 }
@@ -128,21 +141,44 @@ func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
 }
 
 func TestARetiredTokenInForceBreaksItsRule(t *testing.T) {
-	for _, field := range []string{"admin_tokens", "retired"} {
-		t.Run(field, func(t *testing.T) {
+	both := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.Retired) }
+	for name, f := range map[string]struct {
+		column string
+		value  func(p *directory.Platform) any
+		says   string
+	}{
+		"a retired token in force":       {"admin_tokens", both, "has an administration token twice, or one that is retired"},
+		"a token in force as retired":    {"retired", both, "has an administration token twice, or one that is retired"},
+		"a token of another length":      {"admin_tokens", func(*directory.Platform) any { return fixture.Raw{1} }, "column admin_tokens"},
+		"more tokens than there may be":  {"admin_tokens", manyTokens(directory.MaxAdminTokens), "has more administration tokens than there may be"},
+		"more retired than there may be": {"retired", manyTokens(directory.MaxRetiredTokens), "has more administration tokens than there may be"},
+		"no number for the next partner": {"next_partner", func(*directory.Platform) any { return nil }, "no column next_partner"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			addPeople(t, w)
 			w.Plant(t, func(p *fixture.Planter) {
-				p.Record(directory.PlatformOrg, ledger.Source{Kind: ledger.Platform, ID: directory.PlatformID}, func(_ *store.Envelope, payload []byte) []byte {
-					var fields map[string]any
-					fixture.Must(t, msgpack.Unmarshal(payload[1:], &fields))
-					fields[field] = append(fields["admin_tokens"].([]any), fields["retired"].([]any)...)
-					changed, err := msgpack.Marshal(fields)
+				platform := ledger.Source{Kind: ledger.Platform, ID: directory.PlatformID}
+				p.Record(directory.PlatformOrg, platform, func(_ *store.Envelope, payload []byte) []byte {
+					stored, err := directory.Platforms.Read(schema.Envelope{}, payload, nil)
 					fixture.Must(t, err)
-					return append([]byte{1}, changed...)
+					return fixture.WithColumn(t, payload, directory.Platforms.ByName(f.column), f.value(stored))
 				})
 			})
-			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 3)
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, 3)
+			wantDetail(t, report, f.says)
 		})
+	}
+}
+
+// manyTokens returns one token more than the bound, all different.
+func manyTokens(bound int) func(*directory.Platform) any {
+	return func(*directory.Platform) any {
+		tokens := make([][32]byte, bound+1)
+		for i := range tokens {
+			binary.BigEndian.PutUint64(tokens[i][:], uint64(i))
+		}
+		return tokens
 	}
 }

@@ -18,15 +18,10 @@ type limitNames struct {
 	env          string
 }
 
-// checkLimit records a limit, and the partner and terminal that it names. That it has a bound has been checked when it
-// was read.
+// checkLimit checks that a limit's bound is in range, and records the limit, and the partner and terminal that it names.
+// That it is of a known kind and scope and has a bound has been checked when it was read.
 func (c *Check) checkLimit(r *scan.Record, l *directory.Limit) {
-	switch {
-	case !l.Kind.Valid():
-		c.Fault(r, "is of the unknown kind %q", l.Kind)
-	case !l.Scope.Valid():
-		c.Fault(r, "is of the unknown scope %q", l.Scope)
-	case ledger.MaxAmount.Less(l.MaxAmount) || l.MaxCount < 0 || l.MaxCount > directory.MaxCount:
+	if ledger.MaxAmount.Less(l.MaxAmount) || l.MaxCount < 0 || l.MaxCount > directory.MaxCount {
 		c.Fault(r, "has a bound that is out of range")
 	}
 	c.limitNames = append(c.limitNames, limitNames{r.Organization, r.Source, l.Partner, l.Terminal, l.Asset.Env.String()})

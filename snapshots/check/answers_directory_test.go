@@ -1,0 +1,349 @@
+package check_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/fixture"
+)
+
+// answered is a record of the directory, and the request whose answer shows it.
+type answered struct {
+	source       ledger.Source
+	record       any
+	method, path string
+	status       int
+}
+
+// line returns the line of an answers file with the request and its answer.
+func (a *answered) line(org ledger.ID, data string) string {
+	return fixture.RecordLine(a.method, a.path, org, a.status, data)
+}
+
+// administeredRecords gives the first organization records of every kind that answers show, with values in all columns.
+func administeredRecords(t *testing.T, w *fixture.Store) (all map[string]*answered) {
+	t.Helper()
+	h := fixture.Start(t, w)
+	defer h.Close()
+	ctx, org := t.Context(), w.First.Org
+	all = make(map[string]*answered)
+	created := func(name string, kind ledger.Kind, id ledger.ID, path string, record any, err error) {
+		t.Helper()
+		fixture.Must(t, err)
+		all[name] = &answered{ledger.Source{Kind: kind, ID: id}, record, "POST", "/api/v1/" + path, 201}
+	}
+	o, err := h.Directory.CreateOrganization(ctx, directory.Organization{
+		Name: "Bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE"},
+	})
+	fixture.Must(t, err)
+	created("organization", ledger.Organization, o.ID, "organizations", o, nil)
+
+	partner, err := h.Directory.CreatePartner(ctx, org, directory.Partner{
+		Name: "Shop", Login: "shop", Email: "a@shop.example", Lang: "ru", NotifyURL: "https://shop.example/hook", Secret: "s", Active: true,
+		Sources: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Overdraft: []directory.Overdraft{{Asset: fixture.USD, Amount: money.FromUint64(5)}},
+	}, []byte(goodPass))
+	fixture.Must(t, err)
+	created("partner", ledger.Partner, partner.ID, "partners", partner, nil)
+
+	terminal, err := h.Directory.CreateTerminal(ctx, org, directory.Terminal{
+		Partner: partner.Number, Name: "till", Provider: directory.Simulator, Type: directory.PaymentTerminal, Env: money.Prod, Active: true, MerchantAdapter: "own",
+		ProviderParams: []byte(`{"priority":3,"api_key":"hidden"}`), MerchantParams: []byte(`{"emails":["a@shop.example"],"secret":"hidden"}`),
+	})
+	fixture.Must(t, err)
+	created("terminal", ledger.Terminal, terminal.ID, "terminal", terminal, nil)
+
+	key, err := h.Directory.CreateAPIKey(ctx, org, directory.APIKey{
+		Partner: partner.Number, Name: "till", Expires: ledger.MicrosOf(fixture.StartTime.AddDate(1, 0, 0)),
+	})
+	fixture.Must(t, err)
+	created("key", ledger.APIKey, key.ID, "api_keys", key, nil)
+
+	user, err := h.Directory.CreateUser(ctx, org, directory.User{
+		Login: "teller", Name: "C", Email: "c@shop.example", Roles: directory.Roles{directory.PartnerRole}, Partner: partner.Number, Active: true,
+	}, []byte(goodPass))
+	fixture.Must(t, err)
+	created("user", ledger.User, user.ID, "users", user, nil)
+
+	sum, err := h.Directory.CreateLimit(ctx, org, directory.Limit{
+		Partner: partner.Number, Terminal: terminal.ID, Kind: directory.DailyVolume, Type: directory.PaymentTerminal, Scope: directory.ScopeCard,
+		Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, MaxAmount: money.FromUint64(7), Active: true,
+	})
+	fixture.Must(t, err)
+	created("sum", ledger.Limit, sum.ID, "limits", sum, nil)
+	velocity, err := h.Directory.CreateLimit(ctx, org, directory.Limit{
+		Partner: partner.Number, Kind: directory.Velocity, Scope: directory.ScopeIP, Asset: money.Asset{Env: money.Prod}, MaxCount: 5, Window: time.Hour, Active: true,
+	})
+	fixture.Must(t, err)
+	created("velocity", ledger.Limit, velocity.ID, "limits", velocity, nil)
+
+	card, err := h.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardPrintLength), Masked: "424242******4242"})
+	fixture.Must(t, err)
+	created("card", ledger.Block, card.ID, "blocklist", card, nil)
+
+	out := directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(500), Reference: "out"}
+	bank, _, err := h.Directory.SettlePartner(ctx, org, w.First.Partner, true, out)
+	fixture.Must(t, err)
+	created("settlement with a bank", ledger.Settlement, bank.ID, fmt.Sprintf("partners/%d/settlements", w.First.Partner), bank, nil)
+	network := money.Network("tron")
+	week := directory.SettlementDraft{Currency: "USDT", Network: &network, Env: money.Prod, Amount: money.FromUint64(900), Reference: "week"}
+	collected, _, err := h.Directory.SettleProvider(ctx, org, w.Charged.Terminal, money.FromUint64(7), week)
+	fixture.Must(t, err)
+	created("settlement with a provider", ledger.Settlement, collected.ID, "terminal/"+w.Charged.Terminal.String()+"/settlements", collected, nil)
+	opening := openingOf(t, h, org)
+	all["opening balance"] = &answered{ledger.Source{Kind: ledger.Settlement, ID: opening.ID}, opening, "GET", "/api/v1/settlements/" + opening.ID.String(), 200}
+
+	rate, err := h.Directory.PutRate(ctx, org, directory.Rate{From: "USD", To: "RUB", Value: rateOf(t, "90")})
+	fixture.Must(t, err)
+	all["rate"] = &answered{ledger.Source{Kind: ledger.Rate, ID: rate.ID}, rate, "PUT", "/api/v1/rates", 200}
+	return all
+}
+
+// openingOf returns the opening balance of the sandbox's partner, which is in several assets.
+func openingOf(t *testing.T, h *fixture.Server, org ledger.ID) (opening *directory.Settlement) {
+	t.Helper()
+	v := h.Journal.View()
+	defer v.Close()
+	fixture.Must(t, v.Rows(org, posting.Records, func(key, _ []byte) (bool, error) {
+		_, source, _ := store.ParseRecordKey(key)
+		if source.Kind != ledger.Settlement {
+			return true, nil
+		}
+		n, _, err := h.Directory.Settlement(org, source.ID)
+		if err == nil && n.Reference == directory.OpeningReference {
+			opening = n
+		}
+		return true, err
+	}))
+	if opening == nil {
+		t.Fatal("there is no opening balance")
+	}
+	return opening
+}
+
+// another returns a value that no record of the test has in the column, as answers show it.
+func another(t *testing.T, c *schema.Column, value json.RawMessage) string {
+	t.Helper()
+	switch {
+	case c.Kind == schema.KindBool:
+		return map[string]string{"true": "false", "false": "true"}[string(value)]
+	case c.Kind == schema.KindInteger || c.Kind == schema.KindSeq:
+		return "99999"
+	case c.Kind == schema.KindInstant:
+		return `"2001-01-01T00:00:00.000000+00:00"`
+	case c.Kind == schema.KindID:
+		return fmt.Sprintf("%q", uuid.New())
+	case c.Shape() == schema.TextList:
+		return `["99999"]`
+	case c.Shape() == schema.Document:
+		return `{"a":99999}`
+	}
+	return `"99999"`
+}
+
+// altered returns lines each of which shows another value of one column, and these columns. Secrets are shown as a mask,
+// and columns that are set later are not in the answer to a creation.
+func (a *answered) altered(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
+	t.Helper()
+	var members map[string]json.RawMessage
+	fixture.Must(t, json.Unmarshal([]byte(fixture.Shown(a.source.Kind, a.record)), &members))
+	for _, c := range directory.Types[a.source.Kind].Shown() {
+		if _, shown := members[c.Name]; !shown || c.Secret || c.SetLater {
+			continue
+		}
+		other := maps.Clone(members)
+		other[c.Name] = json.RawMessage(another(t, c, members[c.Name]))
+		data, err := json.Marshal(other)
+		fixture.Must(t, err)
+		columns, lines = append(columns, c), append(lines, a.line(org, string(data)))
+	}
+	return columns, lines
+}
+
+// denied tells whether rule 1 reports a line, counted from 0, in words that end so.
+func denied(report *findings.Report, line int, says string) bool {
+	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
+		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, says)
+	})
+}
+
+// Every column that answers show is compared with the store: an answer whose member differs is a breach of rule 1.
+func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
+	w := fixture.Copy(t)
+	records, org := administeredRecords(t, w), w.First.Org
+	var sound []string
+	for _, a := range records {
+		sound = append(sound, a.line(org, fixture.Shown(a.source.Kind, a.record)))
+	}
+	compared := make(map[*schema.Column]bool)
+	w.Checks(t, func(run func(check.Inputs) *findings.Report) {
+		report := run(check.Inputs{Answers: fixture.WriteLines(t, sound...)})
+		fixture.WantBroken(t, report)
+		if got := report.Rules[findings.RuleAnswers-1].Count; got != uint64(len(sound)) {
+			t.Errorf("%d answers were compared, want %d", got, len(sound))
+		}
+		for name, a := range records {
+			t.Run(name, func(t *testing.T) {
+				columns, lines := a.altered(t, org)
+				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
+				fixture.WantBroken(t, report, findings.RuleAnswers)
+				for i, c := range columns {
+					compared[c] = true
+					says := "is stored with another " + c.Name
+					if c.Name == "id" || a.source.Kind == ledger.Rate { // another record is shown; a rate is compared with its events
+						says = ""
+					}
+					if !denied(report, i, says) {
+						t.Errorf("another %s is not found", c.Name)
+					}
+				}
+			})
+		}
+	})
+	for kind, records := range directory.Types {
+		for _, c := range records.Shown() {
+			if !compared[c] && !c.Secret && !c.SetLater {
+				t.Errorf("no answer of kind %c shows %s", kind, c.Name)
+			}
+		}
+	}
+}
+
+// Of a record that was changed since, the answer to its creation is compared in the columns that never change.
+func TestTheAnswerToTheCreationOfAChangedRecordHoldsForWhatNeverChanges(t *testing.T) {
+	w := fixture.Copy(t)
+	records, org := administeredRecords(t, w), w.First.Org
+	changed := changeRecords(t, w, records)
+	w.Checks(t, func(run func(check.Inputs) *findings.Report) {
+		for _, name := range changed {
+			t.Run(name, func(t *testing.T) {
+				columns, lines := records[name].altered(t, org)
+				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
+				fixture.WantBroken(t, report, findings.RuleAnswers)
+				for i, c := range columns {
+					if denied(report, i, "") != c.Fixed {
+						t.Errorf("column %s: it never changes: %v, another one is found: %v", c.Name, c.Fixed, !c.Fixed)
+					}
+				}
+			})
+		}
+	})
+}
+
+// changeRecords changes a record of every kind that can be changed, and returns their names.
+func changeRecords(t *testing.T, w *fixture.Store, records map[string]*answered) (names []string) {
+	t.Helper()
+	h := fixture.Start(t, w)
+	defer h.Close()
+	ctx, org := t.Context(), w.First.Org
+	for name, change := range map[string]func(id ledger.ID) error{
+		"organization": func(id ledger.ID) error {
+			_, err := h.Directory.PatchOrganization(ctx, id, func(o *directory.Organization, _ *schema.Faults) { o.Name = "Changed" })
+			return err
+		},
+		"partner": func(ledger.ID) error {
+			number := records["partner"].record.(*directory.Partner).Number
+			_, err := h.Directory.PatchPartner(ctx, org, number, func(p *directory.Partner, _ *schema.Faults) { p.Name = "Changed" })
+			return err
+		},
+		"terminal": func(id ledger.ID) error {
+			_, err := h.Directory.PatchTerminal(ctx, org, id, func(n *directory.Terminal, _ *schema.Faults) { n.Name = "Changed" })
+			return err
+		},
+		"key": func(id ledger.ID) error {
+			_, err := h.Directory.RevokeAPIKey(ctx, org, id)
+			return err
+		},
+		"user": func(id ledger.ID) error {
+			_, err := h.Directory.PatchUser(ctx, org, id, func(u *directory.User, _ *schema.Faults) { u.Name = "Changed" }, nil)
+			return err
+		},
+		"sum": func(id ledger.ID) error {
+			_, err := h.Directory.PatchLimit(ctx, org, id, func(l *directory.Limit, _ *schema.Faults) { l.Active = false })
+			return err
+		},
+		"card": func(id ledger.ID) error {
+			_, err := h.Directory.DeleteBlock(ctx, org, id)
+			return err
+		},
+	} {
+		fixture.Must(t, change(records[name].source.ID))
+		names = append(names, name)
+	}
+	return names
+}
+
+// A column that is changed in the store denies the answer that showed it.
+func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
+	for _, f := range []struct {
+		name, record, column string
+		value                any
+		broken               []int
+		says                 string
+	}{
+		{"a limit's window", "velocity", "window", "minute", []int{1}, "another window"},
+		{"a limit's network", "sum", "network", "ethereum", []int{1}, "another network"},
+		{"a limit's terminal", "sum", "terminal_id", nil, []int{1}, "another terminal_id"},
+		{"a terminal's parameters", "terminal", "provider_params", []byte(`{"priority":4,"api_key":"` + directory.Mask + `"}`), []int{1}, "another provider_params"},
+		{"a terminal without a secret", "terminal", "provider_params", []byte(`{"priority":3}`), []int{1}, "another provider_params"},
+		{"who a terminal's merchant tells", "terminal", "merchant_params", []byte(`{"emails":["b@shop.example"],"secret":"` + directory.Mask + `"}`), []int{1}, "another merchant_params"},
+		{"a partner's overdraft", "partner", "overdraft_limit", []directory.Overdraft{{Asset: fixture.USD, Amount: money.FromUint64(50)}}, []int{1}, "another overdraft_limit"},
+		{"where a partner's requests come from", "partner", "source_addresses", []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}, []int{1}, "another source_addresses"},
+		{"a key that never ends", "key", "expires_at", nil, []int{1}, "another expires_at"},
+		{"a provider's fee", "settlement with a provider", "stored_fee", money.FromUint64(8), []int{1, 3}, "another fee, net"},
+		{"a settlement's direction", "settlement with a bank", "out", false, []int{1, 3}, "another direction"},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			wantDenied(t, f.record, f.broken, f.says, func(p *fixture.Planter, w *fixture.Store, s ledger.Source) {
+				p.Column(w.First.Org, s, f.column, f.value)
+			})
+		})
+	}
+	for _, f := range []struct {
+		name, record, says string
+		change             func(*store.Envelope)
+	}{
+		{"when a limit was made", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
+		{"when a value was listed", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
+		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.Settled++ }},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			wantDenied(t, f.record, []int{1, 3}, f.says, func(p *fixture.Planter, w *fixture.Store, s ledger.Source) {
+				p.Record(w.First.Org, s, func(e *store.Envelope, payload []byte) []byte {
+					f.change(e)
+					return payload
+				})
+			})
+		})
+	}
+}
+
+// wantDenied changes a record that an answer has shown, and checks which rules that breaks and what rule 1 says.
+func wantDenied(t *testing.T, record string, broken []int, says string, change func(*fixture.Planter, *fixture.Store, ledger.Source)) {
+	t.Helper()
+	w := fixture.Copy(t)
+	a := administeredRecords(t, w)[record]
+	w.Plant(t, func(p *fixture.Planter) { change(p, w, a.source) })
+	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.First.Org, fixture.Shown(a.source.Kind, a.record)))})
+	fixture.WantBroken(t, report, broken...)
+	for _, detail := range report.Rules[findings.RuleAnswers-1].Details {
+		if !strings.HasSuffix(detail, says) {
+			t.Errorf("rule 1 says %q, want %q", detail, says)
+		}
+	}
+}
