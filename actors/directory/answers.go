@@ -62,8 +62,8 @@ type onceInContext struct{}
 
 // Once returns a context with which a write claims the idempotency key and stores its reply, both
 // in the write's own Change. The write calls answer with its own result before the Change is
-// durable, so the times that the writer fills are zero. answer
-// runs on another goroutine, possibly after the write has timed out.
+// durable, so the times that the writer fills are zero. answer runs on another goroutine, possibly
+// after the write has timed out.
 //
 // A write that changes nothing claims nothing. If the key is already claimed, the write is refused,
 // with the claim's error or with the first other refusal that applies: after any error, call
