@@ -8,58 +8,58 @@ import (
 	"mizan/ledger/schema"
 )
 
-// stall is a record with columns of each further option.
-type stall struct {
-	ID      ledger.ID
-	Made    ledger.Micros
-	Ended   ledger.Micros
-	Name    string
-	Site    string
-	Env     int // 0: none
-	Shelves []shelf
-	Share   int64
+// market is a record with columns of each further option.
+type market struct {
+	ID     ledger.ID
+	Made   ledger.Micros
+	Ended  ledger.Micros
+	Name   string
+	Site   string
+	Env    int // 0: none
+	Offers []offer
+	Share  int64
 }
 
-// shelf is an entry of a list.
-type shelf struct {
+// offer is an entry of a list.
+type offer struct {
 	Name string
 	Size int64
 }
 
-var shelves = schema.NewType[shelf]("shelf",
-	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.Help("n")), func(s *shelf) *string { return &s.Name }),
-	schema.Field(schema.Integer(2, "size", 0, 9, schema.Required, schema.Always, schema.Help("s")), func(s *shelf) *int64 { return &s.Size }),
+var offers = schema.NewType[offer]("offer",
+	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.Help("n")), func(s *offer) *string { return &s.Name }),
+	schema.Field(schema.Integer(2, "size", 0, 9, schema.Required, schema.Always, schema.Help("s")), func(s *offer) *int64 { return &s.Size }),
 )
 
 var envs = []string{"prod", "test"}
 
-var stalls = schema.NewType[stall]("stall",
-	schema.Field(schema.ID(0, "id", schema.Always, schema.Transient, schema.Constant, schema.Help("i")), func(s *stall) *ledger.ID { return &s.ID }),
-	schema.Field(schema.Instant(0, "created_at", schema.Always, schema.Transient, schema.Constant, schema.Help("c")), func(s *stall) *ledger.Micros { return &s.Made }),
-	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *stall) *string { return &s.Name }),
+var markets = schema.NewType[market]("market",
+	schema.Field(schema.ID(0, "id", schema.Always, schema.Transient, schema.Constant, schema.Help("i")), func(s *market) *ledger.ID { return &s.ID }),
+	schema.Field(schema.Instant(0, "created_at", schema.Always, schema.Transient, schema.Constant, schema.Help("c")), func(s *market) *ledger.Micros { return &s.Made }),
+	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *market) *string { return &s.Name }),
 	schema.ForInput(schema.Text(0, "pass", schema.Help("p"))),
-	schema.Field(schema.Text(2, "site", schema.IfEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *stall) *string { return &s.Site }),
+	schema.Field(schema.Text(2, "site", schema.IfEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *market) *string { return &s.Site }),
 	schema.Bound(schema.Word(3, "env", envs, schema.Required, schema.DefaultTo("prod"), schema.Help("e")),
-		func(s *stall) string { return append([]string{""}, envs...)[s.Env] },
-		func(s *stall, word string) { s.Env = map[string]int{"prod": 1, "test": 2}[word] }),
-	schema.Field(schema.Entries(4, "shelves", shelves, schema.Asked, schema.Always, schema.AtMost(2), schema.Help("l")), func(s *stall) *[]shelf { return &s.Shelves }),
-	schema.Shown(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *stall) (string, bool) { return s.Name + "!", s.Env == 2 }),
-	schema.Field(schema.Instant(5, "ended_at", schema.SetLater, schema.Help("e")), func(s *stall) *ledger.Micros { return &s.Ended }),
-	schema.Field(schema.Derived(6, "share", schema.NotShown, schema.Needed), func(s *stall) *int64 { return &s.Share }),
-).Completing(func(input schema.Input, s *stall, f *schema.Faults) {
+		func(s *market) string { return append([]string{""}, envs...)[s.Env] },
+		func(s *market, word string) { s.Env = map[string]int{"prod": 1, "test": 2}[word] }),
+	schema.Field(schema.Entries(4, "offers", offers, schema.Asked, schema.Always, schema.AtMost(2), schema.Help("l")), func(s *market) *[]offer { return &s.Offers }),
+	schema.Shown(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *market) (string, bool) { return s.Name + "!", s.Env == 2 }),
+	schema.Field(schema.Instant(5, "ended_at", schema.SetLater, schema.Help("e")), func(s *market) *ledger.Micros { return &s.Ended }),
+	schema.Field(schema.Derived(6, "share", schema.NotShown, schema.Needed), func(s *market) *int64 { return &s.Share }),
+).Completing(func(input schema.Input, s *market, f *schema.Faults) {
 	if _, sent := input["site"]; !sent && s.Env == 2 {
 		f.Add("site", "is required in env test")
 	}
-}).Relating(func(old, s *stall, f *schema.Faults) {
-	if old != nil && len(s.Shelves) < len(old.Shelves) {
-		f.Add("shelves", "may only grow")
+}).Relating(func(old, s *market, f *schema.Faults) {
+	if old != nil && len(s.Offers) < len(old.Offers) {
+		f.Add("offers", "may only grow")
 	}
-}).Sound(func(s *stall) string {
+}).Sound(func(s *market) string {
 	if s.Share < 0 {
 		return "has a share below zero"
 	}
 	return ""
-}).Enveloped(func(s *stall, at schema.Envelope) { s.ID, s.Made = at.ID, at.Created })
+}).Enveloped(func(s *market, at schema.Envelope) { s.ID, s.Made = at.ID, at.Created })
 
 func TestEachOptionOfAColumnIsKept(t *testing.T) {
 	for _, c := range []struct{ document, refused, message string }{
@@ -71,16 +71,16 @@ func TestEachOptionOfAColumnIsKept(t *testing.T) {
 		{`{"name":"a","env":"live"}`, "env", "must be prod or test"},
 		{`{"name":"a","env":"test"}`, "site", "is required in env test"},
 		{`{"name":"a","env":"test","site":"s"}`, "", ""},
-		{`{"name":"a","shelves":{}}`, "shelves", "shelves must be a list"},
-		{`{"name":"a","shelves":[7]}`, "shelves", "shelves must hold objects"},
-		{`{"name":"a","shelves":[{},{},{}]}`, "shelves", "shelves has more than 2 entries"},
-		{`{"name":"a","shelves":[{"name":"x","size":0},{"size":10}]}`, "shelves.1.size shelves.1.name", "size must be an integer from 0 to 9"},
-		{`{"name":"a","shelves":[{"name":"x"}]}`, "shelves.0.size", "size is required"},
+		{`{"name":"a","offers":{}}`, "offers", "offers must be a list"},
+		{`{"name":"a","offers":[7]}`, "offers", "offers must hold objects"},
+		{`{"name":"a","offers":[{},{},{}]}`, "offers", "offers has more than 2 entries"},
+		{`{"name":"a","offers":[{"name":"x","size":0},{"size":10}]}`, "offers.1.size offers.1.name", "size must be an integer from 0 to 9"},
+		{`{"name":"a","offers":[{"name":"x"}]}`, "offers.0.size", "size is required"},
 		{`{"name":"a","created_at":"x","ended_at":"x","label":"x"}`, "", ""}, // no request sets them
 	} {
 		faults := new(schema.Faults)
-		made := stalls.Create(input(t, c.document), faults)
-		stalls.Check(nil, made, faults)
+		made := markets.Create(input(t, c.document), faults)
+		markets.Check(nil, made, faults)
 		if fields := named(faults); fields != c.refused || c.refused != "" && faults.List[0].Message != c.message {
 			t.Errorf("%s: refused are %q (%v), want %q: %s", c.document, fields, faults.List, c.refused, c.message)
 		}
@@ -88,17 +88,17 @@ func TestEachOptionOfAColumnIsKept(t *testing.T) {
 }
 
 func TestAChangeIsRelatedToWhatWas(t *testing.T) {
-	old := stall{Name: "a", Env: 1, Shelves: []shelf{{"x", 1}}}
+	old := market{Name: "a", Env: 1, Offers: []offer{{"x", 1}}}
 	for document, refused := range map[string]string{
-		`{"shelves":[]}`:   "shelves",
-		`{"shelves":null}`: "shelves",
-		`{"name":"b"}`:     "",
-		`{"env":null}`:     "env",
-		`{"id":"x"}`:       "id",
+		`{"offers":[]}`:   "offers",
+		`{"offers":null}`: "offers",
+		`{"name":"b"}`:    "",
+		`{"env":null}`:    "env",
+		`{"id":"x"}`:      "id",
 	} {
 		next, faults := old, new(schema.Faults)
-		stalls.Patch(input(t, document), &next, faults)
-		stalls.Check(&old, &next, faults)
+		markets.Patch(input(t, document), &next, faults)
+		markets.Check(&old, &next, faults)
 		if fields := named(faults); fields != refused {
 			t.Errorf("%s: refused are %q, want %q", document, fields, refused)
 		}
@@ -106,49 +106,49 @@ func TestAChangeIsRelatedToWhatWas(t *testing.T) {
 }
 
 func TestColumnsAreShownInTheirPlaces(t *testing.T) {
-	s := stall{Name: "a", Env: 2, Shelves: []shelf{{"x", 0}}}
+	s := market{Name: "a", Env: 2, Offers: []offer{{"x", 0}}}
 	later := schema.Style{Unbooked: []byte("later"), New: true}
 	for want, style := range map[string]schema.Style{
-		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":null,"site":null,"env":"test","shelves":[{"name":"x","size":0}],"label":"a!","ended_at":null`: {},
-		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":"later","site":null,"env":"test","shelves":[{"name":"x","size":0}],"label":"a!"`:              later,
+		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":null,"site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!","ended_at":null`: {},
+		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":"later","site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!"`:              later,
 	} {
-		if got := string(stalls.AppendFields([]byte("{"), &s, style)); got != want {
+		if got := string(markets.AppendFields([]byte("{"), &s, style)); got != want {
 			t.Errorf("shown is %s, want %s", got, want)
 		}
 	}
 	var requested string
-	for _, c := range stalls.Requested() {
+	for _, c := range markets.Requested() {
 		requested += c.Name + " "
 	}
-	if requested != "name pass site env shelves " {
+	if requested != "name pass site env offers " {
 		t.Errorf("requested are %s", requested)
 	}
 }
 
 func TestAStoredRecordHasWhatItNeeds(t *testing.T) {
 	at := schema.Envelope{ID: ledger.ID{1}, Created: 5}
-	whole := stall{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Shelves: []shelf{{"x", 0}}, Share: 3}
+	whole := market{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
-		change func(*stall)
+		change func(*market)
 		read   bool
 	}{
-		"whole":        {func(*stall) {}, true},
-		"no name":      {func(s *stall) { s.Name = "" }, false},
-		"no share":     {func(s *stall) { s.Share = 0 }, false},
-		"unsound":      {func(s *stall) { s.Share = -1 }, false},
-		"a part empty": {func(s *stall) { s.Shelves = []shelf{{"", 1}} }, false},
+		"whole":        {func(*market) {}, true},
+		"no name":      {func(s *market) { s.Name = "" }, false},
+		"no share":     {func(s *market) { s.Share = 0 }, false},
+		"unsound":      {func(s *market) { s.Share = -1 }, false},
+		"a part empty": {func(s *market) { s.Offers = []offer{{"", 1}} }, false},
 	} {
 		s := whole
 		c.change(&s)
-		stored, err := stalls.AppendStored(nil, &s, nil)
+		stored, err := markets.AppendStored(nil, &s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := stalls.Read(at, stored, nil)
+		got, err := markets.Read(at, stored, nil)
 		if c.read != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.read && !stalls.Equal(got, &whole) {
+		if c.read && !markets.Equal(got, &whole) {
 			t.Errorf("%s: read is %+v", name, got)
 		}
 	}

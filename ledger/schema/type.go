@@ -193,7 +193,7 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 }
 
 // Check checks the columns whose values differ from those of old, all of them where old is nil: what is stored must
-// not keep a record from being changed elsewhere. Columns that no request sets only need a value if they are required.
+// not keep a record from being changed elsewhere. Columns that no request sets are not checked.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		if !c.Asked || c.InputOnly {
