@@ -2,12 +2,249 @@ package directory
 
 import (
 	"context"
+	"net/netip"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/posting"
 )
+
+// blocklist is the part of an organization's blocklist that stays in memory: the values, because
+// every create is checked against them, and the order in which they are listed. The records stay in
+// the store, for there may be a million. Readers take no lock, except for BINs: a sync.Map would
+// copy each looked-up BIN to memory that is never wiped.
+type blocklist struct {
+	all    atomic.Int64                            // number of active entries
+	counts [len(directory.BlockKinds)]atomic.Int64 // per kind, in the order of BlockKinds
+	values sync.Map                                // blockValue → *listing, active entries only
+	bins   struct {
+		sync.RWMutex
+		listed map[bin]bool // guarded by RWMutex: active entries only
+	}
+
+	prefixes atomic.Pointer[[]netip.Prefix] // the ranges of more than one address
+	order    atomic.Pointer[[]*listing]     // by creation; may include inactive entries
+	off      int                            // number of inactive entries in order; only the organization's actor uses it
+}
+
+// bin is the beginning of a card number, padded with zeros.
+type bin [directory.MaxBIN]byte
+
+type blockValue struct {
+	kind  directory.BlockKind
+	value string
+}
+
+// listing is an entry that is or was active.
+type listing struct {
+	slot
+	blockValue
+	off atomic.Bool
+}
+
+// maxOff is how many inactive listings the order may always hold; beyond it, order is rebuilt when
+// more than half of its entries are inactive.
+const maxOff = 64
+
+// HasBlocks tells whether the organization's blocklist has any active entry.
+func (s *Service) HasBlocks(id ledger.ID) bool {
+	o, ok := s.org(id)
+	return ok && o.blocks.all.Load() > 0
+}
+
+// Blocked tells whether the organization's blocklist has an entry that matches the payer, and
+// returns the first matching kind in the order of directory.BlockKinds. It sees every answered
+// change and reads no store.
+func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocked bool) {
+	o, ok := s.org(id)
+	if !ok || o.blocks.all.Load() == 0 {
+		return "", false
+	}
+	for i, kind := range directory.BlockKinds {
+		if o.blocks.counts[i].Load() > 0 && o.blocks.has(kind, p) {
+			return string(kind), true
+		}
+	}
+	return "", false
+}
+
+// has tells whether an active entry of the kind matches the payer.
+func (l *blocklist) has(kind directory.BlockKind, p *directory.Payer) bool {
+	switch kind {
+	case directory.BlockBIN:
+		return l.hasBIN(p.BIN)
+	case directory.BlockCard:
+		return l.lists(kind, p.Card)
+	case directory.BlockEmail:
+		return l.lists(kind, p.Email)
+	case directory.BlockPhone:
+		return l.lists(kind, p.Phone)
+	case directory.BlockIP:
+		return p.IP.IsValid() && (l.lists(kind, p.IP.String()) || l.covers(p.IP))
+	case directory.BlockCountry:
+		return l.lists(kind, p.Country)
+	}
+	return false
+}
+
+// hasBIN tells whether a prefix of the card number's first digits is listed, at least MinBIN digits
+// long.
+func (l *blocklist) hasBIN(digits []byte) bool {
+	var b bin
+	defer clear(b[:])
+	l.bins.RLock()
+	defer l.bins.RUnlock()
+	for n := directory.MinBIN; n <= min(len(b), len(digits)); n++ {
+		copy(b[:], digits[:n])
+		if l.bins.listed[b] {
+			return true
+		}
+	}
+	return false
+}
+
+// listBIN adds a BIN to the active ones or removes it.
+func (l *blocklist) listBIN(value blockValue, listed bool) {
+	if value.kind != directory.BlockBIN {
+		return
+	}
+	var b bin
+	copy(b[:], value.value)
+	l.bins.Lock()
+	defer l.bins.Unlock()
+	if !listed {
+		delete(l.bins.listed, b)
+		return
+	}
+	if l.bins.listed == nil {
+		l.bins.listed = make(map[bin]bool)
+	}
+	l.bins.listed[b] = true
+}
+
+func (l *blocklist) lists(kind directory.BlockKind, value string) bool {
+	_, listed := l.values.Load(blockValue{kind, value})
+	return listed
+}
+
+func (l *blocklist) ranges() []netip.Prefix {
+	if prefixes := l.prefixes.Load(); prefixes != nil {
+		return *prefixes
+	}
+	return nil
+}
+
+func (l *blocklist) covers(address netip.Addr) bool {
+	for _, prefix := range l.ranges() {
+		if prefix.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *blocklist) listings() []*listing {
+	if order := l.order.Load(); order != nil {
+		return *order
+	}
+	return nil
+}
+
+// publish makes a durable entry active or inactive in memory. Only one goroutine at a time may call
+// it.
+func (l *blocklist) publish(b *directory.Block) {
+	value := blockValue{b.Kind, b.Value}
+	held, listed := l.values.Load(value)
+	switch {
+	case b.Active && !listed:
+		place := &listing{slot: slot{b.Created, b.ID}, blockValue: value}
+		l.place(place)
+		l.widen(b)
+		l.values.Store(value, place)
+		l.listBIN(value, true)
+		l.count(b.Kind, 1)
+	case !b.Active && listed:
+		l.count(b.Kind, -1)
+		l.values.Delete(value)
+		l.listBIN(value, false)
+		l.narrow(b)
+		held.(*listing).off.Store(true)
+		l.off++
+		l.tidy()
+	}
+}
+
+func (l *blocklist) count(kind directory.BlockKind, n int64) {
+	l.counts[slices.Index(directory.BlockKinds[:], kind)].Add(n)
+	l.all.Add(n)
+}
+
+// widen adds the entry's address range and narrow removes it. A single address is an ordinary value
+// and has no range.
+func (l *blocklist) widen(b *directory.Block) {
+	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
+		wider := append(slices.Clone(l.ranges()), prefix)
+		l.prefixes.Store(&wider)
+	}
+}
+
+func (l *blocklist) narrow(b *directory.Block) {
+	if prefix, ok := b.Prefix(); ok && !prefix.IsSingleIP() {
+		narrower := slices.DeleteFunc(slices.Clone(l.ranges()), func(p netip.Prefix) bool { return p == prefix })
+		l.prefixes.Store(&narrower)
+	}
+}
+
+// place inserts a listing into the order, as index.place does.
+func (l *blocklist) place(p *listing) {
+	order := l.listings()
+	if n := len(order); n == 0 || compareSlots(order[n-1].slot, p.slot) < 0 {
+		order = append(order, p)
+	} else {
+		at, _ := slices.BinarySearchFunc(order, p.slot, compareListing)
+		order = slices.Insert(slices.Clone(order), at, p)
+	}
+	l.order.Store(&order)
+}
+
+func compareListing(p *listing, s slot) int { return compareSlots(p.slot, s) }
+
+// tidy removes inactive listings from the order when they are more than maxOff and more than half
+// of it.
+func (l *blocklist) tidy() {
+	order := l.listings()
+	if l.off <= max(maxOff, len(order)/2) {
+		return
+	}
+	order = slices.DeleteFunc(slices.Clone(order), func(p *listing) bool { return p.off.Load() })
+	order = slices.Clip(order)
+	l.order.Store(&order)
+	l.off = 0
+}
+
+// before returns up to limit active entries that follow the cursor, newest first, and whether there
+// are more. An empty kind matches every kind.
+func (l *blocklist) before(after Cursor, kind directory.BlockKind, limit int) (found []slot, more bool) {
+	order := l.listings()
+	end := len(order)
+	if !after.IsZero() {
+		end, _ = slices.BinarySearchFunc(order, slot{after.At, after.ID}, compareListing)
+	}
+	for i := end - 1; i >= 0; i-- {
+		p := order[i]
+		if p.off.Load() || kind != "" && p.kind != kind {
+			continue
+		}
+		if len(found) == limit {
+			return found, true
+		}
+		found = append(found, p.slot)
+	}
+	return found, false
+}
 
 // BlockPage selects a page of a blocklist.
 type BlockPage struct {

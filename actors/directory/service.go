@@ -132,3 +132,46 @@ func codeOf(err error) ledger.Code {
 func step(org ledger.ID, expect uint64, record []byte, events ...ledger.Event) posting.Step {
 	return posting.Step{Org: org, Source: events[0].Source, Expect: expect, Record: record, Events: events}
 }
+
+// gate admits a bounded number of callers at once and lets a bounded number wait.
+type gate struct {
+	admitted chan struct{} // one element per caller that is inside or waits
+	inside   chan struct{}
+}
+
+func newGate(inside, waiting int) gate {
+	return gate{admitted: make(chan struct{}, inside+waiting), inside: make(chan struct{}, inside)}
+}
+
+// enter waits for a place. The error is actors.ErrBusy if too many callers wait already, or
+// Unavailable if ctx ends first.
+func (g gate) enter(ctx context.Context, op string) (leave func(), err error) {
+	select {
+	case g.admitted <- struct{}{}:
+	default:
+		return nil, actors.ErrBusy
+	}
+	select {
+	case g.inside <- struct{}{}:
+		return func() { <-g.inside; <-g.admitted }, nil
+	case <-ctx.Done():
+		<-g.admitted
+		return nil, ledger.Refuse(op, ledger.Unavailable, "no answer in time; nothing was done")
+	}
+}
+
+type dryRunKey struct{}
+
+// WithDryRun returns a context with which a write is a dry run: it checks everything and changes
+// nothing. Its error is the refusal that the write would get; its other results are meaningless. It
+// serves a request that is already known to be wrong, so that the answer can name all faults at
+// once.
+func WithDryRun(ctx context.Context) context.Context {
+	return context.WithValue(ctx, dryRunKey{}, true)
+}
+
+// isDryRun tells whether the write is a dry run.
+func isDryRun(ctx context.Context) bool {
+	dry, _ := ctx.Value(dryRunKey{}).(bool)
+	return dry
+}

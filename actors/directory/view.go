@@ -3,6 +3,7 @@ package directory
 import (
 	"bytes"
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -207,4 +208,126 @@ func (s *Service) putOrganization(o *org, record *directory.Organization, stamp 
 
 func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
+}
+
+// place records which cell holds a terminal. The cell is a new one after the organization was
+// reloaded. Notifications from other platforms name only a terminal, so this table spans all
+// organizations.
+func (e *globalIndex) place(where *recordSlot[directory.Terminal]) {
+	t := where.record()
+	e.terminals.put(t.ID, where)
+	if t.Connection != nil {
+		e.connected.Store(t.ID, where)
+	}
+}
+
+// FindTerminal finds a terminal of any organization with one lookup, whether it exists or not.
+func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
+	where, found := s.everyone.terminals.get(id)
+	if !found {
+		return nil, false
+	}
+	return where.record(), true
+}
+
+// Connected returns the terminals of all organizations that are connected to another platform
+// (directory.UTP), in no order. It includes those that are switched off, because their charges may
+// still be reversed.
+func (s *Service) Connected() (terminals []*directory.Terminal) {
+	s.everyone.connected.Range(func(_, where any) bool {
+		terminals = append(terminals, where.(*recordSlot[directory.Terminal]).record())
+		return true
+	})
+	return terminals
+}
+
+// checkPlain refuses an address without TLS unless this store is a sandbox.
+func (s *Service) checkPlain(t *directory.Terminal) error {
+	if t.Connection == nil || !t.Connection.Plain() {
+		return nil
+	}
+	if _, sandbox := s.Sandbox(); sandbox {
+		return nil
+	}
+	return ledger.RefuseField("directory.checkPlain", "provider_params.base_url", "must be an https address")
+}
+
+// table is a map that only grows: an entry's value may change, but entries are never removed.
+// Readers take no lock and mostly look at one slot. An entry costs its key and a pointer, and no
+// object of its own: with a hundred thousand keys, a sync.Map would make the garbage collector
+// follow four objects per entry.
+//
+// The zero value is empty. A reader that runs concurrently with a write may miss the new entry.
+type table[K comparable, V any] struct {
+	slots atomic.Pointer[[]entry[K, V]] // the length is a power of two; at least a quarter is empty
+
+	mu   sync.Mutex // held by writers
+	used int        // guarded by mu
+}
+
+// An entry is empty while its value is nil. put writes the key before the value, and the key never
+// changes.
+type entry[K comparable, V any] struct {
+	key   K
+	value atomic.Pointer[V]
+}
+
+const leastSlots = 8
+
+var tableSeed = maphash.MakeSeed()
+
+// place returns the slot that has the key, or the empty slot where it would be.
+func place[K comparable, V any](slots []entry[K, V], key K) (e *entry[K, V], value *V) {
+	last := uint64(len(slots) - 1)
+	for i := maphash.Comparable(tableSeed, key) & last; ; i = (i + 1) & last {
+		e = &slots[i]
+		if value = e.value.Load(); value == nil || e.key == key {
+			return e, value
+		}
+	}
+}
+
+// get returns the key's value.
+func (t *table[K, V]) get(key K) (*V, bool) {
+	slots := t.slots.Load()
+	if slots == nil {
+		return nil, false
+	}
+	_, value := place(*slots, key)
+	return value, value != nil
+}
+
+// put sets the key's value, which must not be nil.
+func (t *table[K, V]) put(key K, value *V) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slots := t.slots.Load()
+	if slots == nil {
+		slots = t.grow(nil, leastSlots)
+	}
+	e, old := place(*slots, key)
+	if old == nil {
+		if 4*(t.used+1) > 3*len(*slots) {
+			slots = t.grow(*slots, 2*len(*slots))
+			e, _ = place(*slots, key)
+		}
+		e.key = key
+		t.used++
+	}
+	e.value.Store(value)
+}
+
+// grow publishes a larger slice with the same entries. A reader of the old slice finds the entries
+// as of the time when it loaded the slice.
+func (t *table[K, V]) grow(old []entry[K, V], size int) *[]entry[K, V] {
+	slots := make([]entry[K, V], size)
+	for i := range old {
+		if value := old[i].value.Load(); value != nil {
+			e, _ := place(slots, old[i].key)
+			e.key = old[i].key
+			e.value.Store(value)
+		}
+	}
+	t.slots.Store(&slots)
+	return &slots
 }

@@ -1,0 +1,141 @@
+package directory
+
+import (
+	"cmp"
+	"slices"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+var _ actors.Addresses = (*Service)(nil)
+
+// Recipient implements actors.Addresses.
+func (s *Service) Recipient(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, set bool) {
+	o, ok := s.org(id)
+	if !ok {
+		return to, false
+	}
+	if terminal == (ledger.ID{}) {
+		for _, t := range o.terminalsOf(partner) {
+			if t.Type == directory.MerchantTerminal && t.Active && t.Env == env {
+				terminal = t.ID
+				break
+			}
+		}
+	}
+	if terminal != (ledger.ID{}) {
+		if c, ok := o.terminals.get(terminal); ok {
+			_, set = o.address(c.record())
+		}
+		return terminal, set
+	}
+	p, ok := o.partner(partner)
+	if !ok {
+		return to, false
+	}
+	return p.record().ID, p.record().NotifyURL != ""
+}
+
+// Address implements actors.Addresses.
+func (s *Service) Address(id, to ledger.ID) (actors.Address, bool) {
+	o, ok := s.org(id)
+	if !ok {
+		return actors.Address{}, false
+	}
+	if t, ok := o.terminals.get(to); ok {
+		return o.address(t.record())
+	}
+	if p, ok := o.partners.get(to); ok {
+		return addressOf(p.record())
+	}
+	return actors.Address{}, false
+}
+
+// address returns the terminal's own notification address or, if it has none, its partner's. A
+// secret is never used with the other's address.
+func (o *org) address(t *directory.Terminal) (actors.Address, bool) {
+	if n := &t.Notification; n.NotifyURL != "" {
+		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, Previous: n.SecretPrevious}, true
+	}
+	p, ok := o.partner(t.Partner)
+	if !ok {
+		return actors.Address{}, false
+	}
+	return addressOf(p.record())
+}
+
+func addressOf(p *directory.Partner) (actors.Address, bool) {
+	return actors.Address{URL: p.NotifyURL, Secret: p.Secret}, p.NotifyURL != ""
+}
+
+// operated tells whether the terminal has contacts for operator messages.
+func operated(t *directory.Terminal) bool {
+	return len(t.Notification.Telegram) > 0 || len(t.Notification.Emails) > 0
+}
+
+// Operated returns the terminal whose operators are notified of a transaction at the given
+// terminal. For a transaction without a terminal (the zero id) that is the partner's active
+// notification-only terminal of the environment. It returns false if the terminal has no contacts.
+func (s *Service) Operated(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool) {
+	o, ok := s.org(id)
+	if !ok {
+		return nil, false
+	}
+	if terminal == (ledger.ID{}) {
+		for _, t := range o.terminalsOf(partner) {
+			if t.Type == directory.MerchantTerminal && t.Active && t.Env == env {
+				return t, operated(t)
+			}
+		}
+		return nil, false
+	}
+	c, ok := o.terminals.get(terminal)
+	if !ok {
+		return nil, false
+	}
+	t := c.record()
+	return t, operated(t)
+}
+
+// AllOperated calls fn, for each organization, with the terminals that have contacts for operator
+// messages, grouped by partner and including those that are switched off. It skips organizations
+// without such terminals.
+func (s *Service) AllOperated(fn func(org ledger.ID, terminals []*directory.Terminal) error) error {
+	for _, place := range s.organizations.slots() {
+		o, ok := s.org(place.id)
+		if !ok {
+			continue
+		}
+		var terminals []*directory.Terminal
+		for _, slot := range o.terminals.slots() {
+			if c, ok := o.terminals.get(slot.id); ok && operated(c.record()) {
+				terminals = append(terminals, c.record())
+			}
+		}
+		if len(terminals) == 0 {
+			continue
+		}
+		slices.SortStableFunc(terminals, func(a, b *directory.Terminal) int { return cmp.Compare(a.Partner, b.Partner) })
+		if err := fn(place.id, terminals); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Receives tells whether the organization has a terminal or a partner with the id. Only those can
+// have received notifications, because Told returns no others.
+func (s *Service) Receives(id, to ledger.ID) bool {
+	o, ok := s.org(id)
+	if !ok {
+		return false
+	}
+	if _, ok := o.terminals.get(to); ok {
+		return true
+	}
+	_, ok = o.partners.get(to)
+	return ok
+}
