@@ -71,7 +71,7 @@ func (r *Report) packageSizes(files []*file) {
 		}
 	}
 	for folder, n := range count {
-		if n > maxFiles && !slices.Contains(notYetSplit, folder) {
+		if n > maxFiles {
 			r.breach("package size", folder, "%d files, at most %d", n, maxFiles)
 		}
 	}

@@ -152,9 +152,6 @@ var topLevel = []string{
 // maxFiles is how many files, not counting tests, a package may have.
 const maxFiles = 25
 
-// notYetSplit lists the packages that still have more files. Entries are only removed.
-var notYetSplit = []string{"actors/directory", "ledger/directory"}
-
 // Sizes above which a file or a function is reported, and the hard bound for main.go.
 const (
 	longFile     = 500

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -150,21 +149,6 @@ func TestPackageOfTooManyFilesIsFound(t *testing.T) {
 	want := "api/auth: package size: 26 files, at most 25"
 	if report := plant(t, files); len(report.Breaches) != 1 || report.Breaches[0].String() != want {
 		t.Errorf("breaches %v, want %q", report.Breaches, want)
-	}
-}
-
-// TestPackagesNotYetSplitAreTooLarge checks that the list of exceptions has no package that no
-// longer needs it.
-func TestPackagesNotYetSplitAreTooLarge(t *testing.T) {
-	for _, folder := range notYetSplit {
-		names, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
-		if len(names) <= maxFiles {
-			t.Errorf("%s holds %d files: take it off the list", folder, len(names))
-		}
 	}
 }
 

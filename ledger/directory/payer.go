@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/netip"
+	"strings"
 )
 
 // Payer is the known data of a payer or payee, in normalised form. Empty fields are unknown.
@@ -36,4 +37,51 @@ func (p *Payer) Subject(s Scope) (string, bool) {
 func hashed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
+}
+
+// These functions bring payers' data, the blocklist and the limits to one form, because
+// otherwise equal values would not compare as equal.
+
+// NormalEmail returns an e-mail address in lower case, without white space around it.
+func NormalEmail(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
+
+// NormalPhone returns the digits of a telephone number, without a leading 00 that stands for the
+// plus sign. It drops all other characters.
+func NormalPhone(text string) string {
+	digits := strings.Map(func(r rune) rune {
+		if notDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.TrimPrefix(digits, "00")
+}
+
+// NormalCountry returns a country's code in upper case, without white space around it.
+func NormalCountry(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
+
+// NormalAddress returns an address without its zone, and an IPv4 address in IPv6 form as IPv4.
+func NormalAddress(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }
+
+// countryCodes lists the 249 assigned codes (ISO 3166-1 alpha-2).
+const countryCodes = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ " +
+	"BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ " +
+	"CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET " +
+	"FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU " +
+	"ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ " +
+	"LA LB LC LI LK LR LS LT LU LV LY " +
+	"MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ " +
+	"NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW " +
+	"SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ " +
+	"TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT " +
+	"ZA ZM ZW"
+
+var countries = indexCountries(countryCodes)
+
+func indexCountries(codes string) map[string]bool {
+	index := make(map[string]bool)
+	for code := range strings.FieldsSeq(codes) {
+		index[code] = true
+	}
+	return index
 }
