@@ -148,7 +148,7 @@ func eachRecord(t *testing.T) map[string]kept {
 		"session": keep(t, Sessions, org, id, Session{
 			ID: id, Org: org, Hash: [32]byte{1}, Roles: Roles{Admin, PartnerRole}, User: other, Partner: 7, Epoch: 2, Created: created, Expires: 9,
 			Idle: time.Minute, Revoked: 8, Used: 6,
-		}, func(s *Session) { s.Created = 0 }, `{}`, "hash", "roles"),
+		}, func(s *Session) { s.Created = 0 }, `{}`, "hash", "roles", "partner"),
 		"platform": keep(t, Platforms, PlatformOrg, PlatformID, Platform{
 			NextPartner: 3, AdminTokens: [][32]byte{{1}, {31: 2}}, Retired: [][32]byte{{3}}, Sandbox: []Demo{{org, 1}, {other, 2}},
 		}, func(*Platform) {}, `{}`, "next_partner"),
