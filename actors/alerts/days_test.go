@@ -123,7 +123,7 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 	p := h.partner("shop")
 	first, second := h.terminal(p, "A", "USD", contacts), h.terminal(p, "B", "EUR", contacts)
 	h.recorder.breaks(errBroken)
-	if err := h.runtime.Advance(day(20)); !errors.Is(err, errBroken) {
+	if err := h.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
 	h.recorder.breaks(nil)
@@ -131,7 +131,7 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 		if time.Now().After(by) {
 			t.Fatal("it is not posted any more")
 		}
-		_ = h.runtime.Advance(h.clock.Now())
+		_ = h.Runtime.Advance(h.Clock.Now())
 	}
 	if a, b := h.days(first), h.days(second); a != "2026-11-19" || b != a {
 		t.Errorf("told were %q and %q", a, b)
@@ -182,7 +182,7 @@ func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
 	p := h.partner("shop")
 	first := h.terminal(p, "A", "USD", contacts)
 	h.recorder.breaks(errBroken)
-	if err := h.runtime.Advance(day(20)); !errors.Is(err, errBroken) {
+	if err := h.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
 	second := h.terminal(p, "B", "EUR", contacts)

@@ -1,9 +1,7 @@
 package alerts_test
 
 import (
-	"crypto/rand"
 	"errors"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,16 +17,14 @@ import (
 	directoryactor "mizan/actors/directory"
 	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
-	"mizan/internal/clock"
 	"mizan/internal/secret"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
-	"mizan/posting"
-	"mizan/posting/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -98,15 +94,11 @@ func (b *recorder) of(kind alerts.Kind) (found []posted) {
 
 // fixture is a Monitor over real payments. It can be stopped and started again.
 type fixture struct {
+	*testkit.World
 	t         *testing.T
-	dir       string
-	clock     *clock.Manual
-	keyring   *secret.Keyring
 	recorder  *recorder
 	reaches   func(*directory.Notification) bool
-	journal   *posting.Journal
 	simulator *simulator.Simulator
-	runtime   *actors.Runtime
 	directory *directoryactor.Service
 	monitor   *alertactor.Monitor
 	payments  *paymentactor.Service
@@ -114,9 +106,8 @@ type fixture struct {
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(start), recorder: &recorder{t: t}}
+	h := &fixture{World: testkit.NewWorld(t, start), t: t, recorder: &recorder{t: t}}
 	h.reaches = func(*directory.Notification) bool { return true }
-	h.keyring = must(secret.CreateKeyring(filepath.Join(h.dir, "keyring"), rand.Reader))
 	h.start()
 	t.Cleanup(h.stop)
 	return h
@@ -124,34 +115,30 @@ func open(t *testing.T) *fixture {
 
 func (h *fixture) start() {
 	h.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	h.journal = must(posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet}, Clock: h.clock, Log: quiet}))
+	h.Open()
 	h.simulator = must(simulator.Open(simulator.Options{
-		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+		Path: filepath.Join(h.Dir, "simulator.log"), Clock: h.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	}))
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
-	h.directory = must(directoryactor.Start(h.runtime, h.keyring))
+	h.directory = must(directoryactor.Start(h.Runtime, h.Keyring))
 	h.monitor = must(alertactor.New(alertactor.Options{
-		Runtime: h.runtime, Directory: h.directory, Notifier: h.recorder, Decode: paymentcodec.Decode,
+		Runtime: h.Runtime, Directory: h.directory, Notifier: h.recorder, Decode: paymentcodec.Decode,
 		CanReach: func(n *directory.Notification) bool { return h.reaches(n) },
 	}))
-	accounts := account.New(h.runtime)
+	accounts := account.New(h.Runtime)
 	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: h.keyring,
+		Runtime: h.Runtime, Directory: h.directory, Admission: accounts, Sealer: h.Keyring,
 		Providers:  map[string]actors.Provider{h.simulator.Name(): h.simulator},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: h.monitor.Observe,
 	})
 	accounts.Recall(h.payments.Attempts)
-	h.runtime.Start(paymentactor.Resumes)
-	h.runtime.Quiesce()
+	h.Runtime.Start(paymentactor.Resumes)
+	h.Runtime.Quiesce()
 }
 
 func (h *fixture) stop() {
-	h.runtime.Stop()
-	for _, err := range []error{h.journal.Close(), h.simulator.Close()} {
-		if err != nil {
-			h.t.Error(err)
-		}
+	h.Close()
+	if err := h.simulator.Close(); err != nil {
+		h.t.Error(err)
 	}
 }
 
@@ -159,7 +146,7 @@ func (h *fixture) stop() {
 func (h *fixture) restart(closed time.Duration) {
 	h.t.Helper()
 	h.stop()
-	if err := h.clock.Set(h.clock.Now().Add(closed)); err != nil {
+	if err := h.Clock.Set(h.Clock.Now().Add(closed)); err != nil {
 		h.t.Fatal(err)
 	}
 	h.start()
@@ -175,12 +162,12 @@ func must[T any](value T, err error) T {
 // advance moves the clock to a time.
 func (h *fixture) advance(to time.Time) {
 	h.t.Helper()
-	if err := h.runtime.Advance(to); err != nil {
+	if err := h.Runtime.Advance(to); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *fixture) in(d time.Duration) { h.advance(h.clock.Now().Add(d)) }
+func (h *fixture) in(d time.Duration) { h.advance(h.Clock.Now().Add(d)) }
 
 func (h *fixture) partner(name string) *directory.Partner {
 	h.t.Helper()
@@ -228,7 +215,7 @@ func (h *fixture) pay(p *directory.Partner, card, currency string, amount uint64
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	return result.Record
 }
 

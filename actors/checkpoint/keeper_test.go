@@ -2,7 +2,6 @@ package checkpoint_test
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -11,9 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/actors"
 	"mizan/actors/checkpoint"
-	"mizan/internal/clock"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
@@ -28,56 +26,34 @@ var (
 
 // fixture is a keeper over a journal, which a test can close and open again.
 type fixture struct {
-	t       *testing.T
-	dir     string
-	minFree uint64
-	clock   *clock.Manual
-	journal *posting.Journal
-	runtime *actors.Runtime
-	keeper  *checkpoint.Keeper
+	*testkit.World
+	t      *testing.T
+	keeper *checkpoint.Keeper
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))}
+	h := &fixture{World: testkit.NewWorld(t, time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC)), t: t}
 	h.start()
-	t.Cleanup(h.stop)
 	return h
 }
 
 func (h *fixture) start() {
 	h.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	var err error
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, MinFree: h.minFree, Log: quiet}, Clock: h.clock, Log: quiet})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
-	h.keeper = checkpoint.Start(h.runtime)
-	h.runtime.Start(func(posting.Item) bool { return false })
-}
-
-func (h *fixture) stop() {
-	h.runtime.Stop()
-	if err := h.journal.Close(); err != nil {
-		h.t.Error(err)
-	}
+	h.Open()
+	h.keeper = checkpoint.Start(h.Runtime)
+	h.Runtime.Start(func(posting.Item) bool { return false })
 }
 
 func (h *fixture) restart() {
 	h.t.Helper()
-	h.stop()
+	h.Close()
 	h.start()
 }
 
 func (h *fixture) submit(c *posting.Change) {
 	h.t.Helper()
-	done := make(chan posting.Receipt, 1)
-	h.journal.Submit(c, func(r posting.Receipt) { done <- r })
-	if r := <-done; r.Err != nil {
-		h.t.Fatal(r.Err)
-	}
+	h.MustSubmit(c)
 }
 
 // days books a number of entries on each of a number of days.
@@ -87,7 +63,7 @@ func (h *fixture) days(org ledger.ID, days, entries int) {
 		for n := range entries {
 			h.owes(org, fmt.Sprintf("L:partner:%d:available", n+1))
 		}
-		if err := h.clock.Set(h.clock.Now().Add(24 * time.Hour)); err != nil {
+		if err := h.Clock.Set(h.Clock.Now().Add(24 * time.Hour)); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -117,7 +93,7 @@ func (h *fixture) look() {
 // rows returns an organization's rows of checkpoints.
 func (h *fixture) rows(org ledger.ID) map[string]string {
 	h.t.Helper()
-	view := h.journal.View()
+	view := h.Journal.View()
 	defer view.Close()
 	rows := make(map[string]string)
 	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
@@ -133,7 +109,7 @@ func (h *fixture) rows(org ledger.ID) map[string]string {
 }
 
 func (h *fixture) group() uint64 {
-	n, _ := h.journal.LastGroup()
+	n, _ := h.Journal.LastGroup()
 	return n
 }
 
@@ -183,7 +159,7 @@ func TestAnOrganizationWithoutAccountsHasThemToo(t *testing.T) {
 		h.submit(&posting.Change{Steps: []posting.Step{{
 			Org: first, Source: ledger.Source{Kind: ledger.Partner, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "made", To: "there"}},
 		}}})
-		if err := h.clock.Set(h.clock.Now().Add(24 * time.Hour)); err != nil {
+		if err := h.Clock.Set(h.Clock.Now().Add(24 * time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,7 +268,7 @@ func TestALookIsMadeOnThePool(t *testing.T) {
 	h := open(t)
 	h.days(first, 3, 4)
 	h.keeper.Begin()
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	if got := len(heads(h.rows(first))); got != 2 {
 		t.Errorf("there are %d", got)
 	}
@@ -301,7 +277,7 @@ func TestALookIsMadeOnThePool(t *testing.T) {
 func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
 	h := open(t)
 	h.days(first, 3, 4)
-	h.minFree = 1 << 62
+	h.JournalOptions.Store.MinFree = 1 << 62
 	h.restart()
 	keeper := h.keeper
 	if err := keeper.Look(); err == nil {
@@ -310,9 +286,9 @@ func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
 	if got := len(h.rows(first)); got != 0 {
 		t.Errorf("%d rows were written", got)
 	}
-	h.minFree = 0
+	h.JournalOptions.Store.MinFree = 0
 	h.restart()
-	keeper.On(h.runtime) // the keeper that was refused, with nothing booked since
+	keeper.On(h.Runtime) // the keeper that was refused, with nothing booked since
 	if err := keeper.Look(); err != nil {
 		t.Error(err)
 	}
@@ -385,7 +361,7 @@ func TestOfTooManyAccountsNoCheckpointIsMade(t *testing.T) {
 		h.submit(&posting.Change{KVs: []posting.KV{row}})
 	}
 	h.restart()
-	if err := h.clock.Set(h.clock.Now().Add(24 * time.Hour)); err != nil {
+	if err := h.Clock.Set(h.Clock.Now().Add(24 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

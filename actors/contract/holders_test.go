@@ -150,7 +150,7 @@ func (c *crowd) declared(action contract.Action, body string, batches int64) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.Commit(changeOf(c.org, &d, was.Stamp.Version))
+		c.MustSubmit(changeOf(c.org, &d, was.Stamp.Version))
 	}
 	c.Close()
 }

@@ -48,7 +48,7 @@ func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all the rest
 		t.Fatal(err)
 	}
-	o.Commit(changeOf(o.org, &d, funded.Stamp.Version))
+	o.MustSubmit(changeOf(o.org, &d, funded.Stamp.Version))
 	if _, err := o.service.Act(o.venture(o.org, "AED", money.Prod)); err != nil {
 		t.Errorf("there is room for one: %v", err)
 	}

@@ -51,7 +51,7 @@ func open(t *testing.T) *fixture {
 func (h *fixture) start() (err error) {
 	h.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet}, Clock: h.clock, Log: quiet})
+	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet, MemTable: 8 << 20}, Clock: h.clock, Log: quiet})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/posting/store"
 )
 
 const (
@@ -335,13 +336,13 @@ func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
 		t.Error("a card is kept after the end")
 	}
 	h.stop()
-	err := filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(h.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		content, err := os.ReadFile(path)
 		if bytes.Contains(content, []byte(redirect)) {
-			t.Errorf("%s has the card's number", strings.TrimPrefix(path, h.dir))
+			t.Errorf("%s has the card's number", strings.TrimPrefix(path, h.Dir))
 		}
 		return err
 	})
@@ -363,7 +364,7 @@ func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	h.stop()
-	h.sealer = forgetful{h.keyring}
+	h.sealer = forgetful{h.Keyring}
 	h.start()
 	h.decides(id, true)
 	h.must(h.Returned(org, id))
@@ -404,7 +405,10 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 		}
 		return actors.Outcome{Verdict: payment.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: payment.Status(long), Meta: object, Action: action}
 	}
-	h := openAs(t, func(h *fixture) { h.on(r) })
+	h := openAs(t, func(h *fixture) {
+		h.on(r)
+		h.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
+	})
 	got := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Request.Customer = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)
 	}))

@@ -36,7 +36,7 @@ func BenchmarkCreate(b *testing.B) {
 					}
 				}
 			})
-			s := &h.journal.Stats
+			s := &h.Journal.Stats
 			b.ReportMetric(float64(s.Rows.Load())/float64(n.Load()), "rows/op")
 			b.ReportMetric(float64(s.Bytes.Load())/float64(n.Load()), "B/op-store")
 			b.ReportMetric(float64(s.Changes.Load())/float64(s.Groups.Load()), "changes/group")

@@ -187,7 +187,7 @@ func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
 	for _, answer := range answers {
 		h.refused(answered(t, answer), ledger.NotReversible)
 	}
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 }
 
 // A waiting caller gets an answer, whatever goes wrong meanwhile.
@@ -206,7 +206,7 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	h.refused(answered(t, cancelled), ledger.Internal)
 	close(resume)
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 	h.is(id, payment.Charged, "")
 }
 
@@ -222,7 +222,7 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 		"a due item comes twice": func(h *fixture, id ledger.ID) (paymentactor.Result, error) {
 			h.due(id)
 			h.due(id)
-			h.runtime.Quiesce()
+			h.Runtime.Quiesce()
 			return h.Find(org, id)
 		},
 	} {
@@ -302,7 +302,7 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 	_, err = h.Complete(secret)
 	h.refused(err, ledger.Unavailable)
 	close(resume)
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 	h.is(id, payment.ActionRequired, "")
 	h.submitted(id, actors.Void, 0)
 	h.submitted(id, actors.Complete, 0)
@@ -334,7 +334,7 @@ func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) 
 		t.Errorf("%s, operation %+v", first.Record.Status, first.Record.Op)
 	}
 	close(resume)
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 	h.is(id, payment.Refunded, "")
 	if again := h.whole(h.Refund(refund)); !again.Replay || again.Stamp != first.Stamp || again.Record.Status != payment.Charged {
 		t.Errorf("%s %+v, replay %v", again.Record.Status, again.Stamp, again.Replay)

@@ -205,7 +205,7 @@ func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 				h.set(0, failing(directory.FailRejected, 0))
 				h.add(0, failing("", 1))
 			}, func(h *fixture) { h.wrap = nil })
-			h.runtime.Quiesce()
+			h.Runtime.Quiesce()
 			if got := h.read(id).Status; got != c.status {
 				t.Errorf("%s", got)
 			}

@@ -115,7 +115,7 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 		return h.unfinished() == 0
 	})
 	h.accounted(many)
-	h.until("no actor is left", func() bool { return h.runtime.Outstanding() == 0 })
+	h.until("no actor is left", func() bool { return h.Runtime.Outstanding() == 0 })
 }
 
 // chaotic loses some of the inquiries.
@@ -134,7 +134,7 @@ func (c chaotic) Inquire(ctx context.Context, q *actors.Question) actors.Outcome
 
 func (h *fixture) records(fn func(*payment.Record)) int {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	n := 0
 	for i := range 1_000 {
@@ -162,7 +162,7 @@ func (h *fixture) unfinished() (n int) {
 // accounted compares the fixture's transactions with the rail's own log.
 func (h *fixture) accounted(many int) {
 	h.t.Helper()
-	log, err := os.ReadFile(filepath.Join(h.dir, "simulator.log"))
+	log, err := os.ReadFile(filepath.Join(h.Dir, "simulator.log"))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func (c *chaos) operates(h *fixture, n int) {
 	i, what, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
 	key := keyed(fmt.Sprint("op", c.random.IntN(3*n)), "")
 	c.mu.Unlock()
-	v := h.journal.View()
+	v := h.Journal.View()
 	owner, found, err := v.Claim(org, ledger.ClaimTxID, fmt.Sprint("1/tx", i))
 	v.Close()
 	if err != nil || !found {
@@ -289,7 +289,7 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 	c.mu.Unlock()
 	h.until("all of them have ended", func() bool {
 		h.advance(24 * time.Hour)
-		v := h.journal.View()
+		v := h.Journal.View()
 		defer v.Close()
 		n := 0
 		h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
@@ -299,7 +299,7 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 		})
 		return n == 0
 	})
-	h.until("no actor is left", func() bool { return h.runtime.Outstanding() == 0 })
+	h.until("no actor is left", func() bool { return h.Runtime.Outstanding() == 0 })
 }
 
 // reports is a rail that is polled at its own times.

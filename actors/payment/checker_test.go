@@ -13,11 +13,11 @@ import (
 // checked runs the checker: its rules hold whatever a test has done.
 func (h *fixture) checked() {
 	h.t.Helper()
-	in := check.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)}
+	in := check.Inputs{Data: h.Dir, Log: slog.New(slog.DiscardHandler)}
 	if h.scripted {
 		in.Data = ""
 	}
-	report, err := check.Check(context.Background(), h.journal, in)
+	report, err := check.Check(context.Background(), h.Journal, in)
 	if err != nil {
 		h.t.Error(err)
 		return

@@ -45,7 +45,7 @@ func TestATerminalWhoseProviderIsDownIsPassedOver(t *testing.T) {
 	down.Store(false) // it is not called, so its recovery is not noticed
 	r := h.ends(good, 1, payment.Charged, "")
 	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Failure: payment.Failure{Detail: "the terminal's circuit is open"}, Priority: 1,
-		At: ledger.MicrosOf(h.clock.Now())}
+		At: ledger.MicrosOf(h.Clock.Now())}
 	if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0] != want {
 		t.Errorf("by %v after %+v, want %+v", r.Terminal, r.Attempts, want)
 	}

@@ -16,7 +16,7 @@ import (
 // entries returns a transaction's entries as the auditor sees them, oldest first.
 func (h *fixture) entries(id ledger.ID) string {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	var all []string
 	err := v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: id}, func(e ledger.Event) (bool, error) {
@@ -109,7 +109,7 @@ func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testi
 // headroom returns the counter that keeps an asset's totals in range.
 func (h *fixture) headroom(asset money.Asset) string {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	amount, err := v.Counter(org, ledger.Headroom(org, asset, money.Amount{}).Key, "")
 	if err != nil {

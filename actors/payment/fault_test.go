@@ -26,13 +26,13 @@ func (unsealing) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, er
 // A card that cannot be sealed is stored nowhere: its caller gets an error, and the charge ends
 // when the payer's time is over.
 func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
-	h := openAs(t, func(h *fixture) { h.sealer, h.handling = unsealing{h.keyring}, time.Millisecond })
+	h := openAs(t, func(h *fixture) { h.sealer, h.handling = unsealing{h.Keyring}, time.Millisecond })
 	create := request(payment.Payment, redirect, 70, "tx")
 	create.Partner = h.partner
 	number := create.Card.Number
 	_, err := h.Create(create)
 	h.refused(err, ledger.Internal)
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 	if !wiped(number) {
 		t.Error("the card is still there")
 	}
@@ -131,7 +131,7 @@ func (h *fixture) touch(id ledger.ID) {
 	h.t.Helper()
 	r := h.whole(h.Find(org, id))
 	answer := make(chan error, 1)
-	h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+	h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
 		List:   posting.List{Partner: r.Record.Partner, Env: uint8(r.Record.Asset.Env)},
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
@@ -181,7 +181,7 @@ func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
 	c := brings(id, "4242424242424242")
 	number := c.Card.Number
 	h.refused(answered(t, h.SendContinue(c)), ledger.Internal)
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 	if times != 2 || !wiped(number) {
 		t.Errorf("decided on %d times, the card is wiped: %v", times, wiped(number))
 	}
@@ -212,7 +212,7 @@ func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
 	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	h.refused(answered(t, answer), ledger.Internal)
 	close(resume)
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 	h.is(id, payment.Charged, "")
 	if given != `{"otp":"123456"}`+password {
 		t.Errorf("the provider had %q", given)

@@ -2,10 +2,8 @@ package payment_test
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,12 +20,12 @@ import (
 	"mizan/actors/provider/simulator"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 var (
@@ -38,18 +36,14 @@ var (
 
 // fixture is the runtime with the payment service on a real store and simulator.
 type fixture struct {
+	*testkit.World
 	t         testing.TB
-	dir       string
-	clock     *clock.Manual
-	journal   *posting.Journal
-	runtime   *actors.Runtime
 	simulator *simulator.Simulator
 	wrap      func(actors.Provider) actors.Provider
 	*paymentactor.Service
 	terminals []*directory.Terminal
 	partner   *directory.Partner
 	rates     map[string]money.Rate
-	keyring   *secret.Keyring
 	sealer    paymentactor.Sealer // instead of the keyring
 
 	real          bool          // uses the machine's clock
@@ -124,22 +118,18 @@ func (h *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
 func open(t testing.TB) *fixture { return openAs(t, func(*fixture) {}) }
 
 func openAs(t testing.TB, set func(*fixture)) *fixture {
-	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(start), partner: &directory.Partner{Number: 1, Org: org, Active: true}}
+	h := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: 1, Org: org, Active: true}}
 	h.seen = seen{calls: make(map[made]int), active: make(map[*posting.Journal]map[ledger.ID]bool), again: make(map[ledger.ID]int)}
 	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 		h.terminals = append(h.terminals, &directory.Terminal{
 			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,
 		})
 	}
-	var err error
-	if h.keyring, err = secret.CreateKeyring(filepath.Join(h.dir, "keyring"), rand.Reader); err != nil {
-		t.Fatal(err)
-	}
 	set(h)
 	h.start()
 	t.Cleanup(func() {
 		if _, timed := t.(*testing.B); !h.closed && !timed {
-			soon(t, "at rest", h.runtime.Quiesce)
+			soon(t, "at rest", h.Runtime.Quiesce)
 			h.sound()
 		}
 		h.stop()
@@ -153,18 +143,15 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 
 func (h *fixture) start() {
 	h.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	running := clock.Clock(h.clock)
+	running := clock.Clock(h.Clock)
 	if h.real {
 		running = clock.Real{}
 	}
+	h.JournalOptions.Clock, h.RuntimeOptions.Clock, h.RuntimeOptions.Handling = running, running, h.handling
+	h.Open()
 	var err error
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet}, Clock: running, Log: quiet})
-	if err != nil {
-		h.t.Fatal(err)
-	}
 	h.simulator, err = simulator.Open(simulator.Options{
-		Path: filepath.Join(h.dir, "simulator.log"), Clock: running, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+		Path: filepath.Join(h.Dir, "simulator.log"), Clock: running, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -174,13 +161,12 @@ func (h *fixture) start() {
 		provider = h.wrap(provider)
 	}
 	if _, timed := h.t.(*testing.B); !timed {
-		h.witness = &witness{Provider: provider, h: h, journal: h.journal}
+		h.witness = &witness{Provider: provider, h: h, journal: h.Journal}
 		provider = reporting(h.witness, provider)
 	}
-	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: quiet, Sealer: h.keyring, Handling: h.handling})
 	admission := h.admission
 	if admission == nil {
-		accounts := account.New(h.runtime)
+		accounts := account.New(h.Runtime)
 		accounts.Recall(func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 			fn func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
 			return h.Attempts(org, partner, env, since, fn)
@@ -190,24 +176,24 @@ func (h *fixture) start() {
 			admission = h.before(accounts)
 		}
 	}
-	sealer := paymentactor.Sealer(h.keyring)
+	sealer := paymentactor.Sealer(h.Keyring)
 	if h.sealer != nil {
 		sealer = h.sealer
 	}
 	h.Service = paymentactor.New(paymentactor.Options{
-		Runtime: h.runtime, Directory: h, Admission: admission, Sealer: sealer,
+		Runtime: h.Runtime, Directory: h, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
 		CreateWait: cmp.Or(h.wait, patience), ProviderTimeout: cmp.Or(h.inquire, 10*time.Second),
 		ActionTTL: 30 * time.Minute, Breaker: h.breaker, Observe: h.observe, Operators: h.operators, ReturnURL: h.returnURL,
 	})
-	h.runtime.Start(paymentactor.Resumes)
+	h.Runtime.Start(paymentactor.Resumes)
 }
 
 func (h *fixture) stop() {
-	h.runtime.Stop()
-	if err := h.journal.Close(); err != nil && !h.closed {
-		h.t.Error(err)
+	if h.closed {
+		h.Journal = nil
 	}
+	h.Close()
 	if err := h.simulator.Close(); err != nil {
 		h.t.Error(err)
 	}
@@ -220,24 +206,20 @@ func (h *fixture) restartAs(set func(*fixture)) {
 	h.stop()
 	set(h)
 	h.start()
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 }
 
 func (h *fixture) fund(n uint64) { h.fundWith(money.FromUint64(n)) }
 
 func (h *fixture) fundWith(amount money.Amount) {
 	h.t.Helper()
-	done := make(chan posting.Receipt, 1)
-	h.journal.Submit(&posting.Change{Steps: []posting.Step{{
+	h.MustSubmit(&posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
 		Events: []ledger.Event{{Name: "transfer", To: "posted", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: usd, Side: ledger.Debit, Amount: amount},
 			{Account: ledger.PartnerAvailable(1), Asset: usd, Side: ledger.Credit, Amount: amount},
 		}}}},
-	}}}, func(r posting.Receipt) { done <- r })
-	if r := <-done; r.Err != nil {
-		h.t.Fatal(r.Err)
-	}
+	}}})
 }
 
 func request(kind payment.Type, card string, amount uint64, txid string) paymentactor.Create {
@@ -271,10 +253,10 @@ func (h *fixture) read(id ledger.ID) *payment.Record {
 
 func (h *fixture) advance(d time.Duration) {
 	h.t.Helper()
-	if err := h.runtime.Advance(h.clock.Now().Add(d)); err != nil {
+	if err := h.Runtime.Advance(h.Clock.Now().Add(d)); err != nil {
 		h.t.Fatal(err)
 	}
-	if h.runtime.Outstanding() == 0 {
+	if h.Runtime.Outstanding() == 0 {
 		h.waiting()
 	}
 }
@@ -282,7 +264,7 @@ func (h *fixture) advance(d time.Duration) {
 // balance returns "posted available / pending debits" of the partner.
 func (h *fixture) balance() string {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	totals, err := v.Totals(org, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: usd})
 	if err != nil {
@@ -294,7 +276,7 @@ func (h *fixture) balance() string {
 // path returns the states that a transaction went through.
 func (h *fixture) path(id ledger.ID) string {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	var states []string
 	err := v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: id}, func(e ledger.Event) (bool, error) {
@@ -308,7 +290,7 @@ func (h *fixture) path(id ledger.ID) string {
 }
 
 func (h *fixture) calls(id ledger.ID) int {
-	log, err := os.ReadFile(filepath.Join(h.dir, "simulator.log"))
+	log, err := os.ReadFile(filepath.Join(h.Dir, "simulator.log"))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -450,7 +432,7 @@ func (h *fixture) decides(id ledger.ID, approve bool) {
 // sealed tells whether a card is stored beside the transaction.
 func (h *fixture) sealed(id ledger.ID) bool {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	_, found, err := v.Sealed(org, ledger.Source{Kind: ledger.Transaction, ID: id})
 	if err != nil {

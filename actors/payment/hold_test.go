@@ -139,11 +139,11 @@ func TestAHoldExpiresAlsoIfTheProcessWasDownMeanwhile(t *testing.T) {
 	h := twoPhased(t, plain)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.stop()
-	if err := h.clock.Set(start.Add(8 * 24 * time.Hour)); err != nil {
+	if err := h.Clock.Set(start.Add(8 * 24 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	h.start()
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.is(id, payment.Failed, "hold expired")
 }
 

@@ -233,7 +233,7 @@ func TestAContinueWhoseKeyIsTakenMeanwhileIsAConflictAndItsCardWiped(t *testing.
 	c.Key = keyed("k", "continue")
 	number := c.Card.Number
 	h.refused(answered(t, h.SendContinue(c)), ledger.Conflict) // without the check that finds most used keys
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 	if !wiped(number) {
 		t.Error("the card is still there")
 	}

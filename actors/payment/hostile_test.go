@@ -157,18 +157,18 @@ func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 	}
 	h := openAs(t, func(h *fixture) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	h.runtime.Quiesce()
-	if err := h.clock.Set(start.Add(time.Second)); err != nil {
+	h.Runtime.Quiesce()
+	if err := h.Clock.Set(start.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(h.journal.Due.Take(ledger.MicrosOf(h.clock.Now()), 10)); n != 1 {
+	if n := len(h.Journal.Due.Take(ledger.MicrosOf(h.Clock.Now()), 10)); n != 1 {
 		t.Fatalf("%d transactions are due", n)
 	}
 	release := make(chan struct{})
-	for h.runtime.Go(func() { <-release }) == nil {
+	for h.Runtime.Go(func() { <-release }) == nil {
 	}
 	h.due(id)
-	h.until("the actor has gone", func() bool { return h.runtime.Live() == 0 })
+	h.until("the actor has gone", func() bool { return h.Runtime.Live() == 0 })
 	close(release)
 	h.advance(0)
 	if got := h.read(id).Status; got != payment.Charged {
@@ -212,12 +212,12 @@ func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 	h.due(id)
 	h.due(id)
 	close(resume)
-	soon(t, "at rest", h.runtime.Quiesce)
+	soon(t, "at rest", h.Runtime.Quiesce)
 	if n := r.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries while the submission was under way", n)
 	}
-	if got := h.read(id).Status; got != payment.Charged || h.runtime.Live() != 0 {
-		t.Errorf("%s, %d actors live", got, h.runtime.Live())
+	if got := h.read(id).Status; got != payment.Charged || h.Runtime.Live() != 0 {
+		t.Errorf("%s, %d actors live", got, h.Runtime.Live())
 	}
 }
 
@@ -250,7 +250,7 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 			if !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 				t.Fatalf("answered %v", err)
 			}
-			soon(t, "at rest", h.runtime.Quiesce)
+			soon(t, "at rest", h.Runtime.Quiesce)
 			if !wiped(number) {
 				t.Error("the card is still there")
 			}
@@ -264,7 +264,7 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 				t.Errorf("it became %s, replay %v", repeated.Record.Status, repeated.Replay)
 			}
 			h.advance(time.Minute) // an unused account actor stays for a minute of real time
-			if n := h.runtime.Outstanding(); n != 0 {
+			if n := h.Runtime.Outstanding(); n != 0 {
 				t.Errorf("%d units of work are left", n)
 			}
 		})
@@ -369,9 +369,9 @@ func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
 	if len(slices.Compact(ids)) != 1 || r.submitted.Load() != 1 {
 		t.Errorf("%d submissions, ids %v", r.submitted.Load(), slices.Compact(ids))
 	}
-	soon(t, "at rest", h.runtime.Quiesce)
-	if h.runtime.Live() != 0 {
-		t.Errorf("%d actors stay", h.runtime.Live())
+	soon(t, "at rest", h.Runtime.Quiesce)
+	if h.Runtime.Live() != 0 {
+		t.Errorf("%d actors stay", h.Runtime.Live())
 	}
 }
 
@@ -389,7 +389,7 @@ func wiped(secret []byte) bool {
 func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 	release := make(chan struct{})
 	full := func(h *fixture) {
-		for h.runtime.Go(func() { <-release }) == nil {
+		for h.Runtime.Go(func() { <-release }) == nil {
 		}
 	}
 	for name, c := range map[string]struct {
@@ -432,7 +432,7 @@ func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 			if name == "the pool is full" {
 				close(release)
 			}
-			soon(t, "at rest", h.runtime.Quiesce)
+			soon(t, "at rest", h.Runtime.Quiesce)
 			if !wiped(card.Number) || !wiped(card.CVV) || !wiped(card.Holder) || !wiped(card.ExpMonth) {
 				t.Error("the card is still there")
 			}
@@ -445,7 +445,7 @@ func TestTheCardIsWipedOnEveryPath(t *testing.T) {
 
 // closeJournal closes the store under the runtime, once.
 func (h *fixture) closeJournal() {
-	if err := h.journal.Close(); err != nil {
+	if err := h.Journal.Close(); err != nil {
 		h.t.Error(err)
 	}
 	h.closed = true

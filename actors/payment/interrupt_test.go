@@ -38,13 +38,13 @@ func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 func (h *fixture) dieAnd(set func(*fixture)) {
 	h.t.Helper()
 	h.witness.dead.Store(true)
-	if err := h.journal.Close(); err != nil {
+	if err := h.Journal.Close(); err != nil {
 		h.t.Fatal(err)
 	}
 	if err := h.simulator.Close(); err != nil {
 		h.t.Fatal(err)
 	}
-	h.dead = append(h.dead, h.runtime)
+	h.dead = append(h.dead, h.Runtime)
 	set(h)
 	h.start()
 }
@@ -71,7 +71,7 @@ func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*fixture))
 	}()
 	id := <-f.reached
 	h.dieAnd(next)
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	return h, id
 }
 

@@ -19,7 +19,7 @@ func (h *fixture) tells(id ledger.ID, what actors.Reported, reason string) {
 	h.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{
 		Org: org, Reference: id, Terminal: h.read(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
 	}))
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 }
 
 const (
@@ -175,7 +175,7 @@ func TestWhatARailReportsOfAnotherTerminalIsNotBelieved(t *testing.T) {
 	for _, what := range []actors.Reported{actors.TakenBack, actors.Corrected, actors.Settled} {
 		h.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[1].ID, What: what}))
 	}
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.is(id, payment.Charged, "")
 }
 
@@ -225,7 +225,7 @@ func TestAReversalOfWhatWasRefundedWhollyTakesNothing(t *testing.T) {
 	h.tells(id, actors.TakenBack, "taken_back")
 	h.is(id, payment.Refunded, "")
 	h.has("100000 / 0")
-	if n := h.runtime.Live(); n != 0 {
+	if n := h.Runtime.Live(); n != 0 {
 		t.Errorf("%d actors stay", n)
 	}
 }

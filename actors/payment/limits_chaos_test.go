@@ -41,7 +41,7 @@ func atOnce(n int, do func(int)) {
 // without hosted ones that still wait.
 func (h *fixture) admitted() (passed, breached int) {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
 		switch {
@@ -130,7 +130,7 @@ func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
 		return passed == most && breached == most
 	})
 	h.dieAnd(func(h *fixture) { h.wrap, h.wait = nil, 0 })
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	pay := func(int) { h.create(payment.Payment, good, 10, "") }
 	h.usage(day, "", "0 300 0")
 	h.usage(pace, "", "60 60")
@@ -207,7 +207,7 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 	c.mu.Unlock()
 	h.until("all of them have ended", func() bool {
 		h.advance(24 * time.Hour)
-		v := h.journal.View()
+		v := h.Journal.View()
 		defer v.Close()
 		n := 0
 		h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
@@ -217,7 +217,7 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 		})
 		return n == 0
 	})
-	h.until("no actor is left", func() bool { return h.runtime.Outstanding() == 0 })
+	h.until("no actor is left", func() bool { return h.Runtime.Outstanding() == 0 })
 	if _, breached := h.admitted(); breached == 0 {
 		t.Error("no limit has refused anything")
 	}
@@ -320,13 +320,13 @@ func TestAPayersTimeThatEndsWhileAnAttemptIsCountedIsKept(t *testing.T) {
 	c.set(hold, errors.New("the store can't be read"))
 	answer := h.SendContinue(brings(hosted, good))
 	h.until("it is being counted", c.counting)
-	if err := h.runtime.Advance(h.clock.Now().Add(31 * time.Minute)); err != nil {
+	if err := h.Runtime.Advance(h.Clock.Now().Add(31 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	h.is(hosted, payment.Created, "") // its attempt comes first
 	close(hold)
 	soon(t, "the continuation", func() { <-answer })
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.is(hosted, payment.Rejected, "payer action expired")
 }
 
@@ -344,7 +344,7 @@ func TestAContinuationWhoseKeyIsTakenIsNoAttempt(t *testing.T) {
 	h.must(h.Continue(first))
 	close(hold)
 	soon(t, "the second", func() { <-late })
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	if r := h.read(second.ID); !r.Waiting() {
 		t.Errorf("the second is %s", r.Status)
 	}

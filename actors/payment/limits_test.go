@@ -112,7 +112,7 @@ func TestVolumesBeginAnewAtMidnightAndAtTheMonthsEndByTheClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.runtime.Advance(at); err != nil {
+		if err := h.Runtime.Advance(at); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,7 +32,7 @@ func operated(t *testing.T, set func(*fixture)) *fixture {
 // word of each, and whether it is about a return.
 func (h *fixture) alerts() string {
 	h.t.Helper()
-	view := h.journal.View()
+	view := h.Journal.View()
 	defer view.Close()
 	var told []string
 	err := view.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
@@ -59,7 +59,7 @@ func (h *fixture) alerts() string {
 
 func (h *fixture) wantAlerts(want string) {
 	h.t.Helper()
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	if got := h.alerts(); got != want {
 		h.t.Errorf("operators are told %q, want %q", got, want)
 	}
@@ -144,7 +144,7 @@ func TestAnAlertSaysTheSameAfterARefund(t *testing.T) {
 	h := operated(t, plain)
 	id := h.create(payment.Payment, "4242424242424242", threshold, "").Record.ID
 	body := func() (found string) {
-		view := h.journal.View()
+		view := h.Journal.View()
 		defer view.Close()
 		err := view.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
 			if n.Channel == posting.Operators && n.Source == (ledger.Source{Kind: ledger.Transaction, ID: id}) {

@@ -84,7 +84,7 @@ func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
 	_, err := h.BeginRefund(again)()
 	h.refused(err, ledger.Unavailable)
 	close(release)
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.is(id, payment.Refunded, "")
 	if got := h.read(id).Refunded.String(); got != "10" {
 		t.Errorf("refunded %s", got)

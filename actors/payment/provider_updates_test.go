@@ -39,7 +39,7 @@ func (h *fixture) providerUpdate(terminal, id ledger.ID) {
 	if err := h.ProviderUpdate(org, terminal, id); err != nil {
 		h.t.Fatal(err)
 	}
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 }
 
 func saying(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
@@ -110,7 +110,7 @@ func TestAProviderUpdateThatComesWhileTheProviderIsAskedIsHandledAfterwards(t *t
 		t.Fatal(err)
 	}
 	close(release)
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.is(id, payment.Charged, "")
 	if n := r.inquired.Load(); n != 2 {
 		t.Errorf("asked %d times", n)

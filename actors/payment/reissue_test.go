@@ -31,7 +31,7 @@ func signs(t *testing.T, r *payment.Record) paymentactor.Material {
 func (h *fixture) chain() *payment.Record {
 	h.t.Helper()
 	r := h.must(h.begin(payment.Payment, "", 70, method("native_gas")))
-	if r.Status != payment.ActionRequired || r.Action.ExpiresAt != ledger.MicrosOf(h.clock.Now().Add(time.Minute)) {
+	if r.Status != payment.ActionRequired || r.Action.ExpiresAt != ledger.MicrosOf(h.Clock.Now().Add(time.Minute)) {
 		h.t.Fatalf("%s %+v", r.Status, r.Action)
 	}
 	return r
@@ -70,7 +70,7 @@ func TestTheNextReaderFindsFreshMaterial(t *testing.T) {
 	_, err := h.Complete(late)
 	h.refused(err, ledger.Expired)
 	fresh := h.must(h.Current(mine(r.ID), false))
-	if string(fresh.Action.Material) == string(r.Action.Material) || fresh.Action.ExpiresAt != ledger.MicrosOf(h.clock.Now().Add(time.Minute)) || fresh.Action.Until != r.Action.Until {
+	if string(fresh.Action.Material) == string(r.Action.Material) || fresh.Action.ExpiresAt != ledger.MicrosOf(h.Clock.Now().Add(time.Minute)) || fresh.Action.Until != r.Action.Until {
 		t.Errorf("%s until %v, the payer until %v", fresh.Action.Material, fresh.Action.ExpiresAt.Time(), fresh.Action.Until.Time())
 	}
 	h.restart()
@@ -160,7 +160,7 @@ func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 			t.Error("the rail is told that the action is known")
 		}
 		n++
-		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: ledger.MicrosOf(h.clock.Now().Add(10 * time.Minute))}}
+		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: ledger.MicrosOf(h.Clock.Now().Add(10 * time.Minute))}}
 	})
 	h.advance(10*time.Minute - time.Microsecond)
 	h.must(h.Current(of(id), true))
@@ -169,7 +169,7 @@ func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
 	if p.asked.Load() != 0 {
 		t.Errorf("the rail was asked %d times", p.asked.Load())
 	}
-	if got := h.must(h.Current(of(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(h.clock.Now().Add(10*time.Minute)) {
+	if got := h.must(h.Current(of(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(h.Clock.Now().Add(10*time.Minute)) {
 		t.Errorf("%+v", got)
 	}
 	h.must(h.Current(of(id), true))

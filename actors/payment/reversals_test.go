@@ -35,11 +35,11 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 	h := openAs(t, func(h *fixture) { h.on(r) })
 	began := time.Now()
 	soon(t, "the clock is moved", func() {
-		if err := h.runtime.Advance(start.Add(time.Hour)); err == nil {
+		if err := h.Runtime.Advance(start.Add(time.Hour)); err == nil {
 			t.Error("the clock was moved over a poll that failed, and nobody was told")
 		}
 	})
-	if got := h.clock.Now(); !got.Equal(start.Add(time.Hour)) {
+	if got := h.Clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("the clock shows %v", got)
 	}
 	most := 1 + int64(time.Since(began)/time.Second) // it waits for a second at least, in real time
@@ -103,7 +103,7 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 		}
 		if panics {
 			h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
-			h.runtime.Quiesce()
+			h.Runtime.Quiesce()
 		}
 		h.advance(10 * time.Second)
 		if got := h.read(id).Status; got != payment.Reversed || h.balance() != "100000 / 0" {
@@ -132,12 +132,12 @@ func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
 	if got := h.read(declined).Status; got != payment.Rejected {
 		t.Errorf("%s", got)
 	}
-	if h.runtime.Live() != 0 {
-		t.Errorf("%d actors stay", h.runtime.Live())
+	if h.Runtime.Live() != 0 {
+		t.Errorf("%d actors stay", h.Runtime.Live())
 	}
 }
 
 func (h *fixture) reverse(id ledger.ID) {
 	h.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 }

@@ -68,7 +68,7 @@ func TestAReturnIsItsOwnTransactionThatMirrorsTheCharge(t *testing.T) {
 	if back.Type != payment.Payout || back.Status != payment.Charged || back.Amount != original.Amount || back.ReversalOf != original.ID {
 		t.Errorf("the return is %+v", back)
 	}
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	charge, _, err := v.Record(org, ledger.Source{Kind: ledger.Transaction, ID: original.ID})
 	if err != nil {

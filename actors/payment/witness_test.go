@@ -235,7 +235,7 @@ func (h *fixture) sound() {
 // cards exist exactly where a later step needs them.
 func (h *fixture) waiting() {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	keep := make(map[ledger.ID]bool)
 	h.transactions(v, func(r *payment.Record, s posting.Stamp) {
@@ -250,7 +250,7 @@ func (h *fixture) waiting() {
 		}
 	})
 	err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {
-		card, err := h.keyring.OpenCard(sealed, append(org[:], s.ID[:]...))
+		card, err := h.Keyring.OpenCard(sealed, append(org[:], s.ID[:]...))
 		if err != nil || len(card.Number) == 0 || len(card.CVV) != 0 || !keep[s.ID] {
 			h.t.Errorf("%v has a sealed card (needed: %v, %v)", s.ID, keep[s.ID], err)
 		}

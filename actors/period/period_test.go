@@ -70,7 +70,7 @@ func (o *fixture) submit(on ledger.Date) error {
 // falls books something that takes effect on a day without a command that names the day.
 func (o *fixture) falls(on ledger.Date) {
 	o.t.Helper()
-	o.Commit(moved(o.org, on))
+	o.MustSubmit(moved(o.org, on))
 }
 
 func (o *fixture) book(on ledger.Date) {
@@ -173,7 +173,7 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 	o := openFixture(t)
 	waits := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	move := func(expect uint64, due ledger.Micros) {
-		o.Commit(&posting.Change{Steps: []posting.Step{{
+		o.MustSubmit(&posting.Change{Steps: []posting.Step{{
 			Org: o.org, Source: waits, Expect: expect, Record: []byte{1}, Due: due, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
 		}}})
 	}
@@ -379,7 +379,7 @@ func TestAKeyThatNamesNoClosedMonthIsAnError(t *testing.T) {
 	o := openFixture(t)
 	o.after(september)
 	key := actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
-	o.Commit(&posting.Change{
+	o.MustSubmit(&posting.Change{
 		Claims: []ledger.Claim{key.Claim(o.org, september.Source(), nil)},
 		Steps: []posting.Step{{Org: o.org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1},
 			Events: []ledger.Event{{Name: "create", To: "active"}}}},

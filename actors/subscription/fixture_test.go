@@ -3,7 +3,6 @@ package subscription_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -21,8 +20,8 @@ import (
 	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
 	subscriptionactor "mizan/actors/subscription"
-	"mizan/internal/clock"
 	"mizan/internal/secret"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -30,7 +29,6 @@ import (
 	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
 	"mizan/posting"
-	"mizan/posting/store"
 	"mizan/snapshots/check"
 )
 
@@ -47,12 +45,8 @@ const (
 // fixture is everything behind the API: the real journal, directory, payments and simulator, seeded
 // as a sandbox, with a clock that only tests move.
 type fixture struct {
+	*testkit.World
 	t         testing.TB
-	dir       string
-	clock     *clock.Manual
-	keyring   *secret.Keyring
-	journal   *posting.Journal
-	runtime   *actors.Runtime
 	rail      *simulator.Simulator
 	directory *directoryactor.Service
 	payments  *paymentactor.Service
@@ -72,35 +66,50 @@ func open(t testing.TB) *fixture { return openAs(t, func(*fixture) {}) }
 
 func openAs(t testing.TB, set func(*fixture)) *fixture {
 	t.Helper()
-	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(start)}
-	var err error
-	if h.keyring, err = secret.CreateKeyring(filepath.Join(h.dir, "keyring"), rand.Reader); err != nil {
-		t.Fatal(err)
+	if sandbox == nil {
+		sandbox = seeded(t)
 	}
+	h := &fixture{World: sandbox.image.World(t), t: t, first: sandbox.seed.First, second: sandbox.seed.Second}
 	set(h)
 	h.start()
-	seed, err := h.directory.Seed(t.Context(), directoryactor.SeedInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.first, h.second = seed.First, seed.Second
 	t.Cleanup(func() {
-		h.runtime.Quiesce()
+		h.Runtime.Quiesce()
 		h.sound()
 		h.stop()
 	})
 	return h
 }
 
+// sandbox is what every test begins with: to hash its password takes longer than most tests.
+var sandbox *sandboxImage
+
+type sandboxImage struct {
+	seed  *directoryactor.Sandbox
+	image *testkit.Image
+}
+
+func seeded(t testing.TB) *sandboxImage {
+	t.Helper()
+	w := testkit.NewWorld(t, start)
+	w.Open()
+	directory, err := directoryactor.Start(w.Runtime, w.Keyring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Runtime.Start(func(posting.Item) bool { return false })
+	seed, err := directory.Seed(t.Context(), directoryactor.SeedInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	return &sandboxImage{seed, w.Image()}
+}
+
 func (h *fixture) start() {
 	h.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
+	h.Open()
 	var err error
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: filepath.Join(h.dir, "store"), Log: quiet}, Clock: h.clock, Log: quiet})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.journal.OnNotices(func(_ ledger.ID, notices []posting.Notice) {
+	h.Journal.OnNotices(func(_ ledger.ID, notices []posting.Notice) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for i := range notices {
@@ -110,18 +119,17 @@ func (h *fixture) start() {
 		}
 	})
 	h.rail, err = simulator.Open(simulator.Options{
-		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+		Path: filepath.Join(h.Dir, "simulator.log"), Clock: h.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
-	if h.directory, err = directoryactor.Start(h.runtime, h.keyring); err != nil {
+	if h.directory, err = directoryactor.Start(h.Runtime, h.Keyring); err != nil {
 		h.t.Fatal(err)
 	}
 	h.directory.AllowPrivateHooks(true)
-	accounts := account.New(h.runtime)
-	rail, sealer := actors.Provider(h.rail), paymentactor.Sealer(h.keyring)
+	accounts := account.New(h.Runtime)
+	rail, sealer := actors.Provider(h.rail), paymentactor.Sealer(h.Keyring)
 	if h.wrap != nil {
 		rail = h.wrap(rail)
 	}
@@ -129,7 +137,7 @@ func (h *fixture) start() {
 		sealer = h.sealer
 	}
 	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: sealer, Addresses: h.directory,
+		Runtime: h.Runtime, Directory: h.directory, Admission: accounts, Sealer: sealer, Addresses: h.directory,
 		Providers:  map[string]actors.Provider{rail.Name(): rail},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
@@ -142,16 +150,14 @@ func (h *fixture) start() {
 	if h.guide != nil {
 		guide = h.guide(guide)
 	}
-	h.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: h.runtime, Payments: payments, Directory: guide})
-	h.runtime.Start(paymentactor.Resumes)
+	h.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: payments, Directory: guide})
+	h.Runtime.Start(paymentactor.Resumes)
 }
 
 func (h *fixture) stop() {
-	h.runtime.Stop()
-	for _, err := range []error{h.journal.Close(), h.rail.Close()} {
-		if err != nil {
-			h.t.Error(err)
-		}
+	h.World.Close()
+	if err := h.rail.Close(); err != nil {
+		h.t.Error(err)
 	}
 }
 
@@ -160,13 +166,13 @@ func (h *fixture) restart() {
 	h.t.Helper()
 	h.stop()
 	h.start()
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 }
 
 // sound runs the checker on what the test has done.
 func (h *fixture) sound() {
 	h.t.Helper()
-	report, err := check.Check(context.Background(), h.journal, check.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)})
+	report, err := check.Check(context.Background(), h.Journal, check.Inputs{Data: h.Dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		h.t.Error(err)
 		return
@@ -180,7 +186,7 @@ func (h *fixture) sound() {
 
 func (h *fixture) advance(d time.Duration) {
 	h.t.Helper()
-	if err := h.runtime.Advance(h.clock.Now().Add(d)); err != nil {
+	if err := h.Runtime.Advance(h.Clock.Now().Add(d)); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -264,7 +270,7 @@ func (h *fixture) is(id ledger.ID, status string, paid, begun uint64) *subscript
 // renewals returns the transactions of a subscription's renewals, oldest first.
 func (h *fixture) renewals(id ledger.ID) (list []*payment.Record) {
 	h.t.Helper()
-	v := h.journal.View()
+	v := h.Journal.View()
 	defer v.Close()
 	err := v.List(h.first.Org, posting.List{Partner: h.first.Partner, Env: uint8(money.Test)}, posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
 		if !row.First {
@@ -295,7 +301,7 @@ func (h *fixture) charges(reference ledger.ID) (n int) {
 
 func (h *fixture) file(name string) []byte {
 	h.t.Helper()
-	content, err := os.ReadFile(filepath.Join(h.dir, name))
+	content, err := os.ReadFile(filepath.Join(h.Dir, name))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -336,7 +342,7 @@ func ptr[T any](v T) *T { return &v }
 // attempt and one from the store alone are equal.
 func (h *fixture) letters() (list []map[string]any) {
 	h.t.Helper()
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.told {

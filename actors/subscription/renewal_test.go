@@ -178,7 +178,7 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	if _, err := h.Resume(h.of(s.ID)); err != nil {
 		t.Fatal(err)
 	}
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	r := h.is(s.ID, "active", 1, 5)
 	if want := ledger.MicrosOf(start.Add(420 * day)); r.Next != want { // the schedule follows the creation
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
@@ -242,10 +242,10 @@ func TestAPauseStopsRenewalsAndNothingIsMadeUpFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, ok := resumed.Record.NextRenewal(); !ok || at != ledger.MicrosOf(h.clock.Now()) {
+	if at, ok := resumed.Record.NextRenewal(); !ok || at != ledger.MicrosOf(h.Clock.Now()) {
 		t.Errorf("resumed, the next renewal is at %v (%v), want at once", at.Time(), ok)
 	}
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.is(s.ID, "active", 1, 1)
 	h.advance(10*day - time.Second)
 	h.is(s.ID, "active", 1, 1)
@@ -374,7 +374,7 @@ func TestARenewalThatIsBegunTwiceIsOne(t *testing.T) {
 	h.payments.Renew(actors.Renewal{Org: h.first.Org, ID: r.Last, Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
 	// The same name with another transaction: the claim is taken.
 	h.payments.Renew(actors.Renewal{Org: h.first.Org, ID: random(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	if list := h.renewals(s.ID); len(list) != 2 || h.charges(r.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), h.charges(r.Last))
 	}
@@ -398,8 +398,8 @@ func TestTheTokenIsSealedAtRest(t *testing.T) {
 	h := open(t)
 	h.subscribe(nil)
 	h.advance(65 * day)
-	h.runtime.Quiesce()
-	err := filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+	h.Runtime.Quiesce()
+	err := filepath.WalkDir(h.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -428,7 +428,7 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 	if _, err := h.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: r.Last}}); err != nil {
 		t.Fatal(err)
 	}
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.is(s.ID, "active", 1, 1)
 	h.advance(30*day - 12*time.Hour)
 	h.is(s.ID, "active", 1, 2)

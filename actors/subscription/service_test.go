@@ -133,7 +133,7 @@ var lostCredential = payment.Failure{Code: payment.ProcessingError, Detail: "The
 
 // A missing credential is never replaced by anything: the renewal is not sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
-	h := openAs(t, func(h *fixture) { h.sealer = lost{h.keyring} })
+	h := openAs(t, func(h *fixture) { h.sealer = lost{h.Keyring} })
 	s := h.subscribe(nil)
 	h.advance(30 * day)
 	r := h.renewals(s.ID)[0]
@@ -362,7 +362,7 @@ func TestTheStreamGoesWhereTheInitialPaymentsNotificationsGo(t *testing.T) {
 	if _, err := h.Pause(h.of(s.ID)); err != nil {
 		t.Fatal(err)
 	}
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.told) != 1 || h.told[0].To != s.Terminal || h.told[0].Source != (ledger.Source{Kind: ledger.Subscription, ID: s.ID}) {
@@ -378,7 +378,7 @@ func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
 	if _, err := h.Pause(h.of(s.ID)); err != nil {
 		t.Fatal(err)
 	}
-	h.runtime.Quiesce()
+	h.Runtime.Quiesce()
 	h.mu.Lock()
 	n := h.told[0]
 	h.mu.Unlock()
@@ -436,14 +436,14 @@ func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
 	})
 	s := h.subscribe(nil)
 	d.first = func() {
-		pause, err := s.Pause(h.clock.Now())
+		pause, err := s.Pause(h.Clock.Now())
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		pause.Record.Unnotified++
 		done := make(chan error, 1)
-		h.journal.Submit(&posting.Change{Steps: []posting.Step{{
+		h.Journal.Submit(&posting.Change{Steps: []posting.Step{{
 			Org: h.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: s.ID}, Expect: 1,
 			Record: subscriptionactor.Encode(pause.Record), Events: pause.Events,
 		}}}, func(r posting.Receipt) { done <- r.Err })

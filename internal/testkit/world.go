@@ -28,9 +28,10 @@ type World struct {
 	Journal *posting.Journal
 	Runtime *actors.Runtime // nil after OpenJournal
 
-	// With these Open opens the journal and the runtime; a test may change them before.
+	// With these Open opens the journal and the runtime; a test may change them before. Open sets
+	// the Journal, and the Clock if it is nil.
 	JournalOptions posting.Options
-	RuntimeOptions actors.Options // Open sets its Journal
+	RuntimeOptions actors.Options
 
 	tb testing.TB
 }
@@ -55,15 +56,19 @@ func NewWorld(tb testing.TB, at time.Time) *World {
 // options sets what the journal and the runtime are opened with.
 func (w *World) options() {
 	quiet := slog.New(slog.DiscardHandler)
-	w.JournalOptions = posting.Options{Store: store.Options{Dir: w.Dir, Log: quiet, MemTable: worldMemTable}, Clock: w.Clock, Log: quiet}
-	w.RuntimeOptions = actors.Options{Clock: w.Clock, Log: quiet, Sealer: w.Keyring}
+	w.JournalOptions = posting.Options{Store: store.Options{Dir: w.Dir, Log: quiet, MemTable: worldMemTable}, Log: quiet}
+	w.RuntimeOptions = actors.Options{Log: quiet, Sealer: w.Keyring}
 }
 
 // OpenJournal opens the journal without a runtime, so nothing that is due is handled.
 func (w *World) OpenJournal() {
 	w.tb.Helper()
+	o := w.JournalOptions
+	if o.Clock == nil {
+		o.Clock = w.Clock
+	}
 	var err error
-	if w.Journal, err = posting.Open(w.JournalOptions); err != nil {
+	if w.Journal, err = posting.Open(o); err != nil {
 		w.tb.Fatal(err)
 	}
 }
@@ -73,8 +78,12 @@ func (w *World) OpenJournal() {
 func (w *World) Open() {
 	w.tb.Helper()
 	w.OpenJournal()
-	w.RuntimeOptions.Journal = w.Journal
-	w.Runtime = actors.New(w.RuntimeOptions)
+	o := w.RuntimeOptions
+	o.Journal = w.Journal
+	if o.Clock == nil {
+		o.Clock = w.Clock
+	}
+	w.Runtime = actors.New(o)
 }
 
 // Close stops the runtime and closes the journal, if they are open.
@@ -99,8 +108,8 @@ func (w *World) Submit(c *posting.Change) posting.Receipt {
 	return <-done
 }
 
-// Commit makes a change durable.
-func (w *World) Commit(c *posting.Change) posting.Receipt {
+// MustSubmit is Submit of a change that must become durable.
+func (w *World) MustSubmit(c *posting.Change) posting.Receipt {
 	w.tb.Helper()
 	r := w.Submit(c)
 	if r.Err != nil {

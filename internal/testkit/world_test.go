@@ -35,7 +35,7 @@ func (w *World) has(t *testing.T, org, id ledger.ID) bool {
 func TestAWorldKeepsWhatWasStoredWhenItIsOpenedAgain(t *testing.T) {
 	w, org, id := NewWorld(t, worldBegan), uuid.New(), uuid.New()
 	w.Open()
-	w.Commit(stored(org, id))
+	w.MustSubmit(stored(org, id))
 	w.Close()
 	w.Close()
 	w.OpenJournal()
@@ -47,7 +47,7 @@ func TestAWorldKeepsWhatWasStoredWhenItIsOpenedAgain(t *testing.T) {
 func TestWorldsOfAnImageHaveItsStateEachItsOwn(t *testing.T) {
 	w, org, id := NewWorld(t, worldBegan), uuid.New(), uuid.New()
 	w.Open()
-	w.Commit(stored(org, id))
+	w.MustSubmit(stored(org, id))
 	if err := w.Clock.Set(worldBegan.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestWorldsOfAnImageHaveItsStateEachItsOwn(t *testing.T) {
 		if !own.has(t, org, id) || own.has(t, org, more) {
 			t.Error("it does not have what the image had")
 		}
-		own.Commit(stored(org, more))
+		own.MustSubmit(stored(org, more))
 		info, err := os.Stat(filepath.Join(own.Dir, keyringName))
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the keyring's file: %v %v", info, err)
