@@ -224,6 +224,22 @@ func TestFiguresOfBalances(t *testing.T) {
 			return err
 		}, j)
 	}
+	for _, few := range []struct {
+		name, prefix string
+		accounts     int
+	}{{"one account", "L:partner:7777:", 1}, {"eleven accounts", "L:partner:123", 11}} {
+		took(t, few.name+" with a prefix at a time", 100, func(v *posting.View) error {
+			q, count := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Prefix: few.prefix, Paged: true}, 0
+			err := new(balances.Reader).TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
+				count++
+				return true, nil
+			})
+			if err == nil && count > few.accounts {
+				err = fmt.Errorf("%d accounts", count)
+			}
+			return err
+		}, j)
+	}
 	took(t, "trial balance at a time, in pages of 500, each of a view of its own", 5, func(*posting.View) error {
 		q, all := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true}, 0
 		reader := new(balances.Reader)

@@ -60,15 +60,18 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 }
 
 // hasFew tells whether only a few accounts are selected. If so, it searches the page buffer once
-// for the lines of all.
+// for the lines of all; a single account's lines are found faster when its pages are read.
 func hasFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 	var accounts []ledger.Account
 	err := view.AccountsFrom(org, q.Prefix, q.Env, q.Past, func(a ledger.Account) (bool, error) {
 		accounts = append(accounts, a)
 		return len(accounts) < fewAccounts, nil
 	})
-	if err != nil || len(accounts) == fewAccounts {
+	switch {
+	case err != nil || len(accounts) == fewAccounts:
 		return false, err
+	case len(accounts) == 1:
+		return true, nil
 	}
 	return true, view.PreloadBuffer(org, accounts)
 }
