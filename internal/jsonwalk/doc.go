@@ -9,7 +9,8 @@
 //  3. The work of each function is linear in its input, and is reported to package steps, so
 //     that a test can count it.
 //
-// Callers: api (requests), ledger/schema and ledger/jsonform (answers and notifications).
+// Callers: api and actors/payment (requests), ledger/schema and ledger/jsonform (answers and
+// notifications).
 //
 // Rejected: encoding/json's maps and raw messages, which allocate a map for each object that is
 // read once.
