@@ -82,14 +82,14 @@ func TestEveryFaultOfARecordOfTheDirectoryBreaksItsRule(t *testing.T) {
 		{"a terminal that is off, though nobody switched it off", "terminal", "is_active", false, []int{3}, `says "inactive", and its events lead to "active"`},
 		{"a terminal of an unknown type", "terminal", "type", "loan", []int{3}, ""}, // the limit on it is reported too
 		{"a terminal with a fee below zero", "terminal", "provider_params", []byte(`{"fee_bps":"-1"}`), []int{3}, ""},
-		{"a terminal whose merchant is told nowhere", "terminal", "merchant_params", []byte(`{"emails":"all"}`), []int{3}, ""},
+		{"a terminal whose merchant is told nowhere", "terminal", "merchant_params", []byte(`{"notify_url":1}`), []int{3}, ""},
 		{"a terminal of nobody", "terminal", "partner_id", int64(0), []int{3}, ""},
 		{"a key that is revoked without an event", "key", "revoked_at", ledger.Micros(1), []int{3}, `says "revoked", and its events lead to "active"`},
 		{"a key that ends before there was time", "key", "expires_at", ledger.Micros(-1), unreadable, "has a time before 1970"},
 		{"a key of nobody", "key", "partner_id", int64(-1), unreadable, "has a partner number below 1"},
 		{"a key with a hash of another length", "key", "hash", fixture.Raw{1}, unreadable, "column hash"},
-		{"a key with another hash", "key", "hash", [32]byte{1}, []int{4}, "which has another key"},
-		{"a partner with another login", "partner", "login", "other", []int{4}, "which has another key"},
+		{"a key with another hash", "key", "hash", [32]byte{1}, []int{4}, "key"},
+		{"a partner with another login", "partner", "login", "other", []int{4}, "key"},
 		{"a partner whose overdraft can't be read", "partner", "overdraft_limit", fixture.Raw{1, 9}, unreadable, ""}, // its limit and its user are reported too
 		{"a partner whose addresses can't be read", "partner", "source_addresses", fixture.Raw("\x01x"), unreadable, ""},
 		{"a partner with another number", "partner", "id", int64(99), unreadable, ""},
