@@ -63,7 +63,7 @@ func administeredRecords(t *testing.T, w *fixture.Store) (all map[string]*answer
 
 	terminal, err := h.Directory.CreateTerminal(ctx, org, directory.Terminal{
 		Partner: partner.Number, Name: "till", Provider: directory.Simulator, Type: directory.PaymentTerminal, Env: money.Prod, Active: true, MerchantAdapter: "own",
-		ProviderParams: []byte(`{"priority":3,"api_key":"hidden"}`), MerchantParams: []byte(`{"emails":["a@shop.example"],"secret":"hidden"}`),
+		ProviderParams: []byte(`{"priority":3,"api_key":"hidden"}`), MerchantParams: []byte(`{"emails_to_notify":["a@shop.example"],"secret":"hidden"}`),
 	})
 	fixture.Must(t, err)
 	created("terminal", ledger.Terminal, terminal.ID, "terminal", terminal, nil)
@@ -301,7 +301,7 @@ func TestAChangedColumnDeniesItsAnswer(t *testing.T) {
 		{"a limit's terminal", "sum", "terminal_id", nil, []int{1}, "another terminal_id"},
 		{"a terminal's parameters", "terminal", "provider_params", []byte(`{"priority":4,"api_key":"` + directory.Mask + `"}`), []int{1}, "another provider_params"},
 		{"a terminal without a secret", "terminal", "provider_params", []byte(`{"priority":3}`), []int{1}, "another provider_params"},
-		{"who a terminal's merchant tells", "terminal", "merchant_params", []byte(`{"emails":["b@shop.example"],"secret":"` + directory.Mask + `"}`), []int{1}, "another merchant_params"},
+		{"who a terminal's merchant tells", "terminal", "merchant_params", []byte(`{"emails_to_notify":["b@shop.example"],"secret":"` + directory.Mask + `"}`), []int{1}, "another merchant_params"},
 		{"a partner's overdraft", "partner", "overdraft_limit", []directory.Overdraft{{Asset: fixture.USD, Amount: money.FromUint64(50)}}, []int{1}, "another overdraft_limit"},
 		{"where a partner's requests come from", "partner", "source_addresses", []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}, []int{1}, "another source_addresses"},
 		{"a key that never ends", "key", "expires_at", nil, []int{1}, "another expires_at"},

@@ -114,33 +114,33 @@ var settlementFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			changeSettlement(p, w.First.Org, collected.ID, "stored_fee", money.FromUint64(901))
 		})
-	}, unreadable, ""},
+	}, unreadable, "has a fee above what it says"},
 	{"a fee of a partner's bank", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
 			changeSettlement(p, w.First.Org, in.ID, "stored_fee", money.FromUint64(8))
 		})
-	}, unreadable, ""},
+	}, unreadable, "is neither with a bank nor with a provider"},
 	{"a settlement to a provider", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.First.Org, collected.ID, "out", true) })
-	}, unreadable, ""},
+	}, unreadable, "is neither with a bank nor with a provider"},
 	{"a settlement with what is no terminal", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
 			changeSettlement(p, w.First.Org, collected.ID, "terminal_id", fixture.Raw{1})
 		})
-	}, unreadable, ""},
+	}, unreadable, "column terminal_id"},
 	{"a settlement of nothing", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) { changeSettlement(p, w.First.Org, in.ID, "stored_lines", nil) })
-	}, unreadable, ""},
+	}, unreadable, "no column stored_lines"},
 	{"a line that can't be read", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
 			changeSettlement(p, w.First.Org, in.ID, "stored_lines", fixture.Raw{1, 9})
 		})
-	}, unreadable, ""},
+	}, unreadable, "column stored_lines"},
 	{"a settlement with a terminal that is not there", func(t *testing.T, w *fixture.Store) {
 		none := uuid.New()
 		w.Submit(t, collection(t, w, w.First.Partner, none))

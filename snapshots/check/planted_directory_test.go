@@ -1,0 +1,110 @@
+package check_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/schema"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+	"mizan/snapshots/fixture"
+)
+
+// oneOfEach returns a record of every kind in the directory, and its organization.
+func oneOfEach(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger.ID) {
+	t.Helper()
+	sources = map[ledger.Source]ledger.ID{{Kind: ledger.Platform, ID: directory.PlatformID}: directory.PlatformOrg}
+	for name, a := range administeredRecords(t, w) {
+		switch name {
+		case "velocity", "opening balance", "settlement with a provider":
+		case "organization":
+			sources[a.source] = a.source.ID
+		default:
+			sources[a.source] = w.First.Org
+		}
+	}
+	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
+	v := j.View()
+	fixture.Must(t, v.RowsWith(store.KeyRecords(nil, w.First.Org, ledger.Session), func(key, _ []byte) (bool, error) {
+		_, session, _ := store.ParseRecordKey(key)
+		sources[session] = w.First.Org
+		return false, nil
+	}))
+	v.Close()
+	fixture.Must(t, j.Close())
+	if len(sources) != len(directory.Types) {
+		t.Fatalf("%d of %d kinds", len(sources), len(directory.Types))
+	}
+	return sources
+}
+
+// A record of the directory can't be read without a column that every record of its kind has.
+func TestARecordWithoutANeededColumnIsFound(t *testing.T) {
+	for n, more := 0, true; more; n++ { // the nth needed column of each kind
+		w := fixture.Copy(t)
+		sources := oneOfEach(t, w)
+		var lacks []string
+		more = false
+		w.Plant(t, func(p *fixture.Planter) {
+			for source, org := range sources {
+				needed := slices.DeleteFunc(fixture.StoredColumns(source.Kind), func(c *schema.Column) bool { return !c.Required || c.Secret })
+				if n < len(needed) {
+					p.Column(org, source, needed[n].Name, nil)
+					lacks = append(lacks, scan.Named(source)+" can't be read: "+schema.ErrStored.Error()+": no column "+needed[n].Name)
+				}
+				more = more || n+1 < len(needed)
+			}
+		})
+		report := w.Check(t, check.Inputs{})
+		for _, says := range lacks {
+			if !slices.ContainsFunc(report.Rules[findings.RuleStates-1].Details, func(detail string) bool { return strings.HasSuffix(detail, says) }) {
+				t.Errorf("it is not said that %s", says)
+			}
+		}
+	}
+}
+
+func TestEveryFaultOfARecordOfTheDirectoryBreaksItsRule(t *testing.T) {
+	for _, f := range []struct {
+		name, record, column string
+		value                any
+		broken               []int
+		says                 string
+	}{
+		{"an organization that is archived without an event", "organization", "status", "archived", []int{3}, `says "archived", and its events lead to "active"`},
+		{"an organization of an unknown type", "organization", "type", "shop", []int{3}, "column type"},
+		{"a terminal that is off, though nobody switched it off", "terminal", "is_active", false, []int{3}, `says "inactive", and its events lead to "active"`},
+		{"a terminal of an unknown type", "terminal", "type", "loan", []int{3}, ""}, // the limit on it is reported too
+		{"a terminal with a fee below zero", "terminal", "provider_params", []byte(`{"fee_bps":"-1"}`), []int{3}, ""},
+		{"a terminal whose merchant is told nowhere", "terminal", "merchant_params", []byte(`{"notify_url":1}`), []int{3}, ""},
+		{"a terminal of nobody", "terminal", "partner_id", int64(0), []int{3}, ""},
+		{"a key that is revoked without an event", "key", "revoked_at", ledger.Micros(1), []int{3}, `says "revoked", and its events lead to "active"`},
+		{"a key that ends before there was time", "key", "expires_at", ledger.Micros(-1), unreadable, "has a time before 1970"},
+		{"a key of nobody", "key", "partner_id", int64(-1), unreadable, "has a partner number below 1"},
+		{"a key with a hash of another length", "key", "hash", fixture.Raw{1}, unreadable, "column hash"},
+		{"a key with another hash", "key", "hash", [32]byte{1}, []int{4}, "key"},
+		{"a partner with another login", "partner", "login", "other", []int{4}, "key"},
+		{"a partner whose overdraft can't be read", "partner", "overdraft_limit", fixture.Raw{1, 9}, unreadable, ""}, // its limit and its user are reported too
+		{"a partner whose addresses can't be read", "partner", "source_addresses", fixture.Raw("\x01x"), unreadable, ""},
+		{"a partner with another number", "partner", "id", int64(99), unreadable, ""},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			w := fixture.Copy(t)
+			a := administeredRecords(t, w)[f.record]
+			org := w.First.Org
+			if a.source.Kind == ledger.Organization {
+				org = a.source.ID
+			}
+			w.Plant(t, func(p *fixture.Planter) { p.Column(org, a.source, f.column, f.value) })
+			report := w.Check(t, check.Inputs{})
+			fixture.WantBroken(t, report, f.broken...)
+			wantSaid(t, report, f.broken, f.says)
+		})
+	}
+}
