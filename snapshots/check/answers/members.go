@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"mizan/ledger"
 	"mizan/ledger/schema"
 )
 
@@ -124,17 +123,6 @@ func joined(names []string) string { return strings.Join(names, ", ") }
 func quoted(text string) jsontext.Value {
 	value, _ := jsontext.AppendQuote(nil, text) // a client cannot have sent text that is not UTF-8
 	return value
-}
-
-func instant(at ledger.Micros) jsontext.Value { return schema.AppendInstant(nil, at) }
-
-// isNothing tells whether a value is empty. 0 and false are not empty.
-func isNothing(v jsontext.Value) bool {
-	switch canonical(v) {
-	case "", "null", `""`, "[]", "{}":
-		return true
-	}
-	return false
 }
 
 // asJSON encodes a value that was decoded from JSON.
