@@ -25,7 +25,7 @@ type Type[R any] struct {
 	place    func(*R, Envelope)
 }
 
-// Envelope is what the store knows of a record besides its stored form: its key and its envelope.
+// Envelope is what the store knows of a record besides its stored form: its key, and the times of its events.
 type Envelope struct {
 	Org, ID          ledger.ID
 	Created, Updated ledger.Micros // booked times of its first and its last event
