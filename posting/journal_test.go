@@ -39,8 +39,12 @@ type fixture struct {
 
 func newClock() *clock.Manual { return clock.NewManual(start) }
 
+// fewMemTable is the least memtable with the value threshold of a server's: to make and clear a
+// server's takes longer than most tests.
+const fewMemTable = 8 << 20
+
 func open(t *testing.T) *fixture {
-	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
+	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: fewMemTable}
 	r.reopen()
 	t.Cleanup(func() { _ = r.Close() })
 	return r
