@@ -53,7 +53,7 @@ func (c *Check) readTransactions(n uint32, rest string, l *answerLine) (known bo
 		c.readCreate(n, l)
 		return true
 	case l.Method == "GET" && *l.Status == 200:
-		list, _ := l.rows()
+		list, _ := l.shown(true)
 		for _, s := range list {
 			known = c.acknowledge(n, l, s) || known
 		}
