@@ -170,7 +170,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 		}
 	}
 	if asked := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, asked-len(p.Refunds)) && asked < scan.MaxCounted {
-		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it has not, of %d that were asked for", of.line, p.ID, len(dropped), asked)
+		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", of.line, p.ID, len(dropped), asked)
 	}
 }
 
