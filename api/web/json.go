@@ -94,11 +94,3 @@ func Without(object []byte, name string) []byte {
 
 // EmptyObject is an object without members.
 var EmptyObject = []byte("{}")
-
-// OrEmptyObject returns the object, or an empty one for nil.
-func OrEmptyObject(object []byte) []byte {
-	if object == nil {
-		return EmptyObject
-	}
-	return object
-}

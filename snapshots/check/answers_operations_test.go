@@ -138,7 +138,7 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a reason in Russian", []string{get(w.Refused, with(inRussian, "error_description", `"Карта отклонена."`))}, true},
 		{"another reason in Russian", []string{get(w.Refused, with(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
 		{"a reason in another language than the answer's", []string{get(w.Refused, with(w.Show(w.Refused), "error_description", `"Карта отклонена."`))}, false},
-		{"a language that the service has not", []string{get(w.Refused, speaking("xx"))}, false},
+		{"a language that the service does not have", []string{get(w.Refused, speaking("xx"))}, false},
 		{"a hold that ends at another time", []string{get(m.Held, with(w.Show(m.Held), "hold_expires_at", fixture.Instant(m.Held.HoldUntil+1)))}, false},
 		{"a hold with a reason", []string{get(m.Captured, with(w.Show(held), "error_code", `"card_declined"`))}, false},
 		{"a hold with the end of the hold after its capture", []string{get(m.Captured, with(w.Show(m.Captured), "hold_expires_at", fixture.Instant(1)))}, false},

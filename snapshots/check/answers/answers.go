@@ -222,10 +222,24 @@ func embedded(v jsontext.Value) []byte {
 // data returns the member of the response that contains what was asked for; nil if there is none.
 func (l *answerLine) data() jsontext.Value { return parseObject(embedded(l.Response))["data"] }
 
-// rows returns the objects of a list; false if the response has no list.
-func (l *answerLine) rows() (list []object, ok bool) {
-	ok = json.Unmarshal(l.data(), &list) == nil
-	return list, ok
+// succeeded tells whether a read or a write has succeeded: a POST to a list makes a record (201).
+func (l *answerLine) succeeded(list bool) bool {
+	switch {
+	case l.Method == "POST" && list:
+		return *l.Status == 201
+	case l.Method == "POST", l.Method == "GET":
+		return *l.Status == 200
+	}
+	return false
+}
+
+// shown returns the records that an answer shows: those of a list, or one; false if it has no list.
+func (l *answerLine) shown(list bool) (records []object, ok bool) {
+	if !list {
+		return []object{parseObject(l.data())}, true
+	}
+	ok = json.Unmarshal(l.data(), &records) == nil
+	return records, ok
 }
 
 func (a *acknowledgements) hash(texts ...string) uint64 {

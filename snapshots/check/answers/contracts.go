@@ -69,66 +69,51 @@ type shownContract struct {
 // readContract reads an answer about contracts, or a request without an answer.
 func (c *Check) readContract(n uint32, to addressed, l *answerLine) bool {
 	keyed := l.Method == "POST" && c.noteKey(n, l, actors.KeyOfStaff, 0)
-	list := to.id == ""
-	switch status := *l.Status; {
-	case l.Method == "POST" && (list && status == 201 || to.action != "" && status == 200), l.Method == "GET" && !list && to.action == "" && status == 200:
-		c.showContract(n, to, l)
-	case l.Method == "GET" && list && status == 200:
-		rows, ok := l.rows()
-		for _, s := range rows {
-			ok = c.noteContract(n, to, l, s) != nil && ok
-		}
-		if !ok {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the answer is no list of contracts", n)
-		}
-		return !ok || len(rows) > 0
-	case status == 404 && !list:
+	switch {
+	case *l.Status == 404 && to.id != "":
 		return c.answers.contracts.noteUnknown(c, n, l, to.id, to.variant) || keyed
-	default:
+	case !l.succeeded(to.id == ""), l.Method == "GET" && to.action != "":
 		return keyed
 	}
-	return true
+	list := to.id == "" && l.Method == "GET"
+	records, ok := l.shown(list)
+	for _, s := range records {
+		ok = c.noteContract(n, to, l, s, list) && ok
+	}
+	if !ok {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no contract, or another one than was asked for", n)
+	}
+	return !ok || len(records) > 0
 }
 
-// showContract records what an answer shows of the one contract that its path names.
-func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
-	s := parseObject(l.data())
-	if to.id != "" && s.text("id") != to.id {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer does not show contract %.36s", n, to.id)
+// noteContract records a contract that an answer shows; false if it shows none, or not the one
+// that the path names.
+func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object, listed bool) bool {
+	a := &c.answers
+	at, dated := instantOf(s.text("updated_at"))
+	if !dated || to.id != "" && s.text("id") != to.id {
+		return false
 	}
-	now := c.noteContract(n, to, l, s)
-	if now == nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no contract", n)
-		return
+	of := a.contracts.note(c, n, l, s, to.variant)
+	if of == nil {
+		return false
 	}
-	now.listed = false
-	now.sent = c.answers.hashOf(withoutOwn(to.variant.Product, s[contract.Sent.Name]))
-	now.sums = contracts.ShownTotals(c.OrganizationOf(l.org).Histories, to.variant.Product, l.data())
-	switch {
-	case l.Method == "GET":
-	case to.action == "":
-		now.did = contract.Create
-	default:
-		var known bool
-		if now.did, known = to.variant.Product.Action(to.variant.Reading, to.action); !known {
+	product, now := to.variant.Product, shownContract{line: n, listed: listed, at: at, members: a.membersOf(s)}
+	if !listed {
+		now.sent = a.hashOf(withoutOwn(product, s[contract.Sent.Name]))
+		now.sums = contracts.ShownTotals(c.OrganizationOf(l.org).Histories, product, l.data())
+	}
+	if l.Method == "POST" {
+		known := true
+		if now.did = contract.Create; to.action != "" {
+			now.did, known = product.Action(to.variant.Reading, to.action)
+		}
+		if !known {
 			c.Report.Breach(findings.RuleAnswers, "line %d: an action was done that there is not", n)
 		}
 	}
-}
-
-// noteContract records a contract that an answer shows, as a list does; nil if it shows none.
-// The pointer is valid until the next call for the same contract.
-func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object) *shownContract {
-	at, dated := instantOf(s.text("updated_at"))
-	if !dated {
-		return nil
-	}
-	of := c.answers.contracts.note(c, n, l, s, to.variant)
-	if of == nil {
-		return nil
-	}
-	of.shown = append(of.shown, shownContract{line: n, listed: true, at: at, members: c.answers.membersOf(s)})
-	return &of.shown[len(of.shown)-1]
+	of.shown = append(of.shown, now)
+	return true
 }
 
 // instantOf parses a time as answers write it.

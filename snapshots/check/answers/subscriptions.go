@@ -29,28 +29,21 @@ type shownSubscription struct {
 
 // readSubscriptions reads an answer about subscriptions; rest follows subscriptionsPath.
 func (c *Check) readSubscriptions(n uint32, rest string, l *answerLine) bool {
-	id, move, _ := strings.Cut(rest, "/")
-	ok, known := true, true
-	switch status := *l.Status; {
-	case l.Method == "POST" && (id == "" && status == 201 || move != "" && status == 200), l.Method == "GET" && id != "" && status == 200:
-		s := parseObject(l.data())
-		ok = c.noteSubscription(n, l, s) && (id == "" || s.text("id") == id)
-	case l.Method == "GET" && id == "" && status == 200:
-		var list []object
-		list, ok = l.rows()
-		for _, s := range list {
-			ok = c.noteSubscription(n, l, s) && ok
-		}
-		known = !ok || len(list) > 0
-	case status == 404:
+	id, _, _ := strings.Cut(rest, "/")
+	if *l.Status == 404 {
 		return c.answers.subscriptions.noteUnknown(c, n, l, id, contracts.Variant{})
-	default:
+	}
+	if !l.succeeded(id == "") {
 		return false
+	}
+	records, ok := l.shown(id == "" && l.Method == "GET")
+	for _, s := range records {
+		ok = (id == "" || s.text("id") == id) && c.noteSubscription(n, l, s) && ok
 	}
 	if !ok {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no subscription, or another one than was asked for", n)
 	}
-	return known
+	return !ok || len(records) > 0
 }
 
 // noteSubscription records what an answer shows of a subscription; false if it shows none.

@@ -53,7 +53,7 @@ func (c *Check) readTransactions(n uint32, rest string, l *answerLine) (known bo
 		c.readCreate(n, l)
 		return true
 	case l.Method == "GET" && *l.Status == 200:
-		list, _ := l.rows()
+		list, _ := l.shown(true)
 		for _, s := range list {
 			known = c.acknowledge(n, l, s) || known
 		}
@@ -170,7 +170,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 		}
 	}
 	if asked := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, asked-len(p.Refunds)) && asked < scan.MaxCounted {
-		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it has not, of %d that were asked for", of.line, p.ID, len(dropped), asked)
+		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", of.line, p.ID, len(dropped), asked)
 	}
 }
 

@@ -161,10 +161,10 @@ func (was *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amoun
 	return refunds, refunded
 }
 
-// Dropped tells whether the record has not the refund: it drops failed ones to make room.
+// Dropped tells whether the record does not have the refund: it drops failed ones to make room.
 func (was *Past) Dropped(id ledger.ID) bool { return was.refund(id) < 0 }
 
-// refund returns the place of a refund in the record; -1 if the record has not got it.
+// refund returns the place of a refund in the record; -1 if the record does not have it.
 func (was *Past) refund(id ledger.ID) int {
 	return slices.IndexFunc(was.Stored.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
 }
