@@ -92,7 +92,7 @@ func TestEveryFaultOfARecordOfTheDirectoryBreaksItsRule(t *testing.T) {
 		{"a partner with another login", "partner", "login", "other", []int{4}, "key"},
 		{"a partner whose overdraft can't be read", "partner", "overdraft_limit", fixture.Raw{1, 9}, unreadable, ""}, // its limit and its user are reported too
 		{"a partner whose addresses can't be read", "partner", "source_addresses", fixture.Raw("\x01x"), unreadable, ""},
-		{"a partner with another number", "partner", "id", int64(99), unreadable, ""},
+		{"a partner with another number", "partner", "id", int64(99), []int{3, 4}, ""}, // its limit and its user name nobody, and its number has no claim
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
