@@ -27,7 +27,6 @@ type Partner struct {
 	Login     string
 	PassHash  string // PHC string; empty: the partner can't log in
 	Email     string
-	Website   string // where payers find the shop
 	Lang      string // language of status descriptions; empty: English
 	NotifyURL string // used if a terminal has none
 	Secret    string // signs notifications to NotifyURL
@@ -52,8 +51,6 @@ var Partners = schema.NewType[Partner]("partner",
 	createdColumn(func(p *Partner) *ledger.Micros { return &p.Created }),
 	schema.Field(schema.Text(4, "email", schema.Asked, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
 		schema.Help("e-mail address")), func(p *Partner) *string { return &p.Email }),
-	schema.Field(schema.Text(13, "website", schema.Asked, schema.Rule(textRule(checkURL)),
-		schema.Help("address of the merchant's site")), func(p *Partner) *string { return &p.Website }),
 	schema.Field(schema.Text(5, "lang", schema.InDeep, schema.IfEmpty(LanguageRule), schema.Rule(langRule),
 		schema.Help("language of the descriptions of its transactions; English if absent")), func(p *Partner) *string { return &p.Lang }),
 	schema.Field(schema.Text(6, keyNotifyURL, schema.InDeep, schema.IfEmpty(EmptyNotifyURL), schema.AtMost(MaxURL),

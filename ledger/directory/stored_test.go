@@ -83,13 +83,13 @@ func eachRecord(t *testing.T) map[string]kept {
 			Sources:   []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")},
 			Overdraft: []Overdraft{{tether, ledger.MaxAmount}, {usd, money.Amount{}}},
 		}, func(p *Partner) { p.Created = 0 },
-			`{"id":7,"name":"Shop","login":"shop","created_at":`+createdAt+`,"active":true,"email":"a@shop.example","website":null,"lang":"ru",`+
+			`{"id":7,"name":"Shop","login":"shop","created_at":`+createdAt+`,"active":true,"email":"a@shop.example","lang":"ru",`+
 				`"notify_url":"https://shop.example/","secret":"•••","source_addresses":["10.0.0.0/8","2001:db8::/32"],`+
 				`"overdraft_limit":[{"currency":"USDT","network":"tron","env":"test","amount":"1`+strings.Repeat("0", 72)+`"},`+
 				`{"currency":"USD","network":"","env":"prod","amount":"0"}]}`,
 			"id", "name", "login"),
 		"partner with little": keep(t, Partners, org, id, Partner{ID: id, Org: org, Number: 1, Name: "S", Login: "l"}, func(*Partner) {},
-			`{"id":1,"name":"S","login":"l","created_at":null,"active":false,"email":null,"website":null,"lang":null,"notify_url":null,"secret":null,`+
+			`{"id":1,"name":"S","login":"l","created_at":null,"active":false,"email":null,"lang":null,"notify_url":null,"secret":null,`+
 				`"source_addresses":[],"overdraft_limit":[]}`,
 			"id", "name", "login"),
 		"organization": keep(t, Organizations, org, id, Organization{
