@@ -87,7 +87,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 	const amount, count = "max_amount must be a string of minor units", "max_count must be an integer from 1 to 1000000"
 	const volume, pace = `"partner_id":1,"kind":"daily_volume","currency":"USD"`, `"partner_id":1,"kind":"velocity"`
 	for body, want := range map[string]string{
-		`{}`:                               "partner_id: partner_id is required|kind: must be per_transaction, daily_volume, monthly_volume, yearly_volume or velocity",
+		`{}`:                               "partner_id: partner_id is required|kind: must be per_transaction, daily_volume, monthly_volume or velocity",
 		`{` + volume + `,"partner_id_":1}`: "max_amount: is required",
 		`{` + pace + `,"window":"minute"}`: "max_count: is required",
 		`{"partner_id":9,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                   "partner_id: no such partner",
@@ -113,7 +113,7 @@ func TestLimitsThatAreRefused(t *testing.T) {
 		`{` + pace + `,"max_count":5}`:                                                               "window: must be minute or hour",
 		`{` + pace + `,"window":"minute","max_count":5,"max_amount":"1"}`:                            "max_amount: is for the other kinds: velocity takes max_count",
 		`{` + pace + `,"window":"minute","max_count":5,"network":"tron"}`:                            "network: is of no use without currency",
-		`{"partner_id":1,"kind":"weekly_volume"}`:                                                    "kind: must be per_transaction, daily_volume, monthly_volume, yearly_volume or velocity",
+		`{"partner_id":1,"kind":"weekly_volume"}`:                                                    "kind: must be per_transaction, daily_volume, monthly_volume or velocity",
 		`{"partner_id":1,"kind":"daily_volume","max_amount":"1"}`:                                    "currency: is required",
 		`{"partner_id":1,"kind":"daily_volume","currency":"JPY","max_amount":"1"}`:                   "currency: unsupported currency JPY",
 		`{"partner_id":1,"kind":"velocity","currency":"usd","max_count":1,"window":"hour"}`:          "currency: unsupported currency usd",

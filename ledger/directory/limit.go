@@ -18,7 +18,6 @@ const (
 	PerTransaction LimitKind = "per_transaction" // the amount of one transaction
 	DailyVolume    LimitKind = "daily_volume"    // the amounts of a UTC day
 	MonthlyVolume  LimitKind = "monthly_volume"  // the amounts of a UTC calendar month
-	YearlyVolume   LimitKind = "yearly_volume"   // the amounts of a UTC calendar year
 	Velocity       LimitKind = "velocity"        // the number of attempts in a sliding window
 )
 
@@ -47,7 +46,6 @@ var limitKinds = []limitKind{
 	{name: PerTransaction, measure: OneAmount},
 	{name: DailyVolume, measure: SumOfAmounts, period: "2006-01-02", days: 1},
 	{name: MonthlyVolume, measure: SumOfAmounts, period: "2006-01", months: 1},
-	{name: YearlyVolume, measure: SumOfAmounts, period: "2006", months: 12},
 	{name: Velocity, measure: Attempts},
 }
 
