@@ -27,8 +27,8 @@ const (
 
 	// Windows are numbers: 4*2*20778, 4*(2*682+1)+1 and, as a text follows, 2.
 	countingNumbers = countingHead + "37c444" +
-		"02000000000000000000000000000000" + "d0920a" +
-		"03000000000000000000000000000000" + "d52a" + "0466303064" +
+		"02000000000000000000000000000000" + "f89b0f" +
+		"03000000000000000000000000000000" + "fd3f" + "0466303064" +
 		"04000000000000000000000000000000" + "02" + "087768656e65766572"
 )
 
@@ -64,16 +64,16 @@ func TestDamagedVolumesAreAnError(t *testing.T) {
 	for name, volumes := range map[string]string{
 		"half an id":                limit[:16],
 		"no head":                   limit,
-		"half a head":               limit + "d092",
+		"half a head":               limit + "f89b",
 		"a head of eleven bytes":    limit + "ffffffffffffffffffff01",
 		"a day after the year 9999": limit + "8c8fe410",
 		"a month after it":          limit + "e4c946",
 		"a year after it":           limit + "f0f005",
-		"no subject":                limit + "d1920a",
-		"half a subject":            limit + "d1920a" + "0466",
+		"no subject":                limit + "f99b0f",
+		"half a subject":            limit + "f99b0f" + "0466",
 		"no window":                 limit + "02",
 		"half a window":             limit + "02" + "0432",
-		"something behind it":       limit + "d0920a" + "00",
+		"something behind it":       limit + "f89b0f" + "00",
 	} {
 		payload, err := hex.DecodeString("01de0001" + "37c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
 		if err != nil {
