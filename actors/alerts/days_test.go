@@ -193,8 +193,6 @@ func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // A summary without transactions is sent only for terminals that could have had some.
 func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {
 	h := open(t)

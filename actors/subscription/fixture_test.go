@@ -336,8 +336,6 @@ func (h *fixture) set(provider, merchant string) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // letters returns the stream's notifications to merchants, in order. It checks that the first
 // attempt and one from the store alone are equal.
 func (h *fixture) letters() (list []map[string]any) {
