@@ -17,18 +17,19 @@ var updateDocs = flag.Bool("update", false, "rewrite docs/records.md")
 
 // documented lists the records of docs/records.md in their order.
 var documented = []struct {
-	kind        ledger.Kind
-	title, path string
+	kind              ledger.Kind
+	title, path, note string // note: what the columns do not say
 }{
-	{ledger.Organization, "Organizations", "`/organizations`"},
-	{ledger.Partner, "Partners", "`/partners`"},
-	{ledger.Terminal, "Terminals", "`/terminal`, `/terminals`"},
-	{ledger.APIKey, "API keys", "`/api_keys`"},
-	{ledger.User, "Users", "`/users`"},
-	{ledger.Limit, "Limits", "`/limits`"},
-	{ledger.Block, "Blocklist entries", "`/blocklist`"},
-	{ledger.Rate, "Rates", "`/rates`"},
-	{ledger.Settlement, "Settlements", "`/partners/{id}/settlements`, `/terminal/{id}/settlements`, `/settlements/{id}`"},
+	{ledger.Organization, "Organizations", "`/organizations`", ""},
+	{ledger.Partner, "Partners", "`/partners`", ""},
+	{ledger.Terminal, "Terminals", "`/terminal`, `/terminals`", ""},
+	{ledger.APIKey, "API keys", "`/api_keys`", ""},
+	{ledger.User, "Users", "`/users`", ""},
+	{ledger.Limit, "Limits", "`/limits`", ""},
+	{ledger.Block, "Blocklist entries", "`/blocklist`", "A request takes kind and value."},
+	{ledger.Rate, "Rates", "`/rates`", ""},
+	{ledger.Settlement, "Settlements", "`/partners/{id}/settlements`, `/terminal/{id}/settlements`, `/settlements/{id}`",
+		"A request takes direction and amount, or gross and fee, and the asset and the reference."},
 }
 
 // A record's fields are declared once, in ledger/directory; docs/records.md follows from them.
@@ -56,11 +57,12 @@ func recordsPage() string {
 
 This page follows from the columns that ` + "`ledger/directory`" + ` declares; a test keeps it true. The rules that relate
 several fields, and the calls, are in [api.md](api.md#administration). In the column *set by*, *create* means that the
-field is set by the request that creates the record and never changes, and *create, change* that a PATCH may change it.
-A field that is not required is null, or an empty text or list, if it has no value and no default.
+field is set by the request that creates the record and never changes, and *create, change* that a PATCH may change it;
+*required* means that the creation must set it. A field that is not required is null, or an empty text or list, if it has no value and no default.
 `)
 	for _, record := range documented {
-		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n| field | value | set by | |\n|---|---|---|---|\n", record.title, record.path)
+		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.path+". "+record.note, " "))
+		page.WriteString("| field | value | set by | |\n|---|---|---|---|\n")
 		shown := make(map[string]bool)
 		for _, c := range directory.Types[record.kind].Shown() {
 			page.WriteString(documentedColumn(c))
