@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,9 @@ func TestHostedPayoutTakesACardNumber(t *testing.T) {
 	h.transaction(made.at("id")).wantStatus("charged", "")
 }
 
+// randomText is a token or an id in a page, which may hold any three digits by chance.
+var randomText = regexp.MustCompile(`[A-Za-z0-9_-]{20,}`)
+
 func TestCardThatIsNoneIsRefusedAndNotShown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -109,7 +113,7 @@ func TestCardThatIsNoneIsRefusedAndNotShown(t *testing.T) {
 			t.Errorf("%s: other fields are marked too: %s", c.field, page.body)
 		}
 		for _, typed := range []string{form.Get("cardnumber"), form.Get("cardholder"), form.Get("cvv")} {
-			if len(typed) >= 3 && strings.Contains(page.body, typed) {
+			if len(typed) >= 3 && strings.Contains(randomText.ReplaceAllString(page.body, ""), typed) {
 				t.Errorf("%s: the page shows %q", c.field, typed)
 			}
 		}
