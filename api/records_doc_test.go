@@ -55,10 +55,10 @@ func recordsPage() string {
 	var page strings.Builder
 	page.WriteString(`# The fields of the directory's records
 
-This page follows from the columns that ` + "`ledger/directory`" + ` declares; a test keeps it true. The rules that relate
-several fields, and the calls, are in [api.md](api.md#administration). In the column *set by*, *create* means that the
-field is set by the request that creates the record and never changes, and *create, change* that a PATCH may change it;
-*required* means that the creation must set it. A field that is not required is null, or an empty text or list, if it has no value and no default.
+This page is generated from the columns that ` + "`ledger/directory`" + ` declares; a test fails if it is out of date. The rules that relate
+several fields, and the calls, are in [api.md](api.md#administration). In the column *set by*,
+*create* means: on creation only; *create, change*: by PATCH too; *required*: the creation must set it. An optional field
+without a value or default is null, or an empty text or list.
 `)
 	for _, record := range documented {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.path+". "+record.note, " "))
@@ -88,15 +88,15 @@ func documentedColumn(c *schema.Column) string {
 	}
 	by := ""
 	switch {
-	case c.Asked && c.Fixed:
+	case c.Settable && c.Fixed:
 		by = "create"
-	case c.Asked:
+	case c.Settable:
 		by = "create, change"
 	}
 	switch {
-	case c.Asked && c.Default != nil:
+	case c.Settable && c.Default != nil:
 		by += fmt.Sprintf("; default `%v`", c.Default)
-	case c.Asked && c.Required:
+	case c.Settable && c.Required:
 		by += "; required"
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, value, by, c.Help)

@@ -127,7 +127,7 @@ func (m *Monitor) evictIdle(at ledger.Micros) bool {
 	if len(m.detectors) < MaxWatched {
 		return true
 	}
-	m.rt.Log.Warn("too many terminals: spikes of failures are not detected at all of them", "max", MaxWatched)
+	m.rt.Log.Warn("more terminals than can be watched: failure spikes are detected at some of them only", "max", MaxWatched)
 	return false
 }
 

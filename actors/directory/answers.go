@@ -35,7 +35,7 @@ type Answer struct {
 var answers = schema.NewType[Answer]("answer",
 	schema.NumberField(schema.Derived(1, "status", schema.NotShown, schema.Needed), func(a *Answer) *int { return &a.Status }),
 	schema.Field(schema.Object(2, "body", schema.NotShown), func(a *Answer) *[]byte { return &a.Body }),
-).Sound(func(a *Answer) string {
+).Invariant(func(a *Answer) string {
 	if a.Status < 200 || a.Status > 299 {
 		return "has the status of a refusal"
 	}

@@ -411,14 +411,14 @@ func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.Stam
 }
 
 // putBlock publishes a durable entry, as the functions of view.go do.
-func (o *org) putBlock(b *directory.Block, stamp posting.Stamp) {
+func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
 	b.Created, b.Updated = stamp.Started, stamp.Updated
 	o.blocks.publish(b)
 }
 
 // loadBlocks reads the blocklist. While it reads up to a million entries it holds only what the
 // view keeps of them.
-func (o *org) loadBlocks(v *posting.View) error {
+func (o *organization) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
 		b, err := directory.Blocks.Read(envelopeOf(o.id, id, r.Stamp), r.Payload, nil)

@@ -25,14 +25,14 @@ const shownOfKey = len(keyPrefix) + 8
 
 // CreateAPIKey adds a key with the draft's fields to a partner of the organization. The returned key has its value, which
 // is stored nowhere but in the sealed reply of a request with an idempotency key. Errors are *ledger.Refusal.
-func (s *Service) CreateAPIKey(ctx context.Context, id ledger.ID, draft directory.APIKey) (*directory.APIKey, error) {
+func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, draft directory.APIKey) (*directory.APIKey, error) {
 	const op = "directory.CreateAPIKey"
-	draft.Org = id
+	draft.Org = org
 	value := newKey(&draft, s.random)
 	ctx = withShown(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
-	created, err := keys.create(ctx, s, op, id, func(o *org, now ledger.Micros) (*directory.APIKey, ledger.Event, []ledger.Claim, error) {
+	created, err := keys.create(ctx, s, op, org, func(o *organization, now ledger.Micros) (*directory.APIKey, ledger.Event, []ledger.Claim, error) {
 		k, event, err := directory.NewAPIKey(draft, now)
-		return k, event, []ledger.Claim{hashClaim(id, draft.Hash, draft.ID)}, directory.Join(o.checkOwner(op, draft.Partner), err)
+		return k, event, []ledger.Claim{hashClaim(org, draft.Hash, draft.ID)}, directory.Join(o.checkOwner(op, draft.Partner), err)
 	})
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Service) RevokeAPIKey(ctx context.Context, id, key ledger.ID) (*directo
 		return listed(k, place)
 	}
 	ctx = withShown(ctx, func(made any) any { return latest(made.(*directory.APIKey)) })
-	revoked, err := keys.change(ctx, s, "directory.RevokeAPIKey", id, keys.at(key), func(_ *org, old *directory.APIKey, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
+	revoked, err := keys.change(ctx, s, "directory.RevokeAPIKey", id, keys.at(key), func(_ *organization, old *directory.APIKey, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
 		next, event := old.Revoke(now)
 		return next, event, nil
 	})

@@ -24,27 +24,27 @@ func (s *Service) Limits(id ledger.ID, partner int64) []*directory.Limit {
 }
 
 // Limit finds a limit of the organization, active or not.
-func (s *Service) Limit(id, limit ledger.ID) (*directory.Limit, bool) {
-	return limits.find(s, id, limit)
+func (s *Service) Limit(org, limit ledger.ID) (*directory.Limit, bool) {
+	return limits.find(s, org, limit)
 }
 
 // ListLimits returns a page of an organization's limits, inactive ones included.
-func (s *Service) ListLimits(id ledger.ID, p Page) ([]*directory.Limit, Cursor, error) {
-	return limits.list(s, id, p)
+func (s *Service) ListLimits(org ledger.ID, p Page) ([]*directory.Limit, Cursor, error) {
+	return limits.list(s, org, p)
 }
 
 // CreateLimit adds a limit with the draft's fields for a partner of the organization. Errors are *ledger.Refusal.
-func (s *Service) CreateLimit(ctx context.Context, id ledger.ID, draft directory.Limit) (*directory.Limit, error) {
+func (s *Service) CreateLimit(ctx context.Context, org ledger.ID, draft directory.Limit) (*directory.Limit, error) {
 	const op = "directory.CreateLimit"
-	draft.Org, draft.ID = id, uuid.New()
-	return limits.create(ctx, s, op, id, func(o *org, _ ledger.Micros) (*directory.Limit, ledger.Event, []ledger.Claim, error) {
+	draft.Org, draft.ID = org, uuid.New()
+	return limits.create(ctx, s, op, org, func(o *organization, _ ledger.Micros) (*directory.Limit, ledger.Event, []ledger.Claim, error) {
 		var terminal *directory.Terminal
 		if t, ok := o.terminals.get(draft.Terminal); ok {
 			terminal = t.record()
 		}
 		l, event, err := directory.NewLimit(draft, terminal)
 		if err = directory.Join(o.checkOwner(op, draft.Partner), err); err == nil {
-			err = o.roomFor(op, l)
+			err = o.checkLimitCount(op, l)
 		}
 		return l, event, nil, err
 	})
@@ -52,26 +52,26 @@ func (s *Service) CreateLimit(ctx context.Context, id ledger.ID, draft directory
 
 // PatchLimit changes a limit. Errors are *ledger.Refusal, NotFound for a limit that the
 // organization does not have.
-func (s *Service) PatchLimit(ctx context.Context, id, limit ledger.ID, change schema.Change[directory.Limit]) (*directory.Limit, error) {
+func (s *Service) PatchLimit(ctx context.Context, org, limit ledger.ID, change schema.Change[directory.Limit]) (*directory.Limit, error) {
 	const op = "directory.PatchLimit"
-	return limits.change(ctx, s, op, id, limits.at(limit), func(o *org, old *directory.Limit, _ ledger.Micros) (*directory.Limit, ledger.Event, error) {
+	return limits.change(ctx, s, op, org, limits.at(limit), func(o *organization, old *directory.Limit, _ ledger.Micros) (*directory.Limit, ledger.Event, error) {
 		next, event, err := old.Patch(change)
 		if err == nil && !old.Active {
-			err = o.roomFor(op, next)
+			err = o.checkLimitCount(op, next)
 		}
 		return next, event, err
 	})
 }
 
-// roomFor refuses an active limit beyond directory.MaxLimits per partner.
-func (o *org) roomFor(op string, l *directory.Limit) error {
+// checkLimitCount refuses an active limit of a partner that has directory.MaxLimits active limits.
+func (o *organization) checkLimitCount(op string, l *directory.Limit) error {
 	if l.Active && len(o.limitsOf(l.Partner)) >= directory.MaxLimits {
 		return ledger.Refuse(op, ledger.Conflict, "the partner has %d active limits", directory.MaxLimits)
 	}
 	return nil
 }
 
-func (o *org) limitsOf(partner int64) []*directory.Limit {
+func (o *organization) limitsOf(partner int64) []*directory.Limit {
 	active, ok := o.bounds.Load(partner)
 	if !ok {
 		return nil
@@ -79,8 +79,8 @@ func (o *org) limitsOf(partner int64) []*directory.Limit {
 	return active.([]*directory.Limit)
 }
 
-// putLimit publishes a durable limit, as the functions of view.go do.
-func (o *org) putLimit(l *directory.Limit, stamp posting.Stamp) {
+// putLimit publishes a durable limit in the view.
+func (o *organization) putLimit(l *directory.Limit, stamp posting.Stamp) {
 	l.Created = stamp.Started
 	o.limits.put(l.ID, l, stamp)
 	var active []*directory.Limit

@@ -68,8 +68,8 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	return nil
 }
 
-func (o *org) load(v *posting.View, s *Service, now ledger.Micros) error {
-	for _, load := range []func(*Service, *posting.View, *org) error{partners.load, terminals.load, keys.load, users.load, limits.load, rates.load} {
+func (o *organization) load(v *posting.View, s *Service, now ledger.Micros) error {
+	for _, load := range []func(*Service, *posting.View, *organization) error{partners.load, terminals.load, keys.load, users.load, limits.load, rates.load} {
 		if err := load(s, v, o); err != nil {
 			return err
 		}

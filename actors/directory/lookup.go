@@ -28,9 +28,9 @@ const usedEvery = 1_000_000
 // the same work, for an unknown organization, one that is not active, and an unknown, expired or
 // revoked key. The caller checks whether the request may come from its address and whether the
 // partner is active.
-func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
+func (s *Service) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	now := ledger.MicrosOf(s.rt.Clock.Now())
-	place, k, p, ok := s.keyInForce(id, key, now)
+	place, k, p, ok := s.keyInForce(org, key, now)
 	if !ok {
 		return nil, nil, false
 	}
@@ -41,8 +41,8 @@ func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *di
 
 // APIKeyInForce finds the partner of a key as Authenticate does, but does not count as a use of the
 // key.
-func (s *Service) APIKeyInForce(id ledger.ID, key []byte) (*directory.Partner, bool) {
-	_, _, p, ok := s.keyInForce(id, key, ledger.MicrosOf(s.rt.Clock.Now()))
+func (s *Service) APIKeyInForce(org ledger.ID, key []byte) (*directory.Partner, bool) {
+	_, _, p, ok := s.keyInForce(org, key, ledger.MicrosOf(s.rt.Clock.Now()))
 	return p, ok
 }
 
@@ -129,12 +129,12 @@ func (s *Service) Terminals(id ledger.ID, partner int64) []*directory.Terminal {
 }
 
 // Terminal finds a terminal of the organization.
-func (s *Service) Terminal(id, terminal ledger.ID) (*directory.Terminal, bool) {
-	return terminals.find(s, id, terminal)
+func (s *Service) Terminal(org, terminal ledger.ID) (*directory.Terminal, bool) {
+	return terminals.find(s, org, terminal)
 }
 
 // APIKey finds a key of the organization by its id, in any state.
-func (s *Service) APIKey(id, key ledger.ID) (*directory.APIKey, bool) { return keys.find(s, id, key) }
+func (s *Service) APIKey(org, key ledger.ID) (*directory.APIKey, bool) { return keys.find(s, org, key) }
 
 // Bounds of a page, in rows.
 const (
@@ -197,13 +197,13 @@ func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, 
 }
 
 // ListPartners returns a page of an organization's partners.
-func (s *Service) ListPartners(id ledger.ID, p Page) ([]*directory.Partner, Cursor, error) {
-	return partners.list(s, id, p)
+func (s *Service) ListPartners(org ledger.ID, p Page) ([]*directory.Partner, Cursor, error) {
+	return partners.list(s, org, p)
 }
 
 // ListTerminals returns a page of an organization's terminals.
-func (s *Service) ListTerminals(id ledger.ID, p Page) ([]*directory.Terminal, Cursor, error) {
-	return terminals.list(s, id, p)
+func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, Cursor, error) {
+	return terminals.list(s, org, p)
 }
 
 // ListAPIKeys returns a page of an organization's keys, revoked ones included. A key's last use may be up to an hour too
@@ -227,8 +227,8 @@ func listed(k *directory.APIKey, place *recordSlot[directory.APIKey]) *directory
 }
 
 // ListRates returns a page of an organization's rates.
-func (s *Service) ListRates(id ledger.ID, p Page) ([]*directory.Rate, Cursor, error) {
-	return rates.list(s, id, p)
+func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, error) {
+	return rates.list(s, org, p)
 }
 
 // page walks an index backwards from the cursor. It looks one row beyond the page to find out

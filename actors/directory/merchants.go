@@ -126,7 +126,7 @@ func (s *Service) addMerchants(ctx context.Context, org ledger.ID, d *MerchantsD
 }
 
 // merchant adds a partner with its terminals and keys.
-func (n *seeding) merchant(o *org, number int64, terminals, keys int) (Merchant, error) {
+func (n *seeding) merchant(o *organization, number int64, terminals, keys int) (Merchant, error) {
 	name := "Merchant " + strconv.FormatInt(number, 10)
 	p, err := n.partner(o, directory.Partner{Number: number, Name: name, Login: "merchant-" + strconv.FormatInt(number, 10)})
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 
 // CreatePartner adds a partner with the draft's fields and the password, which must not be easy to guess. A login that
 // the organization already has is a Conflict. Errors are *ledger.Refusal.
-func (s *Service) CreatePartner(ctx context.Context, id ledger.ID, draft directory.Partner, pass []byte) (*directory.Partner, error) {
+func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft directory.Partner, pass []byte) (*directory.Partner, error) {
 	const op = "directory.CreatePartner"
-	o, err := s.writable(op, id)
+	o, err := s.writable(op, org)
 	if err != nil {
 		return nil, err
 	}
-	draft.Org, draft.ID, draft.Number = id, uuid.New(), 1 // the number comes when nothing else is wrong
+	draft.Org, draft.ID, draft.Number = org, uuid.New(), 1 // the number comes when nothing else is wrong
 	_, _, err = directory.NewPartner(draft, s.privateHooks.Load())
 	if err := directory.Join(err, checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
@@ -33,7 +33,7 @@ func (s *Service) CreatePartner(ctx context.Context, id ledger.ID, draft directo
 	if draft.Number, err = s.reserve(ctx); err != nil {
 		return nil, err
 	}
-	created, err := partners.create(ctx, s, op, id, func(*org, ledger.Micros) (*directory.Partner, ledger.Event, []ledger.Claim, error) {
+	created, err := partners.create(ctx, s, op, org, func(*organization, ledger.Micros) (*directory.Partner, ledger.Event, []ledger.Claim, error) {
 		p, event, err := directory.NewPartner(draft, s.privateHooks.Load())
 		return p, event, partnerClaims(&draft), err
 	})
@@ -48,7 +48,7 @@ func (s *Service) CreatePartner(ctx context.Context, id ledger.ID, draft directo
 }
 
 // checkOwner checks that the partner that a new record names exists. That a record names one is checked with its fields.
-func (o *org) checkOwner(op string, number int64) error {
+func (o *organization) checkOwner(op string, number int64) error {
 	if _, ok := o.partner(number); ok || number == 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func partnerClaims(p *directory.Partner) []ledger.Claim {
 	}
 }
 
-func (o *org) hasLogin(login string) bool {
+func (o *organization) hasLogin(login string) bool {
 	_, taken := o.logins.Load(login)
 	return taken
 }
@@ -76,9 +76,9 @@ func loginTaken(op string) error {
 
 // PatchPartner changes a partner. Errors are *ledger.Refusal, NotFound for a partner that the
 // organization does not have.
-func (s *Service) PatchPartner(ctx context.Context, id ledger.ID, number int64, change schema.Change[directory.Partner]) (*directory.Partner, error) {
-	slot := func(o *org) (*recordSlot[directory.Partner], bool) { return o.partner(number) }
-	return partners.change(ctx, s, "directory.PatchPartner", id, slot, func(_ *org, old *directory.Partner, _ ledger.Micros) (*directory.Partner, ledger.Event, error) {
+func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner]) (*directory.Partner, error) {
+	slot := func(o *organization) (*recordSlot[directory.Partner], bool) { return o.partner(number) }
+	return partners.change(ctx, s, "directory.PatchPartner", org, slot, func(_ *organization, old *directory.Partner, _ ledger.Micros) (*directory.Partner, ledger.Event, error) {
 		return old.Patch(change, s.privateHooks.Load())
 	})
 }

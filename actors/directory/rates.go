@@ -24,7 +24,7 @@ func (s *Service) Rate(id ledger.ID, from, to money.Currency) (money.Rate, bool)
 	return place.record().Value, true
 }
 
-func (o *org) rateOf(from, to money.Currency) (*recordSlot[directory.Rate], bool) {
+func (o *organization) rateOf(from, to money.Currency) (*recordSlot[directory.Rate], bool) {
 	c, ok := o.pairs.Load(pair{from, to})
 	if !ok {
 		return nil, false

@@ -56,7 +56,7 @@ func (s *Service) Address(id, to ledger.ID) (actors.Address, bool) {
 
 // address returns the terminal's own notification address or, if it has none, its partner's. A
 // secret is never used with the other's address.
-func (o *org) address(t *directory.Terminal) (actors.Address, bool) {
+func (o *organization) address(t *directory.Terminal) (actors.Address, bool) {
 	if n := &t.Notification; n.NotifyURL != "" {
 		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, Previous: n.SecretPrevious}, true
 	}

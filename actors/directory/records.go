@@ -13,46 +13,46 @@ import (
 
 var (
 	errForm    = errors.New("malformed")
-	errMissing = errors.New("it is listed and not there")
+	errMissing = errors.New("a list names a record that does not exist")
 )
 
-// kind is a kind of records: its columns and its place in the view.
+// kind binds a record type to its index in the view.
 type kind[R any] struct {
 	columns *schema.Type[R]
 	source  ledger.Kind
-	index   func(*org) *index[R]
-	put     func(*org, *R, posting.Stamp) // publishes a durable record
+	index   func(*organization) *index[R]
+	put     func(*organization, *R, posting.Stamp) // publishes a durable record
 
 	partner  func(*R) int64 // the partner by which a list can be restricted; nil: by none
-	complete func(*R) error // fills what follows from a stored record's columns; nil: nothing does
-	archived bool           // records change in an archived organization too
+	derive   func(*R) error // sets the fields that follow from the stored columns; may be nil
+	archived bool           // records can be changed even in an archived organization
 }
 
 var (
 	partners = kind[directory.Partner]{
-		columns: directory.Partners, source: ledger.Partner, index: func(o *org) *index[directory.Partner] { return &o.partners },
-		put: (*org).putPartner, partner: func(p *directory.Partner) int64 { return p.Number },
+		columns: directory.Partners, source: ledger.Partner, index: func(o *organization) *index[directory.Partner] { return &o.partners },
+		put: (*organization).putPartner, partner: func(p *directory.Partner) int64 { return p.Number },
 	}
 	terminals = kind[directory.Terminal]{
-		columns: directory.Terminals, source: ledger.Terminal, index: func(o *org) *index[directory.Terminal] { return &o.terminals },
-		put: (*org).putTerminal, partner: func(t *directory.Terminal) int64 { return t.Partner }, complete: (*directory.Terminal).Reparse,
+		columns: directory.Terminals, source: ledger.Terminal, index: func(o *organization) *index[directory.Terminal] { return &o.terminals },
+		put: (*organization).putTerminal, partner: func(t *directory.Terminal) int64 { return t.Partner }, derive: (*directory.Terminal).Reparse,
 	}
 	keys = kind[directory.APIKey]{
-		columns: directory.APIKeys, source: ledger.APIKey, index: func(o *org) *index[directory.APIKey] { return &o.keys },
-		put: (*org).putKey, partner: func(k *directory.APIKey) int64 { return k.Partner },
+		columns: directory.APIKeys, source: ledger.APIKey, index: func(o *organization) *index[directory.APIKey] { return &o.keys },
+		put: (*organization).putKey, partner: func(k *directory.APIKey) int64 { return k.Partner },
 		archived: true, // a key can always be revoked
 	}
 	users = kind[directory.User]{
-		columns: directory.Users, source: ledger.User, index: func(o *org) *index[directory.User] { return &o.users },
-		put: (*org).putUser, partner: func(u *directory.User) int64 { return u.Partner },
+		columns: directory.Users, source: ledger.User, index: func(o *organization) *index[directory.User] { return &o.users },
+		put: (*organization).putUser, partner: func(u *directory.User) int64 { return u.Partner },
 	}
 	limits = kind[directory.Limit]{
-		columns: directory.Limits, source: ledger.Limit, index: func(o *org) *index[directory.Limit] { return &o.limits },
-		put: (*org).putLimit, partner: func(l *directory.Limit) int64 { return l.Partner },
+		columns: directory.Limits, source: ledger.Limit, index: func(o *organization) *index[directory.Limit] { return &o.limits },
+		put: (*organization).putLimit, partner: func(l *directory.Limit) int64 { return l.Partner },
 	}
 	rates = kind[directory.Rate]{
-		columns: directory.Rates, source: ledger.Rate, index: func(o *org) *index[directory.Rate] { return &o.rates },
-		put: (*org).putRate,
+		columns: directory.Rates, source: ledger.Rate, index: func(o *organization) *index[directory.Rate] { return &o.rates },
+		put: (*organization).putRate,
 	}
 )
 
@@ -79,7 +79,7 @@ func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
 }
 
 // load publishes all records of the kind.
-func (k kind[R]) load(s *Service, v *posting.View, o *org) error {
+func (k kind[R]) load(s *Service, v *posting.View, o *organization) error {
 	all, err := readKind(v, o.id, k.source, k.read(s), nil)
 	if err != nil {
 		return err
@@ -94,15 +94,15 @@ func (k kind[R]) load(s *Service, v *posting.View, o *org) error {
 func (k kind[R]) read(s *Service) func(at schema.Envelope, payload []byte) (*R, error) {
 	return func(at schema.Envelope, payload []byte) (*R, error) {
 		r, err := k.columns.Read(at, payload, vault{s, at.Org, at.ID, k.columns.Name})
-		if err == nil && k.complete != nil {
-			err = k.complete(r)
+		if err == nil && k.derive != nil {
+			err = k.derive(r)
 		}
 		return r, err
 	}
 }
 
 // create makes a new record of an organization durable. decide runs in the organization's actor.
-func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.ID, decide func(o *org, now ledger.Micros) (*R, ledger.Event, []ledger.Claim, error)) (*R, error) {
+func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.ID, decide func(o *organization, now ledger.Micros) (*R, ledger.Event, []ledger.Claim, error)) (*R, error) {
 	if _, err := s.writable(op, org); err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.I
 
 // change makes the next version of a record durable. slot finds the record, and decide runs in the organization's actor;
 // an event without a name means that nothing changes.
-func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, slot func(*org) (*recordSlot[R], bool), decide func(o *org, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
+func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, slot func(*organization) (*recordSlot[R], bool), decide func(o *organization, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
 	o, ok := s.org(org)
 	if ok {
 		_, ok = slot(o)
@@ -168,8 +168,8 @@ func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
 }
 
 // at returns the function that finds the record with the id.
-func (k kind[R]) at(id ledger.ID) func(*org) (*recordSlot[R], bool) {
-	return func(o *org) (*recordSlot[R], bool) { return k.index(o).get(id) }
+func (k kind[R]) at(id ledger.ID) func(*organization) (*recordSlot[R], bool) {
+	return func(o *organization) (*recordSlot[R], bool) { return k.index(o).get(id) }
 }
 
 // recordStep returns a Step with the stored form of a record, its secrets sealed.
@@ -214,8 +214,8 @@ func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
 
 func (v vault) context(c *schema.Column) []byte { return sealedContext(c.Name, v.org, v.id) }
 
-// NoKeys is a Sealer without keys: it opens and seals nothing. It is for callers that change
-// nothing sealed and may have no keyring; secrets that do not open under it are not logged.
+// NoKeys is a Sealer without keys: it opens and seals nothing. It is for callers without a
+// keyring, which change nothing sealed; failures to decrypt under it are not logged.
 var NoKeys Sealer = noKeys{}
 
 type noKeys struct{}

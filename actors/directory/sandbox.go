@@ -151,7 +151,7 @@ func (n *seeding) organization(draft directory.Organization, partner, passHash s
 }
 
 // partner adds an active partner.
-func (n *seeding) partner(o *org, draft directory.Partner) (*directory.Partner, error) {
+func (n *seeding) partner(o *organization, draft directory.Partner) (*directory.Partner, error) {
 	draft.ID, draft.Org, draft.Active = uuid.New(), o.id, true
 	p, event, err := directory.NewPartner(draft, false)
 	if err != nil {
@@ -162,7 +162,7 @@ func (n *seeding) partner(o *org, draft directory.Partner) (*directory.Partner, 
 	return p, err
 }
 
-func (n *seeding) terminals(o *org, owner *directory.Partner) error {
+func (n *seeding) terminals(o *organization, owner *directory.Partner) error {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		for _, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 			if err := n.terminal(o, owner, kind, env); err != nil {
@@ -174,7 +174,7 @@ func (n *seeding) terminals(o *org, owner *directory.Partner) error {
 }
 
 // terminal adds a terminal of the simulator.
-func (n *seeding) terminal(o *org, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
+func (n *seeding) terminal(o *organization, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
 	t, event, err := directory.NewTerminal(directory.Terminal{
 		ID: uuid.New(), Org: o.id, Partner: owner.Number, Name: "Simulator " + string(kind) + " " + env.String(),
 		Provider: directory.Simulator, Type: kind, Active: true, Env: env,
@@ -187,13 +187,13 @@ func (n *seeding) terminal(o *org, owner *directory.Partner, kind directory.Term
 	return err
 }
 
-func (n *seeding) key(o *org, owner *directory.Partner, demo *Demo) (err error) {
+func (n *seeding) key(o *organization, owner *directory.Partner, demo *Demo) (err error) {
 	demo.APIKey, err = n.issue(o, sandboxKey(owner.Number))
 	return err
 }
 
 // issue adds a key and returns its value.
-func (n *seeding) issue(o *org, draft directory.APIKey) (secret.Text, error) {
+func (n *seeding) issue(o *organization, draft directory.APIKey) (secret.Text, error) {
 	draft.Org = o.id
 	value := newKey(&draft, n.service.random)
 	k, event, err := directory.NewAPIKey(draft, n.now)
@@ -208,7 +208,7 @@ func sandboxKey(partner int64) directory.APIKey {
 	return directory.APIKey{Partner: partner, Name: "sandbox"}
 }
 
-func (n *seeding) session(o *org, role directory.Role, demo *Demo) {
+func (n *seeding) session(o *organization, role directory.Role, demo *Demo) {
 	record, event, token := n.service.newSession(o.id, role)
 	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, plainStep(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {

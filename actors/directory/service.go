@@ -34,11 +34,11 @@ type Service struct {
 	random   io.Reader
 
 	organizations index[directory.Organization]
-	orgs          table[ledger.ID, org]
+	orgs          table[ledger.ID, organization]
 	platform      atomic.Pointer[version[directory.Platform]]
 	broken        sync.Map // ledger.ID → true: this organization's part of the view must be read again
 	everyone      globalIndex
-	decoy         *org // the organization that lookups search when the requested one does not exist
+	decoy         *organization // the organization that lookups search when the requested one does not exist
 
 	passwords *passwords
 	lockout   *lockout
@@ -105,7 +105,7 @@ func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func
 }
 
 // writable finds an organization that accepts new records and changes.
-func (s *Service) writable(op string, id ledger.ID) (*org, error) {
+func (s *Service) writable(op string, id ledger.ID) (*organization, error) {
 	o, ok := s.org(id)
 	if !ok {
 		return nil, ledger.Refuse(op, ledger.NotFound, "no such organization")

@@ -89,7 +89,7 @@ func unauthorized() error {
 // person is the account that a login belongs to: a user, a partner, or a user whose only role is to
 // act for a partner.
 type person struct {
-	org     *org
+	org     *organization
 	user    *directory.User
 	partner *directory.Partner // the partner, if the account acts for that partner only; else nil
 }
@@ -249,7 +249,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 
 // begunAs tells whether the session's user or partner still has the epoch that the session was
 // begun with: a new password, for example, starts a new epoch.
-func (o *org) begunAs(n *directory.Session) bool {
+func (o *organization) begunAs(n *directory.Session) bool {
 	u, p := noUser, noPartner
 	if c, ok := o.users.get(n.User); ok {
 		u = c.record()
@@ -262,12 +262,12 @@ func (o *org) begunAs(n *directory.Session) bool {
 
 // over tells whether a session can never be used again. The caller must make sure that the cell has
 // the latest use, which may be in memory only.
-func (o *org) over(c *recordSlot[directory.Session], now ledger.Micros) bool {
+func (o *organization) over(c *recordSlot[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.begunAs(n) || n.Rested(ledger.Micros(c.used.Load()), now)
 }
 
-func (o *org) session(hash [32]byte) (*recordSlot[directory.Session], bool) {
+func (o *organization) session(hash [32]byte) (*recordSlot[directory.Session], bool) {
 	c, ok := o.sessionHashes.Load(hash)
 	if !ok {
 		return nil, false
@@ -277,7 +277,7 @@ func (o *org) session(hash [32]byte) (*recordSlot[directory.Session], bool) {
 
 // putSession publishes a durable session. Sessions are in no list: sessions that are over are
 // dropped from the view and stay in the store.
-func (o *org) putSession(n *directory.Session, stamp posting.Stamp) {
+func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	if c, ok := o.session(n.Hash); ok {
 		c.set(n, stamp)
@@ -296,7 +296,7 @@ func (o *org) putSession(n *directory.Session, stamp posting.Stamp) {
 
 // endSession publishes a revoked session: a request that has already found the session sees the
 // revocation, and later requests do not find the session.
-func (o *org) endSession(n *directory.Session, stamp posting.Stamp) {
+func (o *organization) endSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	c, ok := o.session(n.Hash)
 	if !ok {
@@ -313,11 +313,13 @@ func (o *org) endSession(n *directory.Session, stamp posting.Stamp) {
 	o.begun[whose] = left
 }
 
-func (o *org) drop(c *recordSlot[directory.Session]) { o.sessionHashes.Delete(c.record().Hash) }
+func (o *organization) drop(c *recordSlot[directory.Session]) {
+	o.sessionHashes.Delete(c.record().Hash)
+}
 
 // readSessions reads the sessions that are not over from the store. Users and partners must be in
 // the view before.
-func (o *org) readSessions(v *posting.View, now ledger.Micros) ([]read[directory.Session], error) {
+func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]read[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
 		return n.Valid(now) && o.begunAs(n) && !n.Rested(0, now)
 	})
@@ -329,7 +331,7 @@ func readSession(at schema.Envelope, payload []byte) (*directory.Session, error)
 	return directory.Sessions.Read(at, payload, nil)
 }
 
-func (o *org) loadSessions(v *posting.View, now ledger.Micros) error {
+func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 	live, err := o.readSessions(v, now)
 	if err != nil {
 		return err
@@ -342,7 +344,7 @@ func (o *org) loadSessions(v *posting.View, now ledger.Micros) error {
 
 // makeRoom drops the owner's sessions that are over. If the owner still has MaxSessions live ones,
 // it returns the oldest, which must end; else nil.
-func (o *org) makeRoom(n *directory.Session, now ledger.Micros) *recordSlot[directory.Session] {
+func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *recordSlot[directory.Session] {
 	whose := ownerOf(n)
 	live := slices.DeleteFunc(o.begun[whose], func(c *recordSlot[directory.Session]) bool {
 		over := o.over(c, now)

@@ -13,10 +13,10 @@ import (
 )
 
 // CreateTerminal adds a terminal with the draft's fields to a partner of the organization. Errors are *ledger.Refusal.
-func (s *Service) CreateTerminal(ctx context.Context, id ledger.ID, draft directory.Terminal) (*directory.Terminal, error) {
+func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, draft directory.Terminal) (*directory.Terminal, error) {
 	const op = "directory.CreateTerminal"
-	draft.Org, draft.ID = id, uuid.New()
-	return terminals.create(ctx, s, op, id, func(o *org, _ ledger.Micros) (*directory.Terminal, ledger.Event, []ledger.Claim, error) {
+	draft.Org, draft.ID = org, uuid.New()
+	return terminals.create(ctx, s, op, org, func(o *organization, _ ledger.Micros) (*directory.Terminal, ledger.Event, []ledger.Claim, error) {
 		if len(o.terminalsOf(draft.Partner)) >= directory.MaxTerminals {
 			return nil, ledger.Event{}, nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
 		}
@@ -30,9 +30,9 @@ func (s *Service) CreateTerminal(ctx context.Context, id ledger.ID, draft direct
 
 // PatchTerminal changes a terminal. Errors are *ledger.Refusal, NotFound for a terminal that the
 // organization does not have.
-func (s *Service) PatchTerminal(ctx context.Context, id, terminal ledger.ID, change schema.Change[directory.Terminal]) (*directory.Terminal, error) {
+func (s *Service) PatchTerminal(ctx context.Context, org, terminal ledger.ID, change schema.Change[directory.Terminal]) (*directory.Terminal, error) {
 	const op = "directory.PatchTerminal"
-	return terminals.change(ctx, s, op, id, terminals.at(terminal), func(_ *org, old *directory.Terminal, _ ledger.Micros) (*directory.Terminal, ledger.Event, error) {
+	return terminals.change(ctx, s, op, org, terminals.at(terminal), func(_ *organization, old *directory.Terminal, _ ledger.Micros) (*directory.Terminal, ledger.Event, error) {
 		sent := *old
 		change(&sent, new(schema.Faults))
 		next, event, err := old.Patch(change, s.privateHooks.Load())

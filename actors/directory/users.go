@@ -33,22 +33,22 @@ func checkPass(pass []byte, known ...string) error {
 }
 
 // User finds a user of the organization.
-func (s *Service) User(id, user ledger.ID) (*directory.User, bool) { return users.find(s, id, user) }
+func (s *Service) User(org, user ledger.ID) (*directory.User, bool) { return users.find(s, org, user) }
 
 // ListUsers returns a page of an organization's users.
-func (s *Service) ListUsers(id ledger.ID, p Page) ([]*directory.User, Cursor, error) {
-	return users.list(s, id, p)
+func (s *Service) ListUsers(org ledger.ID, p Page) ([]*directory.User, Cursor, error) {
+	return users.list(s, org, p)
 }
 
 // CreateUser adds a user with the draft's fields and the password, which must not be easy to guess. A login that a user
 // or a partner of the organization already has is a Conflict. Errors are *ledger.Refusal.
-func (s *Service) CreateUser(ctx context.Context, id ledger.ID, draft directory.User, pass []byte) (*directory.User, error) {
+func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory.User, pass []byte) (*directory.User, error) {
 	const op = "directory.CreateUser"
-	o, err := s.writable(op, id)
+	o, err := s.writable(op, org)
 	if err != nil {
 		return nil, err
 	}
-	draft.Org, draft.ID = id, uuid.New()
+	draft.Org, draft.ID = org, uuid.New()
 	_, _, err = directory.NewUser(draft)
 	if err := directory.Join(err, o.actsAs(op, draft.Partner), checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
@@ -59,9 +59,9 @@ func (s *Service) CreateUser(ctx context.Context, id ledger.ID, draft directory.
 	if draft.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
 		return nil, err
 	}
-	created, err := users.create(ctx, s, op, id, func(*org, ledger.Micros) (*directory.User, ledger.Event, []ledger.Claim, error) {
+	created, err := users.create(ctx, s, op, org, func(*organization, ledger.Micros) (*directory.User, ledger.Event, []ledger.Claim, error) {
 		u, event, err := directory.NewUser(draft)
-		return u, event, []ledger.Claim{{Org: id, Kind: ledger.ClaimLogin, Key: draft.Login, Owner: draft.ID[:]}}, err
+		return u, event, []ledger.Claim{{Org: org, Kind: ledger.ClaimLogin, Key: draft.Login, Owner: draft.ID[:]}}, err
 	})
 	if codeOf(err) == ledger.ClaimTaken {
 		err = loginTaken(op)
@@ -94,13 +94,13 @@ func (s *Service) PatchUser(ctx context.Context, id, user ledger.ID, change sche
 			u.PassHash = hash
 		}
 	}
-	return users.change(ctx, s, op, id, users.at(user), func(o *org, old *directory.User, _ ledger.Micros) (*directory.User, ledger.Event, error) {
+	return users.change(ctx, s, op, id, users.at(user), func(o *organization, old *directory.User, _ ledger.Micros) (*directory.User, ledger.Event, error) {
 		return o.patchUser(op, old, change)
 	})
 }
 
 // patchUser decides a change of a user, and checks that the partner whom the change names exists.
-func (o *org) patchUser(op string, old *directory.User, change schema.Change[directory.User]) (*directory.User, ledger.Event, error) {
+func (o *organization) patchUser(op string, old *directory.User, change schema.Change[directory.User]) (*directory.User, ledger.Event, error) {
 	sent := *old
 	change(&sent, new(schema.Faults))
 	next, event, err := old.Patch(change)
@@ -112,7 +112,7 @@ func (o *org) patchUser(op string, old *directory.User, change schema.Change[dir
 
 // actsAs checks that the partner whom a user is to act for exists in the organization; 0 means no
 // partner.
-func (o *org) actsAs(op string, partner int64) error {
+func (o *organization) actsAs(op string, partner int64) error {
 	if partner == 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (o *org) actsAs(op string, partner int64) error {
 }
 
 // putUser publishes a durable user.
-func (o *org) putUser(u *directory.User, stamp posting.Stamp) {
+func (o *organization) putUser(u *directory.User, stamp posting.Stamp) {
 	u.Created = stamp.Started
 	o.users.put(u.ID, u, stamp)
 	o.logins.Store(u.Login, u.ID)

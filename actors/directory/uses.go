@@ -36,7 +36,7 @@ type pendingUses struct {
 // false if nothing is left to write.
 type use struct {
 	noting *atomic.Bool
-	what   func(*org) (written, bool)
+	what   func(*organization) (written, bool)
 }
 
 // written is a step of a Change and the function that publishes it.
@@ -79,7 +79,7 @@ func (s *Service) recordKeyUse(place *recordSlot[directory.APIKey], k *directory
 }
 
 func keyUse(place *recordSlot[directory.APIKey], id ledger.ID) use {
-	return use{&place.noting, func(o *org) (written, bool) {
+	return use{&place.noting, func(o *organization) (written, bool) {
 		current, ok := o.keys.get(id)
 		if !ok {
 			return written{}, false
@@ -103,7 +103,7 @@ func (s *Service) recordSessionUse(place *recordSlot[directory.Session], n *dire
 }
 
 func sessionUse(place *recordSlot[directory.Session], hash [32]byte) use {
-	return use{&place.noting, func(o *org) (written, bool) {
+	return use{&place.noting, func(o *organization) (written, bool) {
 		current, ok := o.session(hash)
 		if !ok {
 			return written{}, false
@@ -163,7 +163,7 @@ func (p usePublishers) publish(stamps []posting.Stamp) {
 }
 
 // changeOf makes one Change of the notes; nil if nothing is left to write.
-func changeOf(o *org, uses []use) (*posting.Change, usePublishers) {
+func changeOf(o *organization, uses []use) (*posting.Change, usePublishers) {
 	change := new(posting.Change)
 	var puts usePublishers
 	for i := range uses {
@@ -228,7 +228,7 @@ func (s *Service) FlushUses(ctx context.Context) (first error) {
 	return first
 }
 
-func (s *Service) flushUsesOf(ctx context.Context, o *org) error {
+func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 	const op = "directory.NoteUses"
 	for uses := range slices.Chunk(o.unrecordedUses(ledger.MicrosOf(s.rt.Clock.Now())), notesAtOnce) {
 		var puts usePublishers
@@ -249,7 +249,7 @@ func (s *Service) flushUsesOf(ctx context.Context, o *org) error {
 
 // unrecordedUses returns the uses that are later than the stored ones. Sessions that are over, or that
 // never expire by inactivity, need no note.
-func (o *org) unrecordedUses(now ledger.Micros) (uses []use) {
+func (o *organization) unrecordedUses(now ledger.Micros) (uses []use) {
 	for _, slot := range o.keys.slots() {
 		if place, ok := o.keys.get(slot.id); ok && ledger.Micros(place.used.Load()) > place.record().Used {
 			uses = append(uses, keyUse(place, slot.id))

@@ -160,7 +160,7 @@ func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
 	o := h.organization("One")
 	_, value := h.keyOf(h.partnerOf(o.ID, "one"))
 	known := h.orgs.slots.Swap(nil)
-	h.queueUse(o.ID, use{new(atomic.Bool), func(*org) (written, bool) { t.Error("asked"); return written{}, false }})
+	h.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (written, bool) { t.Error("asked"); return written{}, false }})
 	h.notes.taken.Add(1)
 	h.runtime.Quiesce()
 	h.orgs.slots.Store(known)

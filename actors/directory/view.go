@@ -98,8 +98,8 @@ func (x *index[T]) place(s slot) {
 	x.order.Store(&order)
 }
 
-// org is one organization's part of the view.
-type org struct {
+// organization is one organization's part of the view.
+type organization struct {
 	id        ledger.ID
 	everyone  *globalIndex
 	self      *recordSlot[directory.Organization]
@@ -122,7 +122,7 @@ type org struct {
 // pair is the two currencies of a rate: from and to.
 type pair struct{ from, to money.Currency }
 
-func newOrg(id ledger.ID, e *globalIndex) *org { return &org{id: id, everyone: e} }
+func newOrg(id ledger.ID, e *globalIndex) *organization { return &organization{id: id, everyone: e} }
 
 // globalIndex finds keys, partners and terminals of all organizations. One table per kind serves all
 // organizations, so that a lookup takes equally long whether the organization lacks the key or does
@@ -145,15 +145,15 @@ type partnerPlace struct {
 	number int64
 }
 
-func (o *org) partner(number int64) (*recordSlot[directory.Partner], bool) {
+func (o *organization) partner(number int64) (*recordSlot[directory.Partner], bool) {
 	return o.everyone.partners.get(partnerPlace{o.id, number})
 }
 
-func (o *org) key(hash [32]byte) (*recordSlot[directory.APIKey], bool) {
+func (o *organization) key(hash [32]byte) (*recordSlot[directory.APIKey], bool) {
 	return o.everyone.keys.get(keyPlace{o.id, hash})
 }
 
-func (o *org) terminalsOf(partner int64) []*directory.Terminal {
+func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 	routes, ok := o.routes.get(partner)
 	if !ok {
 		return nil
@@ -164,14 +164,14 @@ func (o *org) terminalsOf(partner int64) []*directory.Terminal {
 // The put functions publish a durable record. They set Created, so no other goroutine may have seen
 // the record before.
 
-func (o *org) putPartner(p *directory.Partner, stamp posting.Stamp) {
+func (o *organization) putPartner(p *directory.Partner, stamp posting.Stamp) {
 	p.Created = stamp.Started
 	c := o.partners.put(p.ID, p, stamp)
 	o.everyone.partners.put(partnerPlace{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
 }
 
-func (o *org) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
+func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	t.Created = stamp.Started
 	o.everyone.place(o.terminals.put(t.ID, t, stamp))
 	var routes []*directory.Terminal
@@ -185,22 +185,22 @@ func (o *org) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	o.routes.put(t.Partner, &routes)
 }
 
-func (o *org) putKey(k *directory.APIKey, stamp posting.Stamp) {
+func (o *organization) putKey(k *directory.APIKey, stamp posting.Stamp) {
 	k.Created = stamp.Started
 	o.everyone.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, stamp))
 }
 
-func (o *org) putRate(r *directory.Rate, stamp posting.Stamp) {
+func (o *organization) putRate(r *directory.Rate, stamp posting.Stamp) {
 	r.Created, r.Updated = stamp.Started, stamp.Updated
 	o.pairs.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, stamp))
 }
 
-func (s *Service) org(id ledger.ID) (*org, bool) {
+func (s *Service) org(id ledger.ID) (*organization, bool) {
 	return s.orgs.get(id)
 }
 
 // putOrganization publishes a durable organization; o holds the other records of the organization.
-func (s *Service) putOrganization(o *org, record *directory.Organization, stamp posting.Stamp) {
+func (s *Service) putOrganization(o *organization, record *directory.Organization, stamp posting.Stamp) {
 	record.Created = stamp.Started
 	o.self = s.organizations.put(record.ID, record, stamp)
 	s.orgs.put(record.ID, o)

@@ -29,8 +29,9 @@ type Access struct {
 	By    Kinds
 	Roles []directory.Role // for the kind Session
 
-	// Needs is the text of the refusal for a partner that the route does not admit. If it is
-	// empty, the text asks for a session of the organization.
+	// Needs is the text of the refusal for a partner that the route does not admit. A route that
+	// has one authenticates the partner first, to tell it so; without one the refusal asks for a
+	// session of the organization.
 	Needs string
 }
 

@@ -156,8 +156,8 @@ func appendProblems(dst []byte, list Problems) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendFaults appends the body of a contract's 422: each refused field once with all its
-// messages. An unknown action is also the message of the whole body.
+// appendFaults appends the body of a 422 of the contracts' routes: each refused field once with
+// all its messages. An unknown action is also the message of the whole body.
 func appendFaults(dst []byte, faults *schema.Faults) []byte {
 	e := Encoder{Buf: dst}
 	e.Open('{')

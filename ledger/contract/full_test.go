@@ -29,7 +29,7 @@ func objectOf(body schema.Input) string {
 func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
 	g := schema.Input{}
 	for _, c := range t.Columns {
-		if !c.Asked {
+		if !c.Settable {
 			continue
 		}
 		most := c.MaxLength

@@ -59,9 +59,9 @@ var (
 	miRatio        = shares(35, "profit_sharing_ratio", schema.Required)
 	miTerm         = schema.Integer(36, "term_months", 1, 120, schema.Required)
 	miMandate      = schema.Enum(37, "mandate_type", []string{"restricted", "unrestricted"}, schema.DefaultTo("restricted"), schema.InShort)
-	miRestrictions = schema.Texts(38, "business_restrictions", schema.Asked)
-	miDescription  = schema.Text(39, "business_description", schema.Asked, schema.AtMost(maxNote))
-	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Asked)
+	miRestrictions = schema.Texts(38, "business_restrictions", schema.Settable)
+	miDescription  = schema.Text(39, "business_description", schema.Settable, schema.AtMost(maxNote))
+	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Settable)
 
 	miValue         = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba while the capital is out
 	miStart         = schema.Date(51, "start_date")
@@ -96,7 +96,7 @@ var (
 	miInGross     = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
 	miInProfitEnd = schema.Date(2, "period_end_date", schema.Required)
 	miInLoss      = schema.Amount(1, "amount", schema.Required)
-	miInLossEnd   = schema.Date(2, "period_end_date", schema.Asked)
+	miInLossEnd   = schema.Date(2, "period_end_date", schema.Settable)
 	miInFinal     = schema.Amount(1, "final_value", schema.Required, schema.OrZero)
 )
 

@@ -74,10 +74,10 @@ var (
 	pnBank     = schema.Amount(35, "bank_contribution", schema.Required, schema.InShort)
 	pnTheirs   = schema.Amount(36, "customer_contribution", schema.Required, schema.InShort)
 	pnRatio    = shares(37, "profit_sharing_ratio", schema.Required)
-	pnTerm     = schema.Integer(38, "term_months", 1, maxTerm, schema.Asked)
+	pnTerm     = schema.Integer(38, "term_months", 1, maxTerm, schema.Settable)
 	pnSchedule = schema.Enum(39, "buyout_schedule", frequencies, schema.DefaultTo("monthly"))
-	pnRental   = schema.Amount(40, "rental_amount", schema.Asked)
-	pnAsset    = schema.Text(41, "asset_description", schema.Asked, schema.AtMost(maxNote))
+	pnRental   = schema.Amount(40, "rental_amount", schema.Settable)
+	pnAsset    = schema.Text(41, "asset_description", schema.Settable, schema.AtMost(maxNote))
 
 	pnBankPercent  = schema.Percent(50, "bank_ownership_percent", 0, 100, schema.InShort)
 	pnTheirPercent = schema.Percent(51, "customer_ownership_percent", 0, 100, schema.InShort)

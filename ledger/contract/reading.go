@@ -40,14 +40,14 @@ type Reading struct {
 // Bodies of reviews.
 var (
 	approvedBy  = schema.Text(1, "approved_by", schema.Required)
-	signedAt    = schema.Text(2, "signed_at", schema.Asked, schema.IsDateOrTime)
-	documentRef = schema.Text(3, "document_ref", schema.Asked, schema.AtMost(maxNote))
-	note        = schema.Text(4, "note", schema.Asked, schema.AtMost(maxNote))
+	signedAt    = schema.Text(2, "signed_at", schema.Settable, schema.IsDateOrTime)
+	documentRef = schema.Text(3, "document_ref", schema.Settable, schema.AtMost(maxNote))
+	note        = schema.Text(4, "note", schema.Settable, schema.AtMost(maxNote))
 	reviews     = schema.NewTable(nil, approvedBy, signedAt, documentRef, note)
 
 	fatwaReference   = schema.Text(5, "fatwa_reference", schema.Required, schema.AtMost(maxNote))
 	religiousReviews = schema.NewTable(reviews, fatwaReference)
-	boardID          = schema.Text(6, "board_id", schema.Asked)
+	boardID          = schema.Text(6, "board_id", schema.Settable)
 	boardReviews     = schema.NewTable(religiousReviews, boardID)
 )
 

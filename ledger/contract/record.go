@@ -70,14 +70,14 @@ func (h Holding) Balance() money.Signed {
 // Columns of all products.
 var (
 	Region     = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2))
-	Currency   = schema.Text(2, "currency", schema.Asked, schema.InShort, schema.AtMost(3))
-	Sent       = schema.Object(3, "metadata", schema.Asked)
+	Currency   = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3))
+	Sent       = schema.Object(3, "metadata", schema.Settable)
 	Reviewed   = approval(4, "compliance_review")
 	ReviewedAt = schema.Instant(5, "reviewed_at", schema.NotShown)
 	Why        = schema.Text(6, "rejection_reason", schema.Sparse)
 
 	// ScreeningID is the screening that a request for the contract names.
-	ScreeningID = schema.ID(7, "screening_id", schema.Asked)
+	ScreeningID = schema.ID(7, "screening_id", schema.Settable)
 
 	// made is the day of creation by the clock. Its year is in the contract's number.
 	made = schema.Date(8, "made_on", schema.NotShown)

@@ -61,7 +61,7 @@ var (
 	skCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	skCustody  = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort)
 	skInitial  = schema.Amount(34, "initial_amount", schema.Required, schema.InShort)
-	skAccount  = schema.Text(36, "account_id", schema.Asked)
+	skAccount  = schema.Text(36, "account_id", schema.Settable)
 
 	skBalance    = schema.Amount(50, "balance", schema.InShort)
 	skHibahTotal = schema.Amount(51, "hibah_total")
@@ -75,12 +75,12 @@ var (
 	skHibahBy     = schema.Text(4, "granted_by")
 	skHibah       = schema.NewTable(nil, skHibahOn, skHibahAmount, skHibahNote, skHibahBy)
 
-	skInReview   = approval(1, "compliance_review", schema.Asked)
+	skInReview   = approval(1, "compliance_review", schema.Settable)
 	skInAmount   = schema.Amount(1, "amount", schema.Required)
 	skInTaken    = schema.Amount(1, "amount", schema.Required)
 	skInGift     = schema.Amount(1, "amount", schema.Required)
 	skInGranted  = schema.Text(2, "granted_by", schema.Required)
-	skInNote     = schema.Text(3, "note", schema.Asked, schema.AtMost(maxNote))
+	skInNote     = schema.Text(3, "note", schema.Settable, schema.AtMost(maxNote))
 	skInClosedBy = schema.Text(1, "closed_by", schema.Required)
 )
 

@@ -86,13 +86,13 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 		schema.Help("what the value is")), func(b *Block) *BlockKind { return &b.Kind }),
 	schema.Shown(schema.Text(0, "value", schema.Constant,
 		schema.Help("the value that is refused; of a card the first six and last four digits")), func(b *Block) (string, bool) { return b.Shown(), true }),
-	schema.Field(schema.Bool(2, "active", schema.Always,
+	schema.Field(schema.Bool(2, "active", schema.NotNull,
 		schema.Help("whether the value is refused")), func(b *Block) *bool { return &b.Active }),
 	createdColumn(func(b *Block) *ledger.Micros { return &b.Created }),
 	updatedColumn(func(b *Block) *ledger.Micros { return &b.Updated }),
 	schema.Field(schema.Text(3, "compared", schema.NotShown, schema.Needed), func(b *Block) *string { return &b.Value }),
 	schema.Field(schema.Text(4, "masked", schema.NotShown), func(b *Block) *string { return &b.Masked }),
-).Sound(func(b *Block) string {
+).Invariant(func(b *Block) string {
 	_, isRange := b.Prefix()
 	switch {
 	case !b.Kind.Valid():
@@ -103,7 +103,7 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 		return "lies in another value's place"
 	}
 	return ""
-}).Enveloped(func(b *Block, at schema.Envelope) {
+}).WithEnvelope(func(b *Block, at schema.Envelope) {
 	b.Org, b.ID, b.Created, b.Updated = at.Org, at.ID, at.Created, at.Updated
 })
 

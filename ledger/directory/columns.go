@@ -17,17 +17,17 @@ import (
 
 // idColumn is the record's id, which its key in the store holds.
 func idColumn[R any](at func(*R) *ledger.ID, o ...schema.Option) *schema.Column {
-	return schema.Field(schema.ID(0, "id", append(o, schema.Always, schema.Transient, schema.Constant, schema.Help("UUID"))...), at)
+	return schema.Field(schema.ID(0, "id", append(o, schema.NotNull, schema.Transient, schema.Constant, schema.Help("UUID"))...), at)
 }
 
 // createdColumn is the booked time of the record's first event, which the store's envelope holds.
 func createdColumn[R any](at func(*R) *ledger.Micros) *schema.Column {
-	return schema.Field(schema.Instant(0, "created_at", schema.Always, schema.Transient, schema.Constant, schema.Help("when it was created")), at)
+	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("when it was created")), at)
 }
 
 // updatedColumn is the booked time of the record's last event.
 func updatedColumn[R any](at func(*R) *ledger.Micros) *schema.Column {
-	return schema.Field(schema.Instant(0, "updated_at", schema.Always, schema.Transient, schema.Help("when it was last changed")), at)
+	return schema.Field(schema.Instant(0, "updated_at", schema.NotNull, schema.Transient, schema.Help("when it was last changed")), at)
 }
 
 // partnerColumn is the number of the partner that owns the record.
@@ -49,13 +49,13 @@ func durationColumn[R any](key uint8, name string, at func(*R) *time.Duration) *
 
 // currencyColumn is the currency of an asset.
 func currencyColumn[R any](key uint8, at func(*R) *money.Asset, o ...schema.Option) *schema.Column {
-	return schema.TextField(schema.NewCell[string](key, "currency", currencyKind{schema.KindText}, append(o, schema.Asked, schema.Help("currency code"))),
+	return schema.TextField(schema.NewCell[string](key, "currency", currencyKind{schema.KindText}, append(o, schema.Settable, schema.Help("currency code"))),
 		func(r *R) *money.Currency { return &at(r).Currency })
 }
 
 // networkColumn is the network of an asset. An empty one stands for money whose network is not known.
 func networkColumn[R any](key uint8, at func(*R) *money.Asset, o ...schema.Option) *schema.Column {
-	return schema.TextField(schema.Text(key, "network", append(o, schema.Asked, schema.Always,
+	return schema.TextField(schema.Text(key, "network", append(o, schema.Settable, schema.NotNull,
 		schema.Help("network of the currency; required if it is on several, empty if the network is not known"))...),
 		func(r *R) *money.Network { return &at(r).Network })
 }
@@ -82,8 +82,8 @@ func envOf[R any](key uint8, at func(*R) *money.Env, o ...schema.Option) *schema
 // withAsset adds to a type with the columns of an asset that the asset has to exist.
 func withAsset[R any](t *schema.Type[R], at func(*R) *money.Asset) *schema.Type[R] {
 	return t.
-		Completing(func(input schema.Input, r *R, f *schema.Faults) { completeAsset(input, at(r), f) }).
-		Relating(func(_, r *R, f *schema.Faults) { relateAsset(at(r), f) })
+		OnCreate(func(input schema.Input, r *R, f *schema.Faults) { completeAsset(input, at(r), f) }).
+		CrossCheck(func(_, r *R, f *schema.Faults) { relateAsset(at(r), f) })
 }
 
 // completeAsset requires a network in a request if the currency is on several.
@@ -120,7 +120,7 @@ type currencyKind struct{ schema.Kind }
 
 func (currencyKind) String() string { return "currency" }
 
-// ParseParts implements schema.Parted. The refusal has the specification's words; what is no string is quoted as sent.
+// ParseParts implements schema.MultiPart. The refusal has the specification's words; what is no string is quoted as sent.
 func (currencyKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
 	value, problem := schema.KindText.Parse(c, raw, schema.Reader{})
 	if problem != "" {
@@ -137,7 +137,7 @@ func (currencyKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) a
 	return nil
 }
 
-// CheckParts implements schema.Parted.
+// CheckParts implements schema.MultiPart.
 func (currencyKind) CheckParts(c *schema.Column, value any, f *schema.Faults) {
 	if _, accepted := money.Accepted(value.(string)); !accepted {
 		f.Add(c.Name, "%s", money.Unsupported([]byte(value.(string))))
@@ -207,7 +207,7 @@ func actsOddly(roles Roles, partner int64) string {
 }
 
 // Types has the record types of the directory by the kind of their records in the journal.
-var Types = map[ledger.Kind]schema.Records{
+var Types = map[ledger.Kind]schema.AnyType{
 	ledger.Organization: Organizations,
 	ledger.Partner:      Partners,
 	ledger.Terminal:     Terminals,

@@ -46,17 +46,17 @@ var APIKeys = schema.NewType[APIKey]("key",
 		schema.Help("what the key is for")), func(k *APIKey) *string { return &k.Name }),
 	partnerColumn(3, func(k *APIKey) *int64 { return &k.Partner }, schema.Required, schema.Fixed),
 	createdColumn(func(k *APIKey) *ledger.Micros { return &k.Created }),
-	schema.Field(schema.Instant(4, "last_used_at", schema.SetLater,
+	schema.Field(schema.Instant(4, "last_used_at", schema.AbsentWhenNew,
 		schema.Help("when it was last used")), func(k *APIKey) *ledger.Micros { return &k.Used }),
 	schema.Field(schema.Instant(5, "expires_at", schema.Fixed, schema.Flag("expires"),
 		schema.Help("when it ends; never if absent")), func(k *APIKey) *ledger.Micros { return &k.Expires }),
-	schema.Field(schema.Instant(6, "revoked_at", schema.SetLater,
+	schema.Field(schema.Instant(6, "revoked_at", schema.AbsentWhenNew,
 		schema.Help("when it was revoked")), func(k *APIKey) *ledger.Micros { return &k.Revoked }),
 	schema.Field(hash(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
-).Sound(func(k *APIKey) string {
+).Invariant(func(k *APIKey) string {
 	return cmp.Or(notPositive(k.Partner), negativeTimes(k.Expires, k.Revoked, k.Used))
 }).
-	Enveloped(func(k *APIKey, at schema.Envelope) { k.Org, k.ID, k.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(k *APIKey, at schema.Envelope) { k.Org, k.ID, k.Created = at.Org, at.ID, at.Created })
 
 // Check reports what is wrong with a new key. The error is Join's.
 func (k *APIKey) Check(now ledger.Micros) error {

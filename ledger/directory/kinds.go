@@ -108,7 +108,7 @@ func (rolesKind) Empty(value any) bool { return len(value.(Roles)) == 0 }
 // hashKind is the kind of hashes: [32]byte.
 type hashKind struct {
 	schema.NeverEmpty
-	schema.Unasked
+	schema.Unsettable
 }
 
 func (hashKind) String() string { return "SHA-256" }
@@ -157,11 +157,11 @@ func sources(key uint8, name string, o ...schema.Option) schema.Cell[[]netip.Pre
 }
 
 // sourcesKind is the kind of lists of address ranges: []netip.Prefix.
-type sourcesKind struct{ schema.Unasked }
+type sourcesKind struct{ schema.Unsettable }
 
 func (sourcesKind) String() string { return "list of addresses and CIDR prefixes" }
 
-// ParseParts implements schema.Parted: a fault names the entry.
+// ParseParts implements schema.MultiPart: a fault names the entry.
 func (sourcesKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
 	texts, ok := stringsOf(raw)
 	switch {
@@ -183,7 +183,7 @@ func (sourcesKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) an
 	return sources
 }
 
-// CheckParts implements schema.Parted.
+// CheckParts implements schema.MultiPart.
 func (sourcesKind) CheckParts(c *schema.Column, value any, f *schema.Faults) {
 	if len(value.([]netip.Prefix)) > MaxSources {
 		f.Add(c.Name, "has more than %d entries", MaxSources)

@@ -203,20 +203,20 @@ var Limits = schema.NewType[Limit]("limit",
 	currencyColumn(5, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
 	networkColumn(6, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
 	envColumn(7, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
-	schema.Field(schema.Amount(8, "max_amount", schema.Asked,
+	schema.Field(schema.Amount(8, "max_amount", schema.Settable,
 		schema.Help("most minor units, for every kind but velocity")), func(l *Limit) *money.Amount { return &l.MaxAmount }),
-	schema.Field(schema.Integer(9, "max_count", 1, MaxCount, schema.Asked,
+	schema.Field(schema.Integer(9, "max_count", 1, MaxCount, schema.Settable,
 		schema.Help("most attempts in a window, for velocity")), func(l *Limit) *int64 { return &l.MaxCount }),
 	schema.Bound(schema.Word(10, "window", []string{"minute", "hour"}, schema.Fixed,
 		schema.Help("length of the sliding window, for velocity")), (*Limit).WindowName, func(l *Limit, name string) { l.Window = windows[name] }),
 	schema.TextField(schema.Word(11, "scope", []string{string(ScopePartner), string(ScopeCard), string(ScopeEmail), string(ScopeIP)},
 		schema.Required, schema.Fixed, schema.DefaultTo(string(ScopePartner)),
 		schema.Help("the transactions that it counts together")), func(l *Limit) *Scope { return &l.Scope }),
-	schema.Field(schema.Bool(12, "active", schema.Always, schema.DefaultTo(true),
+	schema.Field(schema.Bool(12, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether it is in force")), func(l *Limit) *bool { return &l.Active }),
 	createdColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
-).Completing(completeLimit).Relating(relateLimit).Sound(soundLimit).
-	Enveloped(func(l *Limit, at schema.Envelope) { l.Org, l.ID, l.Created = at.Org, at.ID, at.Created })
+).OnCreate(completeLimit).CrossCheck(relateLimit).Invariant(soundLimit).
+	WithEnvelope(func(l *Limit, at schema.Envelope) { l.Org, l.ID, l.Created = at.Org, at.ID, at.Created })
 
 // soundLimit says what keeps a stored limit from being one that NewLimit made, whatever the currencies were then.
 func soundLimit(l *Limit) string {

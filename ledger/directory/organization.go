@@ -87,12 +87,12 @@ var Organizations = schema.NewType[Organization]("organization",
 	schema.TextField(schema.Word(3, "status", []string{string(Provisioning), string(Active), string(Maintenance), string(Archived)}, schema.Required,
 		schema.DefaultTo(string(Active)), schema.Help("keys and sessions are accepted only while it is active; archived is final")),
 		func(o *Organization) *OrgStatus { return &o.Status }),
-	schema.Field(schema.Texts(4, "modules", schema.Flag("module"), schema.Asked, schema.Always, schema.Rule(knownModules),
+	schema.Field(schema.Texts(4, "modules", schema.Flag("module"), schema.Settable, schema.NotNull, schema.Rule(knownModules),
 		schema.Help("participatory_finance, islamic_finance, or both")), func(o *Organization) *[]string { return &o.Modules }),
-	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Asked, schema.Always, schema.AtMost(MaxRegions), schema.Rule(regionCodes),
+	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Settable, schema.NotNull, schema.AtMost(MaxRegions), schema.Rule(regionCodes),
 		schema.Help("two-letter codes of the regions where it works; all if there are none")), func(o *Organization) *[]string { return &o.Regions }),
 	createdColumn(func(o *Organization) *ledger.Micros { return &o.Created }),
-).Enveloped(func(o *Organization, at schema.Envelope) { o.ID, o.Created = at.ID, at.Created })
+).WithEnvelope(func(o *Organization, at schema.Envelope) { o.ID, o.Created = at.ID, at.Created })
 
 func knownModules(value any) string {
 	if slices.ContainsFunc(value.([]string), func(module string) bool { return !slices.Contains(modules, module) }) {

@@ -49,25 +49,25 @@ var Partners = schema.NewType[Partner]("partner",
 		schema.Help("name to log in with, unique in its organization")), func(p *Partner) *string { return &p.Login }),
 	passColumn(),
 	createdColumn(func(p *Partner) *ledger.Micros { return &p.Created }),
-	schema.Field(schema.Text(4, "email", schema.Asked, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
+	schema.Field(schema.Text(4, "email", schema.Settable, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
 		schema.Help("e-mail address")), func(p *Partner) *string { return &p.Email }),
-	schema.Field(schema.Text(5, "lang", schema.InDeep, schema.IfEmpty(LanguageRule), schema.Rule(langRule),
+	schema.Field(schema.Text(5, "lang", schema.InDeep, schema.RefuseEmpty(LanguageRule), schema.Rule(langRule),
 		schema.Help("language of the descriptions of its transactions; English if absent")), func(p *Partner) *string { return &p.Lang }),
-	schema.Field(schema.Text(6, keyNotifyURL, schema.InDeep, schema.IfEmpty(EmptyNotifyURL), schema.AtMost(MaxURL),
+	schema.Field(schema.Text(6, keyNotifyURL, schema.InDeep, schema.RefuseEmpty(EmptyNotifyURL), schema.AtMost(MaxURL),
 		schema.Help("address of notifications, used if a terminal has none")), func(p *Partner) *string { return &p.NotifyURL }),
-	schema.Field(schema.Text(7, keySecret, schema.Secret, schema.IfEmpty(EmptySecret), schema.AtMost(MaxSecret), schema.Rule(secretRule),
+	schema.Field(schema.Text(7, keySecret, schema.Secret, schema.RefuseEmpty(EmptySecret), schema.AtMost(MaxSecret), schema.Rule(secretRule),
 		schema.Help("signs notifications to notify_url")), func(p *Partner) *string { return &p.Secret }),
-	schema.Field(sources(8, "source_addresses", schema.Flag("source"), schema.Asked, schema.Always,
+	schema.Field(sources(8, "source_addresses", schema.Flag("source"), schema.Settable, schema.NotNull,
 		schema.Help("addresses and CIDR prefixes that requests may come from; any if there are none")), func(p *Partner) *[]netip.Prefix { return &p.Sources }),
-	schema.Field(schema.Entries(9, "overdraft_limit", overdrafts, schema.Asked, schema.Always, schema.AtMost(MaxOverdraft),
+	schema.Field(schema.Entries(9, "overdraft_limit", overdrafts, schema.Settable, schema.NotNull, schema.AtMost(MaxOverdraft),
 		schema.Help("how far below zero its balances may go")), func(p *Partner) *[]Overdraft { return &p.Overdraft }),
-	schema.Field(schema.Bool(10, "active", schema.Always, schema.DefaultTo(true), schema.ShownAfter("created_at"),
+	schema.Field(schema.Bool(10, "active", schema.NotNull, schema.DefaultTo(true), schema.ShownAfter("created_at"),
 		schema.Help("whether its requests are accepted")), func(p *Partner) *bool { return &p.Active }),
 	schema.Field(schema.Text(11, "pass_hash", schema.NotShown), func(p *Partner) *string { return &p.PassHash }),
 	schema.NumberField(schema.Derived(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
-).Relating(relatePartner).
-	Sound(func(p *Partner) string { return notPositive(p.Number) }).
-	Enveloped(func(p *Partner, at schema.Envelope) { p.Org, p.ID, p.Created = at.Org, at.ID, at.Created })
+).CrossCheck(relatePartner).
+	Invariant(func(p *Partner) string { return notPositive(p.Number) }).
+	WithEnvelope(func(p *Partner, at schema.Envelope) { p.Org, p.ID, p.Created = at.Org, at.ID, at.Created })
 
 // Overdraft is how far below zero a partner's available balance may go.
 type Overdraft struct {
@@ -78,8 +78,8 @@ type Overdraft struct {
 var overdrafts = withAsset(schema.NewType[Overdraft]("overdraft",
 	currencyColumn(1, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.Required),
 	networkColumn(2, func(o *Overdraft) *money.Asset { return &o.Asset }),
-	envColumn(3, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.IfEmpty(envRule)),
-	schema.Field(schema.Amount(4, "amount", schema.Required, schema.OrZero, schema.Always,
+	envColumn(3, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.RefuseEmpty(envRule)),
+	schema.Field(schema.Amount(4, "amount", schema.Required, schema.OrZero, schema.NotNull,
 		schema.Help("minor units")), func(o *Overdraft) *money.Amount { return &o.Amount }),
 ), func(o *Overdraft) *money.Asset { return &o.Asset })
 

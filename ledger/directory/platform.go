@@ -43,12 +43,12 @@ var Platforms = schema.NewType[Platform]("platform",
 	schema.Field(hashes(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
 	schema.Field(hashes(3, "retired"), func(p *Platform) *[][32]byte { return &p.Retired }),
 	schema.Field(schema.Entries(4, "sandbox", demos, schema.NotShown), func(p *Platform) *[]Demo { return &p.Sandbox }),
-).Sound(func(p *Platform) string { return notPositive(p.NextPartner) }).Enveloped(func(*Platform, schema.Envelope) {})
+).Invariant(func(p *Platform) string { return notPositive(p.NextPartner) }).WithEnvelope(func(*Platform, schema.Envelope) {})
 
 var demos = schema.NewType[Demo]("demo",
 	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(d *Demo) *ledger.ID { return &d.Org }),
 	schema.Field(schema.Derived(2, "partner", schema.NotShown, schema.Needed), func(d *Demo) *int64 { return &d.Partner }),
-).Sound(func(d *Demo) string { return notPositive(d.Partner) })
+).Invariant(func(d *Demo) string { return notPositive(d.Partner) })
 
 // NewPlatform returns the platform before its first change.
 func NewPlatform() *Platform { return &Platform{NextPartner: 1} }

@@ -43,8 +43,8 @@ var Rates = schema.NewType[Rate]("rate",
 		schema.Help("decimal number above zero: major units of to for one of from")}), func(r *Rate) *money.Rate { return &r.Value }),
 	createdColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
 	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
-).Relating(relateRate).
-	Sound(func(r *Rate) string {
+).CrossCheck(relateRate).
+	Invariant(func(r *Rate) string {
 		_, from := money.Accepted(string(r.From))
 		_, to := money.Accepted(string(r.To))
 		switch {
@@ -55,7 +55,7 @@ var Rates = schema.NewType[Rate]("rate",
 		}
 		return ""
 	}).
-	Enveloped(func(r *Rate, at schema.Envelope) {
+	WithEnvelope(func(r *Rate, at schema.Envelope) {
 		r.Org, r.ID, r.Created, r.Updated = at.Org, at.ID, at.Created, at.Updated
 	})
 

@@ -42,13 +42,13 @@ var Sessions = schema.NewType[Session]("session",
 	durationColumn(7, "idle", func(s *Session) *time.Duration { return &s.Idle }),
 	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Revoked }),
 	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Used }),
-).Sound(func(s *Session) string {
+).Invariant(func(s *Session) string {
 	if s.Idle < 0 {
 		return "has an idle time below zero"
 	}
 	return cmp.Or(actsOddly(s.Roles, s.Partner), negativeTimes(s.Expires, s.Revoked, s.Used))
 }).
-	Enveloped(func(s *Session, at schema.Envelope) { s.Org, s.ID, s.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(s *Session, at schema.Envelope) { s.Org, s.ID, s.Created = at.Org, at.ID, at.Created })
 
 // Valid tells whether the record allows the session at the instant. The record does not know
 // later uses or the owner's state: the caller checks them with Rested and Begun.

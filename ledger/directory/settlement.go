@@ -53,12 +53,12 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	schema.Field(schema.Text(3, "reference", schema.Required, schema.Fixed,
 		schema.Help("the bank's or provider's reference")), func(s *Settlement) *string { return &s.Reference }),
 	createdColumn(func(s *Settlement) *ledger.Micros { return &s.Created }),
-	schema.NumberField(schema.Seq(0, "seq", schema.Always, schema.Transient, schema.Constant,
+	schema.NumberField(schema.Seq(0, "seq", schema.NotNull, schema.Transient, schema.Constant,
 		schema.Help("number of its first entry in the journal")), func(s *Settlement) *uint64 { return &s.Seq }),
 	schema.Field(schema.Bool(4, "out", schema.NotShown), func(s *Settlement) *bool { return &s.Out }),
 	schema.Field(schema.Entries(5, "stored_lines", settlementLines, schema.NotShown, schema.Needed), func(s *Settlement) *[]SettlementLine { return &s.Lines }),
 	schema.Field(schema.Amount(6, "stored_fee", schema.NotShown, schema.OrZero), func(s *Settlement) *money.Amount { return &s.Fee }),
-).Sound(func(s *Settlement) string {
+).Invariant(func(s *Settlement) string {
 	switch of := s.WithProvider(); {
 	case of && (len(s.Lines) != 1 || s.Out), !of && !s.Fee.IsZero():
 		return "is neither with a bank nor with a provider"
@@ -66,7 +66,7 @@ var Settlements = schema.NewType[Settlement]("settlement",
 		return "has a fee above what it says"
 	}
 	return notPositive(s.Partner)
-}).Enveloped(func(s *Settlement, at schema.Envelope) {
+}).WithEnvelope(func(s *Settlement, at schema.Envelope) {
 	s.Org, s.ID, s.Created, s.Seq = at.Org, at.ID, at.Created, at.Seq
 })
 

@@ -72,25 +72,25 @@ var Terminals = schema.NewType[Terminal]("terminal",
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
 		schema.Help("what people call it")), func(t *Terminal) *string { return &t.Name }),
 	partnerColumn(2, func(t *Terminal) *int64 { return &t.Partner }, schema.Required, schema.Fixed),
-	schema.Field(schema.Text(3, "provider", schema.Fixed, schema.Always, schema.Shared,
+	schema.Field(schema.Text(3, "provider", schema.Fixed, schema.NotNull, schema.Shared,
 		schema.Help("provider that it connects to; empty for type merchant")), func(t *Terminal) *string { return &t.Provider }),
 	schema.TextField(schema.Word(4, "type", []string{string(PaymentTerminal), string(PayoutTerminal), string(MerchantTerminal)}, schema.Required, schema.Fixed,
 		schema.Help("transactions that it serves; merchant: it only configures notifications")), func(t *Terminal) *TerminalType { return &t.Type }),
-	schema.Field(schema.Bool(5, "is_active", schema.Always, schema.DefaultTo(true), schema.Flag("active"),
+	schema.Field(schema.Bool(5, "is_active", schema.NotNull, schema.DefaultTo(true), schema.Flag("active"),
 		schema.Help("whether transactions are routed to it")), func(t *Terminal) *bool { return &t.Active }),
 	envOf(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
 	schema.Field(parametersColumn(7, providerParams,
 		"settings of the terminal, and what its provider needs"), func(t *Terminal) *[]byte { return &t.ProviderParams }),
-	schema.Field(schema.Text(8, "merchant_adapter", schema.Asked, schema.Always, schema.OneLine, schema.InDeep,
+	schema.Field(schema.Text(8, "merchant_adapter", schema.Settable, schema.NotNull, schema.OneLine, schema.InDeep,
 		schema.Help("name of what handles payments on the merchant's side; not used here")), func(t *Terminal) *string { return &t.MerchantAdapter }),
 	schema.Field(parametersColumn(9, merchantParams,
 		"how the merchant and its operators are notified"), func(t *Terminal) *[]byte { return &t.MerchantParams }),
 	createdColumn(func(t *Terminal) *ledger.Micros { return &t.Created }),
 	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
-).Relating(relateTerminal).
-	Sound(func(t *Terminal) string { return notPositive(t.Partner) }).
-	Enveloped(func(t *Terminal, at schema.Envelope) { t.Org, t.ID, t.Created = at.Org, at.ID, at.Created })
+).CrossCheck(relateTerminal).
+	Invariant(func(t *Terminal) string { return notPositive(t.Partner) }).
+	WithEnvelope(func(t *Terminal, at schema.Envelope) { t.Org, t.ID, t.Created = at.Org, at.ID, at.Created })
 
 // Names of the hidden columns in which parameters are sealed.
 const (
@@ -199,7 +199,7 @@ func (t *Terminal) Reparse() error {
 
 // parametersColumn is a column of an object of parameters, which is stored and shown with masks in place of secrets.
 func parametersColumn(key uint8, name, help string) schema.Cell[[]byte] {
-	return schema.NewCell[[]byte](key, name, parametersKind{schema.KindObject}, []schema.Option{schema.Asked, schema.Always, schema.Help(help)})
+	return schema.NewCell[[]byte](key, name, parametersKind{schema.KindObject}, []schema.Option{schema.Settable, schema.NotNull, schema.Help(help)})
 }
 
 // parametersKind is the kind of a terminal's parameters: []byte, a JSON object as it was sent.

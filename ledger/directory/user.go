@@ -40,22 +40,22 @@ var Users = schema.NewType[User]("user",
 	schema.Field(schema.Text(1, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
 		schema.Help("name to log in with, unique in the organization")), func(u *User) *string { return &u.Login }),
 	passColumn(),
-	schema.Field(schema.Text(2, "email", schema.Asked, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
+	schema.Field(schema.Text(2, "email", schema.Settable, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
 		schema.Help("e-mail address")), func(u *User) *string { return &u.Email }),
 	schema.Field(schema.Text(3, "name", schema.Required, schema.OneLine, schema.ShownAfter("login"),
 		schema.Help("what people call the user")), func(u *User) *string { return &u.Name }),
 	schema.Field(roleset(4, "roles", schema.Required, schema.Flag("role"),
 		schema.Help("admin, auditor, client and partner, or some of them")), func(u *User) *Roles { return &u.Roles }),
-	schema.Field(schema.Integer(5, "partner_id", 0, math.MaxInt64, schema.Asked, schema.Flag("partner"),
+	schema.Field(schema.Integer(5, "partner_id", 0, math.MaxInt64, schema.Settable, schema.Flag("partner"),
 		schema.Help("number of the partner; 0 is none")), func(u *User) *int64 { return &u.Partner }),
-	schema.Field(schema.Bool(6, "active", schema.Always, schema.DefaultTo(true),
+	schema.Field(schema.Bool(6, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether the user can log in")), func(u *User) *bool { return &u.Active }),
 	createdColumn(func(u *User) *ledger.Micros { return &u.Created }),
 	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
 	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
-).Relating(relateUser).
-	Sound(func(u *User) string { return actsOddly(u.Roles, u.Partner) }).
-	Enveloped(func(u *User, at schema.Envelope) { u.Org, u.ID, u.Created = at.Org, at.ID, at.Created })
+).CrossCheck(relateUser).
+	Invariant(func(u *User) string { return actsOddly(u.Roles, u.Partner) }).
+	WithEnvelope(func(u *User, at schema.Envelope) { u.Org, u.ID, u.Created = at.Org, at.ID, at.Created })
 
 // relateUser requires a partner for PartnerRole, and refuses one otherwise.
 func relateUser(_, u *User, f *schema.Faults) {

@@ -42,7 +42,7 @@ func (m Month) Ready(s Standing) error {
 	case m != s.next():
 		return ledger.Refuse(op, ledger.Conflict, "%v has to be closed first", s.next())
 	case s.Overdue != 0:
-		return ledger.Refuse(op, ledger.Conflict, "%d of what was due in %v, or before, is not done yet", s.Overdue, m)
+		return ledger.Refuse(op, ledger.Conflict, "%d items due in %v or earlier are still pending", s.Overdue, m)
 	}
 	return nil
 }

@@ -26,28 +26,28 @@ type Column struct {
 	Help  string // one line for people: documentation, flags, forms
 	Place Place
 
-	// Asked columns can be set by a request; the others are derived.
-	Asked      bool
-	Required   bool
-	Fixed      bool     // set at creation and never changed
-	Secret     bool     // sealed in the store and shown as the Mask
-	Always     bool     // in a struct: zero is a value, shown and stored
-	Default    any      // if nothing was sent; nil: none
-	Min, Max   int64    // of Integer and Percent
-	Zero       bool     // an amount may be zero
-	LongerThan int      // a text must have more characters than this, not counting blanks at its ends
-	DateOrTime bool     // a text is a date or an RFC 3339 time
-	MaxLength  int      // the most characters of a text, or entries of a list
-	Words      []string // of an enumeration
-	Of         *Table   // of rows and of a review
-	Single     bool     // rows have at most one row, shown as an object
-	OneLine    bool     // a text has no control characters at all
-	IfEmpty    string   // what an empty text in a request is refused with; empty: it counts as null
-	ShownAfter string   // the column that this one is shown behind; empty: the one that is declared before it
-	Flag       string   // of the command line; empty: the name
-	InputOnly  bool     // in requests only: neither stored nor shown
-	Shared     bool     // few different texts: records share them in memory
-	SetLater   bool     // no new record has a value: it is left out of the answer to a creation
+	// Settable columns can be set by a request; the others are derived.
+	Settable      bool
+	Required      bool
+	Fixed         bool     // set at creation and never changed
+	Secret        bool     // sealed in the store and shown as the Mask
+	NotNull       bool     // in a struct: zero is a value, shown and stored
+	Default       any      // if nothing was sent; nil: none
+	Min, Max      int64    // of Integer and Percent
+	Zero          bool     // an amount may be zero
+	LongerThan    int      // a text must have more characters than this, not counting blanks at its ends
+	DateOrTime    bool     // a text is a date or an RFC 3339 time
+	MaxLength     int      // the most characters of a text, or entries of a list
+	Words         []string // of an enumeration
+	Of            *Table   // of rows and of a review
+	Single        bool     // rows have at most one row, shown as an object
+	OneLine       bool     // a text has no control characters at all
+	RefuseEmpty   string   // what an empty text in a request is refused with; empty: it counts as null
+	ShownAfter    string   // the column that this one is shown behind; empty: the one that is declared before it
+	Flag          string   // of the command line; empty: the name
+	InputOnly     bool     // in requests only: neither stored nor shown
+	Shared        bool     // few different texts: records share them in memory
+	AbsentWhenNew bool     // no new record has a value: it is left out of the answer to a creation
 
 	Rule func(value any) (problem string) // beyond what the kind checks; nil: nothing
 
@@ -173,26 +173,26 @@ func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T]
 }
 
 // The options that take no value.
-func Asked(c *Column)        { c.Asked = true }
-func Required(c *Column)     { c.Asked, c.Required = true, true }
-func InShort(c *Column)      { c.Place = Short }
-func InDeep(c *Column)       { c.Place = Deep }
-func InMetadata(c *Column)   { c.Place = Metadata }
-func NotShown(c *Column)     { c.Place = Hidden }
-func Single(c *Column)       { c.Single = true }
-func OrZero(c *Column)       { c.Zero = true }
-func IsDateOrTime(c *Column) { c.DateOrTime = true }
-func Sparse(c *Column)       { c.Sparse = true }
-func Transient(c *Column)    { c.Transient = true }
-func Fixed(c *Column)        { c.Asked, c.Fixed = true, true }
-func Secret(c *Column)       { c.Asked, c.Secret = true, true }
-func Always(c *Column)       { c.Always = true }
-func OneLine(c *Column)      { c.OneLine = true }
-func Constant(c *Column)     { c.Fixed = true }    // no request sets it, and it never changes
-func Needed(c *Column)       { c.Required = true } // in every record; no request sets it
-func SetLater(c *Column)     { c.SetLater = true }
-func Sealed(c *Column)       { c.Secret = true }
-func Shared(c *Column)       { c.Shared = true }
+func Settable(c *Column)      { c.Settable = true }
+func Required(c *Column)      { c.Settable, c.Required = true, true }
+func InShort(c *Column)       { c.Place = Short }
+func InDeep(c *Column)        { c.Place = Deep }
+func InMetadata(c *Column)    { c.Place = Metadata }
+func NotShown(c *Column)      { c.Place = Hidden }
+func Single(c *Column)        { c.Single = true }
+func OrZero(c *Column)        { c.Zero = true }
+func IsDateOrTime(c *Column)  { c.DateOrTime = true }
+func Sparse(c *Column)        { c.Sparse = true }
+func Transient(c *Column)     { c.Transient = true }
+func Fixed(c *Column)         { c.Settable, c.Fixed = true, true }
+func Secret(c *Column)        { c.Settable, c.Secret = true, true }
+func NotNull(c *Column)       { c.NotNull = true }
+func OneLine(c *Column)       { c.OneLine = true }
+func Constant(c *Column)      { c.Fixed = true }    // no request sets it, and it never changes
+func Needed(c *Column)        { c.Required = true } // in every record; no request sets it
+func AbsentWhenNew(c *Column) { c.AbsentWhenNew = true }
+func Sealed(c *Column)        { c.Secret = true }
+func Shared(c *Column)        { c.Shared = true }
 
 // Help is the column's line for people.
 func Help(line string) Option { return func(c *Column) { c.Help = line } }
@@ -200,8 +200,10 @@ func Help(line string) Option { return func(c *Column) { c.Help = line } }
 // Rule checks a value beyond what its kind does.
 func Rule(problem func(value any) string) Option { return func(c *Column) { c.Rule = problem } }
 
-// IfEmpty refuses an empty text in a request with the message.
-func IfEmpty(message string) Option { return func(c *Column) { c.Asked, c.IfEmpty = true, message } }
+// RefuseEmpty refuses an empty text in a request with the message.
+func RefuseEmpty(message string) Option {
+	return func(c *Column) { c.Settable, c.RefuseEmpty = true, message }
+}
 
 // Flag names the column's flag on the command line.
 func Flag(name string) Option { return func(c *Column) { c.Flag = name } }
@@ -232,5 +234,5 @@ func Computed(from func(Row) any) Option { return func(c *Column) { c.From = fro
 
 // DefaultTo is the value if a request sends none.
 func DefaultTo(value any) Option {
-	return func(c *Column) { c.Asked, c.Default = true, value }
+	return func(c *Column) { c.Settable, c.Default = true, value }
 }

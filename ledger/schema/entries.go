@@ -23,7 +23,7 @@ func (k entriesKind[E]) String() string {
 	return "list of " + Listed(names, "and")
 }
 
-// Parse is not called: the kind is Parted.
+// Parse is not called: the kind is MultiPart.
 func (k entriesKind[E]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
@@ -44,7 +44,7 @@ func firstOf(f *Faults) string {
 	return f.Err().Error()
 }
 
-// ParseParts implements Parted.
+// ParseParts implements MultiPart.
 func (k entriesKind[E]) ParseParts(c *Column, raw []byte, f *Faults) any {
 	var sent []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil {
@@ -69,7 +69,7 @@ func (k entriesKind[E]) ParseParts(c *Column, raw []byte, f *Faults) any {
 	return entries
 }
 
-// CheckParts implements Parted.
+// CheckParts implements MultiPart.
 func (k entriesKind[E]) CheckParts(c *Column, value any, f *Faults) {
 	entries := value.([]E)
 	if len(entries) > c.mostEntries() {

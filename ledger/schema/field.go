@@ -36,7 +36,7 @@ func Bound[R, T any](c Cell[T], get func(*R) T, set func(*R, T)) *Column {
 
 // Shown binds a column to a value that follows from the record: it is shown, and neither asked for nor stored.
 func Shown[R, T any](c Cell[T], get func(*R) (value T, has bool)) *Column {
-	assert.That(c.field == nil && !c.Asked, "schema: column %s cannot be set", c.Name)
+	assert.That(c.field == nil && !c.Settable, "schema: column %s cannot be set", c.Name)
 	c.Transient = true
 	c.field = &field{
 		record: reflect.TypeFor[R](),
@@ -53,7 +53,7 @@ func Shown[R, T any](c Cell[T], get func(*R) (value T, has bool)) *Column {
 
 // ForInput makes a column of what requests hold and records do not, such as a password.
 func ForInput[T any](c Cell[T]) *Column {
-	c.InputOnly, c.Asked = true, true
+	c.InputOnly, c.Settable = true, true
 	return c.Column
 }
 
@@ -68,7 +68,7 @@ func bindTo[R, T any](c *Column, get func(*R) T, set func(*R, T), out func(T) an
 		record: reflect.TypeFor[R](),
 		get: func(record any) any {
 			v := get(record.(*R))
-			if !c.Always && isZero(v) {
+			if !c.NotNull && isZero(v) {
 				return nil
 			}
 			return out(v)

@@ -14,7 +14,7 @@ type Input map[string]json.RawMessage
 func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
 	r := t.New()
 	for _, c := range t.Columns {
-		if !c.Asked {
+		if !c.Settable {
 			continue
 		}
 		raw, sent := input[c.Name]

@@ -33,7 +33,7 @@ func AppendField(dst []byte, c *Column, value any, style Style) []byte {
 	switch {
 	case value == nil && c.Kind == KindRows && !c.Single && !style.OmitEmpty:
 		return append(AppendName(dst, c.Name), '[', ']')
-	case c.Kind == KindInstant && c.Always && value == ledger.Micros(0) && style.Unbooked != nil:
+	case c.Kind == KindInstant && c.NotNull && value == ledger.Micros(0) && style.Unbooked != nil:
 		return append(append(append(AppendName(dst, c.Name), '"'), style.Unbooked...), '"')
 	case value == nil || style.OmitEmpty && c.Kind.Empty(value):
 		if style.OmitEmpty || c.Sparse {

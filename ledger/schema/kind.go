@@ -45,9 +45,9 @@ func (c *Column) Shape() Shape {
 	return Scalar
 }
 
-// Parted is a kind of whose values a part may be at fault. It is parsed and checked by these instead; faults name the
+// MultiPart is a kind of whose values a part may be at fault. It is parsed and checked by these instead; faults name the
 // part behind the column's name, as in "overdraft_limit.0.amount".
-type Parted interface {
+type MultiPart interface {
 	Kind
 	ParseParts(c *Column, raw []byte, f *Faults) (value any)
 	CheckParts(c *Column, value any, f *Faults)
@@ -70,11 +70,11 @@ type Style struct {
 	Unbooked, Unnumbered []byte
 }
 
-// Unasked can be embedded by kinds whose values no request can set.
-type Unasked struct{ Unbounded }
+// Unsettable can be embedded by kinds whose values no request can set.
+type Unsettable struct{ Unbounded }
 
 // Parse implements Kind.
-func (Unasked) Parse(*Column, []byte, Reader) (any, string) { return nil, "cannot be set" }
+func (Unsettable) Parse(*Column, []byte, Reader) (any, string) { return nil, "cannot be set" }
 
 // Unbounded can be embedded by kinds of which every value may be in every column.
 type Unbounded struct{}

@@ -199,7 +199,7 @@ func (amountKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []by
 
 type signedKind struct {
 	NeverEmpty
-	Unasked
+	Unsettable
 }
 
 func (signedKind) String() string { return "signed amount" }

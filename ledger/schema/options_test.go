@@ -28,38 +28,38 @@ type offer struct {
 
 var offers = schema.NewType[offer]("offer",
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.Help("n")), func(s *offer) *string { return &s.Name }),
-	schema.Field(schema.Integer(2, "size", 0, 9, schema.Required, schema.Always, schema.Help("s")), func(s *offer) *int64 { return &s.Size }),
+	schema.Field(schema.Integer(2, "size", 0, 9, schema.Required, schema.NotNull, schema.Help("s")), func(s *offer) *int64 { return &s.Size }),
 )
 
 var envs = []string{"prod", "test"}
 
 var markets = schema.NewType[market]("market",
-	schema.Field(schema.ID(0, "id", schema.Always, schema.Transient, schema.Constant, schema.Help("i")), func(s *market) *ledger.ID { return &s.ID }),
-	schema.Field(schema.Instant(0, "created_at", schema.Always, schema.Transient, schema.Constant, schema.Help("c")), func(s *market) *ledger.Micros { return &s.Made }),
+	schema.Field(schema.ID(0, "id", schema.NotNull, schema.Transient, schema.Constant, schema.Help("i")), func(s *market) *ledger.ID { return &s.ID }),
+	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("c")), func(s *market) *ledger.Micros { return &s.Made }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *market) *string { return &s.Name }),
 	schema.ForInput(schema.Text(0, "pass", schema.Help("p"))),
-	schema.Field(schema.Text(2, "site", schema.IfEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *market) *string { return &s.Site }),
+	schema.Field(schema.Text(2, "site", schema.RefuseEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *market) *string { return &s.Site }),
 	schema.Bound(schema.Word(3, "env", envs, schema.Required, schema.DefaultTo("prod"), schema.Help("e")),
 		func(s *market) string { return append([]string{""}, envs...)[s.Env] },
 		func(s *market, word string) { s.Env = map[string]int{"prod": 1, "test": 2}[word] }),
-	schema.Field(schema.Entries(4, "offers", offers, schema.Asked, schema.Always, schema.AtMost(2), schema.Help("l")), func(s *market) *[]offer { return &s.Offers }),
+	schema.Field(schema.Entries(4, "offers", offers, schema.Settable, schema.NotNull, schema.AtMost(2), schema.Help("l")), func(s *market) *[]offer { return &s.Offers }),
 	schema.Shown(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *market) (string, bool) { return s.Name + "!", s.Env == 2 }),
-	schema.Field(schema.Instant(5, "ended_at", schema.SetLater, schema.Help("e")), func(s *market) *ledger.Micros { return &s.Ended }),
+	schema.Field(schema.Instant(5, "ended_at", schema.AbsentWhenNew, schema.Help("e")), func(s *market) *ledger.Micros { return &s.Ended }),
 	schema.Field(schema.Derived(6, "share", schema.NotShown, schema.Needed), func(s *market) *int64 { return &s.Share }),
-).Completing(func(input schema.Input, s *market, f *schema.Faults) {
+).OnCreate(func(input schema.Input, s *market, f *schema.Faults) {
 	if _, sent := input["site"]; !sent && s.Env == 2 {
 		f.Add("site", "is required in env test")
 	}
-}).Relating(func(old, s *market, f *schema.Faults) {
+}).CrossCheck(func(old, s *market, f *schema.Faults) {
 	if old != nil && len(s.Offers) < len(old.Offers) {
 		f.Add("offers", "may only grow")
 	}
-}).Sound(func(s *market) string {
+}).Invariant(func(s *market) string {
 	if s.Share < 0 {
 		return "has a share below zero"
 	}
 	return ""
-}).Enveloped(func(s *market, at schema.Envelope) { s.ID, s.Made = at.ID, at.Created })
+}).WithEnvelope(func(s *market, at schema.Envelope) { s.ID, s.Made = at.ID, at.Created })
 
 func TestEachOptionOfAColumnIsKept(t *testing.T) {
 	for _, c := range []struct{ document, refused, message string }{

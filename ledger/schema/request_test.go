@@ -27,7 +27,7 @@ var stalls = schema.NewType[stall]("stall",
 	schema.Field(schema.Derived(1, "number", schema.Needed, schema.Help("its number")), func(s *stall) *int64 { return &s.Number }),
 	schema.Field(schema.Word(2, "kind", []string{"food", "books"}, schema.Required, schema.DefaultTo("food"),
 		schema.Help("what it sells")), func(s *stall) *string { return &s.Kind }),
-	schema.Bound(schema.Word(3, "open", []string{"minute", "hour"}, schema.Asked, schema.Help("how long it is open")),
+	schema.Bound(schema.Word(3, "open", []string{"minute", "hour"}, schema.Settable, schema.Help("how long it is open")),
 		func(s *stall) string {
 			for name, length := range hours {
 				if length == s.Open {
@@ -37,10 +37,10 @@ var stalls = schema.NewType[stall]("stall",
 			return ""
 		},
 		func(s *stall, name string) { s.Open = hours[name] }),
-	schema.Field(schema.Instant(4, "ends_at", schema.Asked, schema.Help("when it ends")), func(s *stall) *ledger.Micros { return &s.Ends }),
-	schema.Field(schema.Integer(5, "most", 1, 9, schema.Asked, schema.Help("most visitors")), func(s *stall) *int64 { return &s.Most }),
-	schema.Field(schema.Object(6, "rules", schema.Asked, schema.Always, schema.Help("rules")), func(s *stall) *[]byte { return &s.Rules }),
-	schema.Field(schema.Text(7, "note", schema.Asked, schema.Always, schema.Help("a note")), func(s *stall) *string { return &s.Note }),
+	schema.Field(schema.Instant(4, "ends_at", schema.Settable, schema.Help("when it ends")), func(s *stall) *ledger.Micros { return &s.Ends }),
+	schema.Field(schema.Integer(5, "most", 1, 9, schema.Settable, schema.Help("most visitors")), func(s *stall) *int64 { return &s.Most }),
+	schema.Field(schema.Object(6, "rules", schema.Settable, schema.NotNull, schema.Help("rules")), func(s *stall) *[]byte { return &s.Rules }),
+	schema.Field(schema.Text(7, "note", schema.Settable, schema.NotNull, schema.Help("a note")), func(s *stall) *string { return &s.Note }),
 )
 
 // sorted sorts the words of a text.

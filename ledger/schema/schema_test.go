@@ -29,22 +29,22 @@ func FuzzATextIsQuotedAsTheJSONLibraryDoes(f *testing.F) {
 // every is a table with a column of each kind.
 var (
 	words    = []string{"small", "large"}
-	inner    = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Asked))
-	theText  = schema.Text(1, "text", schema.Asked)
-	theEnum  = schema.Enum(2, "enum", words, schema.Asked)
-	theID    = schema.ID(3, "id", schema.Asked)
-	theDate  = schema.Date(4, "date", schema.Asked)
-	theInt   = schema.Integer(5, "integer", -5, 1<<40, schema.Asked)
-	thePart  = schema.Percent(6, "percent", 0, 100, schema.Asked)
-	theBool  = schema.Bool(7, "bool", schema.Asked)
-	theSum   = schema.Amount(8, "amount", schema.Asked)
+	inner    = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))
+	theText  = schema.Text(1, "text", schema.Settable)
+	theEnum  = schema.Enum(2, "enum", words, schema.Settable)
+	theID    = schema.ID(3, "id", schema.Settable)
+	theDate  = schema.Date(4, "date", schema.Settable)
+	theInt   = schema.Integer(5, "integer", -5, 1<<40, schema.Settable)
+	thePart  = schema.Percent(6, "percent", 0, 100, schema.Settable)
+	theBool  = schema.Bool(7, "bool", schema.Settable)
+	theSum   = schema.Amount(8, "amount", schema.Settable)
 	theSign  = schema.Signed(9, "signed")
 	theTime  = schema.Instant(10, "instant")
-	theTexts = schema.Texts(11, "texts", schema.Asked)
-	theObj   = schema.Object(12, "object", schema.Asked)
-	theList  = schema.List(13, "list", schema.Asked)
+	theTexts = schema.Texts(11, "texts", schema.Settable)
+	theObj   = schema.Object(12, "object", schema.Settable)
+	theList  = schema.List(13, "list", schema.Settable)
 	theRows  = schema.Rows(14, "rows", inner)
-	theOne   = schema.Rows(15, "single", inner, schema.Single, schema.Asked)
+	theOne   = schema.Rows(15, "single", inner, schema.Single, schema.Settable)
 	every    = schema.NewTable(nil, theText, theEnum, theID, theDate, theInt, thePart, theBool, theSum, theSign, theTime, theTexts, theObj, theList, theRows, theOne)
 )
 
@@ -219,7 +219,7 @@ func TestATableWithTwoOfAKeyOrNameIsRefused(t *testing.T) {
 }
 
 func TestComputedAndTransientColumnsAreNotStored(t *testing.T) {
-	own := schema.Integer(1, "own", 0, 9, schema.Asked)
+	own := schema.Integer(1, "own", 0, 9, schema.Settable)
 	passing := schema.Derived(2, "passing", schema.Transient)
 	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * own.Of(r) }))
 	table := schema.NewTable(nil, own, passing, twice)

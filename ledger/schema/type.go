@@ -18,11 +18,11 @@ type Type[R any] struct {
 	Name   string // "partner": what messages and documentation call a record
 	*Table        // in the order in which requests are checked
 
-	shown    []*Column // in the order in which records are shown
-	complete func(Input, *R, *Faults)
-	relate   func(old, r *R, f *Faults)
-	sound    func(*R) (problem string)
-	place    func(*R, Envelope)
+	shown       []*Column // in the order in which records are shown
+	onCreate    func(Input, *R, *Faults)
+	crossCheck  func(old, r *R, f *Faults)
+	invariant   func(*R) (problem string)
+	setEnvelope func(*R, Envelope)
 }
 
 // Envelope is what the store knows of a record besides its stored form: its key, and the times of its events.
@@ -32,36 +32,37 @@ type Envelope struct {
 	Seq              uint64        // of its first settled entry; 0: none
 }
 
-// Enveloped says which fields of a record hold its envelope.
-func (t *Type[R]) Enveloped(place func(*R, Envelope)) *Type[R] {
-	t.place = place
+// WithEnvelope sets the function that copies the envelope into a record.
+func (t *Type[R]) WithEnvelope(set func(*R, Envelope)) *Type[R] {
+	t.setEnvelope = set
 	return t
 }
 
 // Change sets fields of a record, and adds faults for what it cannot set.
 type Change[R any] func(*R, *Faults)
 
-// Completing adds to Create what a request must have beyond what its columns say one by one.
-func (t *Type[R]) Completing(complete func(Input, *R, *Faults)) *Type[R] {
-	t.complete = complete
+// OnCreate registers a check of several fields of a request, which Create runs after it has read them.
+func (t *Type[R]) OnCreate(check func(Input, *R, *Faults)) *Type[R] {
+	t.onCreate = check
 	return t
 }
 
-// Relating adds to Check what relates several columns; old is nil for a new record.
-func (t *Type[R]) Relating(relate func(old, r *R, f *Faults)) *Type[R] {
-	t.relate = relate
+// CrossCheck registers a check of several columns, which Check runs after those of each column. old is nil for a new
+// record.
+func (t *Type[R]) CrossCheck(check func(old, r *R, f *Faults)) *Type[R] {
+	t.crossCheck = check
 	return t
 }
 
-// Sound adds to ReadStored what every stored record satisfies, beyond having its required columns. problem says what is
-// wrong with a record, empty if nothing is.
-func (t *Type[R]) Sound(sound func(*R) (problem string)) *Type[R] {
-	t.sound = sound
+// Invariant registers a check of every record that ReadStored reads. It returns what is wrong with the record, or an
+// empty text.
+func (t *Type[R]) Invariant(check func(*R) (problem string)) *Type[R] {
+	t.invariant = check
 	return t
 }
 
-// NewType makes a type of columns that are bound to fields of R, in the order in which requests are checked and, but
-// for ShownAfter, records are shown.
+// NewType makes a type of columns that are bound to fields of R. Their order is that in which requests are checked and,
+// except for ShownAfter, records are shown.
 func NewType[R any](name string, columns ...*Column) *Type[R] {
 	t := &Type[R]{Name: name, Table: NewTable(nil)}
 	for _, c := range columns {
@@ -75,7 +76,7 @@ func NewType[R any](name string, columns ...*Column) *Type[R] {
 		at := len(t.shown)
 		if c.ShownAfter != "" {
 			at = 1 + slices.IndexFunc(t.shown, func(other *Column) bool { return other.Name == c.ShownAfter })
-			assert.That(at > 0, "schema: column %s of a %s is shown behind none", c.Name, name)
+			assert.That(at > 0, "schema: column %s of a %s has a ShownAfter that names no shown column", c.Name, name)
 		}
 		t.shown = slices.Insert(t.shown, at, c)
 	}
@@ -87,7 +88,7 @@ func (t *Type[R]) Shown() []*Column { return t.shown }
 
 // Requested returns the columns that requests can have, in the order in which they are checked.
 func (t *Type[R]) Requested() []*Column {
-	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Asked })
+	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Settable })
 }
 
 // Value returns the column's value in the record, nil if it has none.
@@ -109,33 +110,33 @@ func (t *Type[R]) New() *R {
 	return r
 }
 
-// Create returns a record with what a request for a new one gives. What is null counts as absent, and so does an empty
-// text in a column that has a default, or for a word that is not required. An absent column has its default.
+// Create returns a record with the fields of a request. null counts as absent, and so does an empty text if the column has
+// a default or is an optional KindWord. An absent column has its default.
 func (t *Type[R]) Create(input Input, f *Faults) *R {
 	r := t.New()
 	for _, c := range t.Columns {
 		raw, sent := input[c.Name]
 		switch sent = sent && string(raw) != "null"; {
-		case !c.Asked || c.InputOnly:
-		case !sent && c.Required && c.Always: // its zero is a value, so Check does not miss it
-			f.Add(c.Name, "%s", missing(c))
+		case !c.Settable || c.InputOnly:
+		case !sent && c.Required && c.NotNull: // zero is a legal value, so Check cannot detect that none was sent
+			f.Add(c.Name, "%s", missingMessage(c))
 		case !sent, string(raw) == `""` && c.emptyIsAbsent():
 		default:
 			t.read(c, raw, r, f)
 		}
 	}
-	if t.complete != nil {
-		t.complete(input, r, f)
+	if t.onCreate != nil {
+		t.onCreate(input, r, f)
 	}
 	return r
 }
 
 func (c *Column) emptyIsAbsent() bool {
-	return c.IfEmpty == "" && (c.Default != nil || c.Kind == KindWord && !c.Required)
+	return c.RefuseEmpty == "" && (c.Default != nil || c.Kind == KindWord && !c.Required)
 }
 
 // Patch sets the columns that a change of a record gives (RFC 7396): null takes a value away, a list is replaced as a
-// whole. A fixed column may come back as it is. A secret that is sent as the Mask stays.
+// whole. A fixed column may be sent with its present value. A secret that is sent as the Mask is kept.
 func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		raw, sent := input[c.Name]
@@ -144,12 +145,12 @@ func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 		}
 		old := c.field.get(r)
 		switch null := string(raw) == "null"; {
-		case c.Fixed || !c.Asked && c.Place != Hidden:
+		case c.Fixed || !c.Settable && c.Place != Hidden:
 			if !sameAsShown(c, raw, old) {
 				f.Add(c.Name, "%s never changes", c.Name)
 			}
-		case !c.Asked:
-		case null && c.Always && !c.Kind.Empty(c.field.zero):
+		case !c.Settable:
+		case null && c.NotNull && !c.Kind.Empty(c.field.zero):
 			f.Add(c.Name, "%s must not be null", c.Name)
 		case null:
 			c.field.set(r, nil)
@@ -160,19 +161,19 @@ func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	}
 }
 
-// read sets a column to a value that was sent, and to none if it is refused.
+// read sets a column to a value that was sent. A value that is refused is a fault, and its column is not checked again.
 func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
-	if kind, ok := c.Kind.(Parted); ok {
+	if kind, ok := c.Kind.(MultiPart); ok {
 		c.field.set(r, kind.ParseParts(c, raw, f))
 		return
 	}
-	if c.IfEmpty != "" && string(raw) == `""` {
-		f.Add(c.Name, "%s", c.IfEmpty)
+	if c.RefuseEmpty != "" && string(raw) == `""` {
+		f.Add(c.Name, "%s", c.RefuseEmpty)
 		return
 	}
 	value, problem := c.Kind.Parse(c, raw, Reader{})
 	if problem == "" && value != nil && !c.Kind.Empty(value) {
-		problem = c.Kind.Check(c, value) // zero is refused here: the record may not hold it, and Check then does not see it
+		problem = c.Kind.Check(c, value) // Check would take a zero of a nullable column for no value
 	}
 	switch {
 	case problem == "":
@@ -192,22 +193,22 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 	return equalJSON(raw, c.Kind.AppendJSON(c, nil, value, Style{}))
 }
 
-// Check checks the columns whose values differ from those of old, all of them where old is nil: what is stored must
-// not keep a record from being changed elsewhere. Columns that no request sets are not checked.
+// Check checks the columns that requests can set: all of a new record (old is nil), else those that have changed. A stored
+// value that today's rules refuse therefore does not block a change of another column.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
-		if !c.Asked || c.InputOnly {
+		if !c.Settable || c.InputOnly {
 			continue
 		}
 		value := c.field.get(r)
 		if old != nil && reflect.DeepEqual(value, c.field.get(old)) {
 			continue
 		}
-		kind, parted := c.Kind.(Parted)
+		kind, parted := c.Kind.(MultiPart)
 		switch {
 		case f.Has(c.Name):
 		case value == nil && c.Required:
-			f.Add(c.Name, "%s", missing(c))
+			f.Add(c.Name, "%s", missingMessage(c))
 		case value == nil, c.Kind.Empty(value) && !c.Required:
 		case parted:
 			kind.CheckParts(c, value, f)
@@ -217,13 +218,13 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 			}
 		}
 	}
-	if t.relate != nil {
-		t.relate(old, r, f)
+	if t.crossCheck != nil {
+		t.crossCheck(old, r, f)
 	}
 }
 
-// missing is what a required column without a value is refused with.
-func missing(c *Column) string {
+// missingMessage returns the refusal of a required column that has no value.
+func missingMessage(c *Column) string {
 	switch c.Kind {
 	case KindText:
 		return "must not be empty"
@@ -255,7 +256,7 @@ func (t *Type[R]) Changed(a, b *R) []*Column {
 func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
 	for _, c := range t.shown {
 		switch value := c.field.get(r); {
-		case c.SetLater && style.New:
+		case c.AbsentWhenNew && style.New:
 		case c.Secret && value != nil:
 			dst = appendWord(AppendName(dst, c.Name), Mask)
 		default:
@@ -265,12 +266,12 @@ func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
 	return dst
 }
 
-// Vault seals what is stored of secrets.
+// Vault encrypts and decrypts the stored values of secret columns.
 type Vault interface {
 	// Seal encrypts a column's stored value.
 	Seal(c *Column, plaintext []byte) ([]byte, error)
 
-	// Open decrypts what Seal made. Not ok: it does not open, which is the vault's to report; the record is read
+	// Open decrypts what Seal made. ok is false if that fails; the vault reports the failure, and the record is read
 	// without the value.
 	Open(c *Column, sealed []byte) (plaintext []byte, ok bool)
 }
@@ -301,7 +302,7 @@ func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 // Read returns the record that AppendStored wrote. The vault may be nil for a type without secrets.
 func (t *Type[R]) Read(at Envelope, stored []byte, v Vault) (*R, error) {
 	r := new(R)
-	t.place(r, at)
+	t.setEnvelope(r, at)
 	if err := t.ReadStored(stored, r, v); err != nil {
 		return nil, err
 	}
@@ -334,16 +335,16 @@ func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 			return fmt.Errorf("%w: no column %s", ErrStored, c.Name)
 		}
 	}
-	if t.sound != nil {
-		if problem := t.sound(r); problem != "" {
+	if t.invariant != nil {
+		if problem := t.invariant(r); problem != "" {
 			return fmt.Errorf("%w: %s", ErrStored, problem)
 		}
 	}
 	return nil
 }
 
-// Records is a record type without its Go type, for those who handle records of several types.
-type Records interface {
+// AnyType is Type without its type parameter, for code that handles several record types.
+type AnyType interface {
 	// ReadRecord is Read, and AppendRecord is AppendFields of a record that ReadRecord has returned.
 	ReadRecord(at Envelope, stored []byte, v Vault) (record any, err error)
 	AppendRecord(dst []byte, record any, style Style) []byte
@@ -354,25 +355,25 @@ type Records interface {
 	Requested() []*Column
 }
 
-// ReadRecord implements Records.
+// ReadRecord implements AnyType.
 func (t *Type[R]) ReadRecord(at Envelope, stored []byte, v Vault) (any, error) {
 	return t.Read(at, stored, v)
 }
 
-// AppendRecord implements Records.
+// AppendRecord implements AnyType.
 func (t *Type[R]) AppendRecord(dst []byte, record any, style Style) []byte {
 	return t.AppendFields(dst, record.(*R), style)
 }
 
-// Closed is a vault without keys: it seals nothing, and every record is read without its secrets.
-var Closed Vault = closed{}
+// NoKeys is a vault without keys: it seals nothing, and every record is read without its secrets.
+var NoKeys Vault = noKeys{}
 
-type closed struct{}
+type noKeys struct{}
 
-var errClosed = errors.New("schema: there are no keys")
+var errNoKeys = errors.New("schema: no keys: secrets cannot be sealed")
 
 // Seal implements Vault.
-func (closed) Seal(*Column, []byte) ([]byte, error) { return nil, errClosed }
+func (noKeys) Seal(*Column, []byte) ([]byte, error) { return nil, errNoKeys }
 
 // Open implements Vault.
-func (closed) Open(*Column, []byte) ([]byte, bool) { return nil, false }
+func (noKeys) Open(*Column, []byte) ([]byte, bool) { return nil, false }

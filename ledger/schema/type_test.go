@@ -85,15 +85,15 @@ func noSpaces(value any) string {
 }
 
 var shops = schema.NewType[shop]("shop",
-	schema.Field(schema.Derived(1, "id", schema.Always, schema.Help("its number")), func(s *shop) *int64 { return &s.Number }),
+	schema.Field(schema.Derived(1, "id", schema.NotNull, schema.Help("its number")), func(s *shop) *int64 { return &s.Number }),
 	schema.Field(schema.Text(2, "name", schema.Required, schema.Rule(noSpaces), schema.Help("what people call it")), func(s *shop) *string { return &s.Name }),
 	schema.TextField(schema.Enum(3, "size", words, schema.Fixed, schema.Help("how large it is")), func(s *shop) *size { return &s.Size }),
-	schema.Field(schema.Bool(4, "open", schema.Always, schema.DefaultTo(true), schema.Help("whether it sells")), func(s *shop) *bool { return &s.Open }),
+	schema.Field(schema.Bool(4, "open", schema.NotNull, schema.DefaultTo(true), schema.Help("whether it sells")), func(s *shop) *bool { return &s.Open }),
 	schema.NumberField(schema.Derived(5, "level", schema.NotShown), func(s *shop) *level { return &s.Level }),
 	schema.Field(schema.Text(6, "secret", schema.Secret, schema.Help("signs")), func(s *shop) *string { return &s.Secret }),
-	schema.Field(schema.Texts(7, "tags", schema.Asked, schema.AtMost(2), schema.Help("words")), func(s *shop) *[]string { return &s.Tags }),
-	schema.Field(schema.NewCell[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Asked, schema.Help("doors")}), func(s *shop) *[]int64 { return &s.Gates }),
-	schema.Field(schema.Instant(9, "created_at", schema.Always, schema.Transient, schema.Help("when it was made")), func(s *shop) *ledger.Micros { return &s.Made }),
+	schema.Field(schema.Texts(7, "tags", schema.Settable, schema.AtMost(2), schema.Help("words")), func(s *shop) *[]string { return &s.Tags }),
+	schema.Field(schema.NewCell[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Settable, schema.Help("doors")}), func(s *shop) *[]int64 { return &s.Gates }),
+	schema.Field(schema.Instant(9, "created_at", schema.NotNull, schema.Transient, schema.Help("when it was made")), func(s *shop) *ledger.Micros { return &s.Made }),
 )
 
 func input(t *testing.T, document string) (in schema.Input) {

@@ -163,7 +163,7 @@ func (a *answered) altered(t *testing.T, org ledger.ID) (columns []*schema.Colum
 	var members map[string]json.RawMessage
 	fixture.Must(t, json.Unmarshal([]byte(fixture.Shown(a.source.Kind, a.record)), &members))
 	for _, c := range directory.Types[a.source.Kind].Shown() {
-		if _, shown := members[c.Name]; !shown || c.Secret || c.SetLater {
+		if _, shown := members[c.Name]; !shown || c.Secret || c.AbsentWhenNew {
 			continue
 		}
 		other := maps.Clone(members)
@@ -217,7 +217,7 @@ func TestEveryShownColumnIsComparedWithTheAnswers(t *testing.T) {
 	})
 	for kind, records := range directory.Types {
 		for _, c := range records.Shown() {
-			if !compared[c] && !c.Secret && !c.SetLater {
+			if !compared[c] && !c.Secret && !c.AbsentWhenNew {
 				t.Errorf("no answer of kind %c shows %s", kind, c.Name)
 			}
 		}

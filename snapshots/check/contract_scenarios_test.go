@@ -59,7 +59,7 @@ func (d randomInput) body(table *schema.Table) schema.Input {
 		return given
 	}
 	for _, c := range table.Columns {
-		if c.Asked && c.Kind != schema.KindRows && c.Kind != schema.KindObject && (c.Required || d.IntN(2) == 0) {
+		if c.Settable && c.Kind != schema.KindRows && c.Kind != schema.KindObject && (c.Required || d.IntN(2) == 0) {
 			given[c.Name] = []byte(d.value(c))
 		}
 	}

@@ -85,7 +85,7 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 
 // storedSettlement returns a settlement as the directory stores it.
 func storedSettlement(n *directory.Settlement) []byte {
-	stored, err := directory.Settlements.AppendStored(nil, n, schema.Closed)
+	stored, err := directory.Settlements.AppendStored(nil, n, schema.NoKeys)
 	if err != nil {
 		panic(err)
 	}

@@ -173,7 +173,7 @@ func collection(t *testing.T, w *fixture.Store, partner int64, terminal ledger.I
 	t.Helper()
 	c := settlement(w.First.Org, partner, false, 10, 0)
 	s := &c.Steps[0]
-	n, err := directory.Settlements.Read(schema.Envelope{}, s.Record, schema.Closed)
+	n, err := directory.Settlements.Read(schema.Envelope{}, s.Record, schema.NoKeys)
 	fixture.Must(t, err)
 	n.Terminal = terminal
 	s.Record, s.List.Env = storedSettlement(n), providerList

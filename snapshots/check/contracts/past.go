@@ -59,7 +59,7 @@ var reset = map[*contract.Product][]string{
 func NotStoredBefore(p *contract.Product) []string {
 	names := slices.Concat(NotStored, reset[p])
 	for _, c := range p.Columns.Columns {
-		if !c.Asked || c.Kind == contract.KindReview || c == contract.Sent.Column {
+		if !c.Settable || c.Kind == contract.KindReview || c == contract.Sent.Column {
 			names = append(names, c.Name)
 		}
 	}

@@ -24,7 +24,7 @@ func Read(r *scan.Record) (record any, err error) {
 	}
 	return records.ReadRecord(schema.Envelope{
 		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Stamp.Started, Updated: r.Stamp.Updated, Seq: r.Stamp.Settled,
-	}, r.Payload, schema.Closed)
+	}, r.Payload, schema.NoKeys)
 }
 
 var errKind = errors.New("it is of a kind that no machine knows")

@@ -13,7 +13,7 @@ import (
 // The commands of record types. Their flags and the columns of their tables are those of the type.
 
 // describe gives the commands of a record type their paths, flags and tables.
-func describe(t schema.Records, at paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
+func describe(t schema.AnyType, at paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
 	list.path, list.columns = at.list, columnsOf(t)
 	show.path, create.path, update.path, remove.path = at.one, at.one, at.one, at.one
 	create.Fields, update.Fields = flagsOf(t, false), flagsOf(t, true)
@@ -92,7 +92,7 @@ func (c *deleteRecord[ID]) Run(e *client.Command) error {
 }
 
 // columnsOf returns the columns of a type's table: those that are shown in lists, without secrets and documents.
-func columnsOf(t schema.Records) (names []string) {
+func columnsOf(t schema.AnyType) (names []string) {
 	for _, c := range t.Shown() {
 		if c.Place != schema.Deep && !c.Secret && c.Shape() != schema.Document {
 			names = append(names, c.Name)
@@ -103,7 +103,7 @@ func columnsOf(t schema.Records) (names []string) {
 
 // flagsOf returns a new struct with a flag for each column that a request for a new record sets, or with change one that
 // a change of a record sets. The struct is also the body of the request: a flag that was not given is not sent.
-func flagsOf(t schema.Records, change bool) any {
+func flagsOf(t schema.AnyType, change bool) any {
 	var fields []reflect.StructField
 	for i, c := range t.Requested() {
 		if change && c.Fixed {
@@ -142,7 +142,7 @@ func flagType(c *schema.Column) reflect.Type {
 		return reflect.TypeFor[client.Document]()
 	case c.Shape() == schema.TextList:
 		return reflect.TypeFor[client.StringList]()
-	case c.IfEmpty != "":
+	case c.RefuseEmpty != "":
 		return reflect.TypeFor[*client.NullText]()
 	}
 	return reflect.TypeFor[*string]()
