@@ -15,8 +15,8 @@ import (
 // Limits returns a partner's active limits, oldest first; nil if there are none. The slice is
 // shared and never changes: a change replaces it. Limits sees every answered change and reads no
 // store, because each create calls it.
-func (s *Service) Limits(id ledger.ID, partner int64) []*directory.Limit {
-	o, ok := s.org(id)
+func (s *Service) Limits(org ledger.ID, partner int64) []*directory.Limit {
+	o, ok := s.org(org)
 	if !ok {
 		return nil
 	}

@@ -46,9 +46,9 @@ func (s *Service) APIKeyInForce(org ledger.ID, key []byte) (*directory.Partner, 
 	return p, ok
 }
 
-func (s *Service) keyInForce(id ledger.ID, key []byte, now ledger.Micros) (*recordSlot[directory.APIKey], *directory.APIKey, *directory.Partner, bool) {
+func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*recordSlot[directory.APIKey], *directory.APIKey, *directory.Partner, bool) {
 	hash := secret.HashToken(key)
-	o, known := s.org(id)
+	o, known := s.org(org)
 	if !known {
 		o = s.decoy
 	}
@@ -109,8 +109,8 @@ func (s *Service) SoleOrganization() (ledger.ID, bool) {
 }
 
 // Partner finds a partner of the organization by its number.
-func (s *Service) Partner(id ledger.ID, number int64) (*directory.Partner, bool) {
-	if o, ok := s.org(id); ok {
+func (s *Service) Partner(org ledger.ID, number int64) (*directory.Partner, bool) {
+	if o, ok := s.org(org); ok {
 		if p, ok := o.partner(number); ok {
 			return p.record(), true
 		}
@@ -120,8 +120,8 @@ func (s *Service) Partner(id ledger.ID, number int64) (*directory.Partner, bool)
 
 // Terminals returns all terminals of a partner, by priority and then by id, including those that
 // are switched off.
-func (s *Service) Terminals(id ledger.ID, partner int64) []*directory.Terminal {
-	o, ok := s.org(id)
+func (s *Service) Terminals(org ledger.ID, partner int64) []*directory.Terminal {
+	o, ok := s.org(org)
 	if !ok {
 		return nil
 	}
@@ -208,8 +208,8 @@ func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, C
 
 // ListAPIKeys returns a page of an organization's keys, revoked ones included. A key's last use may be up to an hour too
 // early after a kill.
-func (s *Service) ListAPIKeys(id ledger.ID, p Page) ([]*directory.APIKey, Cursor, error) {
-	o, ok := s.org(id)
+func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Cursor, error) {
+	o, ok := s.org(org)
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListAPIKeys", "organization")
 	}

@@ -12,8 +12,8 @@ import (
 // Rate returns what one major unit of from is worth in major units of to in the organization; false
 // if no rate is set. It sees every answered PutRate and reads no store, because payments call it
 // while they are routed.
-func (s *Service) Rate(id ledger.ID, from, to money.Currency) (money.Rate, bool) {
-	o, ok := s.org(id)
+func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool) {
+	o, ok := s.org(org)
 	if !ok {
 		return money.Rate{}, false
 	}
