@@ -210,10 +210,13 @@ func (r *rail) inquire(q *actors.Question) actors.Outcome {
 	return r.quiet(r.Inquire(ctx, q))
 }
 
+// addresses are pointers as %+v prints them, which may hold the digits of a CVV by chance.
+var addresses = regexp.MustCompile(`0x[0-9a-f]+`)
+
 // quiet checks that an outcome contains nothing secret.
 func (r *rail) quiet(o actors.Outcome) actors.Outcome {
 	r.t.Helper()
-	shown := fmt.Sprintf("%+v %s %+v", o, o.Meta, o.Action)
+	shown := addresses.ReplaceAllString(fmt.Sprintf("%+v %s %+v", o, o.Meta, o.Action), "")
 	for _, canary := range []string{canaryKey, canarySecret, canaryCard, canaryCVV} {
 		if strings.Contains(shown, canary) {
 			r.t.Errorf("the outcome has %q: %s", canary, shown)
