@@ -207,7 +207,7 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 			t.deferred.takenBack = &m
 		}
 	case actors.Corrected:
-		if d, ok := t.context(c).Corrected(t.record, m.failure()); ok {
+		if d, ok := t.context(c).DecideCorrection(t.record, m.failure()); ok {
 			t.commit(c, d, m)
 		}
 	case actors.Settled:
@@ -252,7 +252,7 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 	if c.Expecting() > 0 || r.Op != nil {
 		return false
 	}
-	if d, ok := t.context(c).Reversed(r, t.stamp.Settled, uuid.New(), m.failure()); ok {
+	if d, ok := t.context(c).DecideReversal(r, t.stamp.Settled, uuid.New(), m.failure()); ok {
 		t.commit(c, d, m)
 		return true
 	}

@@ -30,7 +30,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	}
 	switch {
 	case r.Status == Rejected, r.Status == Failed:
-		return c.late(r, a)
+		return c.decideLateAnswer(r, a)
 	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.Moving(), r.Status.Held():
 	default:
 		return Decision{}, false
@@ -291,7 +291,7 @@ func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask As
 	case r.Status.Held() && c.Due < r.HoldUntil: // a void was not granted
 		return AskInquire, Decision{}, false
 	case r.SettledLate:
-		d, decided = c.GiveBack(r, request)
+		d, decided = c.DecideGiveBack(r, request)
 		return AskNothing, d, decided
 	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.Moving():
 		return AskInquire, Decision{}, false

@@ -125,7 +125,7 @@ func TestAConvertedReversalIsTheRest(t *testing.T) {
 			l.refunds(c.refund)
 			l.hears(said["charged"])
 		}
-		d, ok := l.c.Reversed(l.r, 7, next, payment.Failure{})
+		d, ok := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
 		if !ok {
 			t.Fatalf("%s: not reversed", c.name)
 		}

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -393,3 +394,6 @@ func (c DecisionContext) notDone(d *Decision, why Failure) {
 		r.Op = nil
 	}
 }
+
+// assertPriced asserts that an amount that was priced before can be priced again.
+func assertPriced(refused Code) { assert.That(refused == "", "payment: %s", refused) }

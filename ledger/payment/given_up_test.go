@@ -19,7 +19,7 @@ func TestWhatItsPayerLetPassIsNotCorrected(t *testing.T) {
 	if l.r.Status != payment.Rejected || l.r.Failure.Code != payment.PayerActionExpired {
 		t.Fatalf("%s %q", l.r.Status, l.r.Failure.Describe("en"))
 	}
-	if _, ok := l.c.Corrected(l.r, payment.Failure{Code: payment.CancelledByCaller}); ok {
+	if _, ok := l.c.DecideCorrection(l.r, payment.Failure{Code: payment.CancelledByCaller}); ok {
 		t.Error("it was corrected")
 	}
 }

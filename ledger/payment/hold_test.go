@@ -224,7 +224,7 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 	closed := at(t, payment.Payment, payment.Charging)
 	closed.says(said["refused"])
 	returned := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
-	back, _ := returned.c.Reversed(returned.r, 7, next, payment.Failure{})
+	back, _ := returned.c.DecideReversal(returned.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"hosted":      hosted(t).r,
 		"authorizing": begun(t, payment.Payment, "100", terms(deducted(0, "0"))).r,

@@ -394,14 +394,14 @@ func (o *one) complete() (payment.Decision, bool) {
 func unless(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
 
 func (o *one) reverse() (payment.Decision, bool) {
-	return o.c.Reversed(o.r, 7, uuid.UUID{5, o.r.ID[1]}, payment.Failure{})
+	return o.c.DecideReversal(o.r, 7, uuid.UUID{5, o.r.ID[1]}, payment.Failure{})
 }
 
 func (o *one) correct() (payment.Decision, bool) {
-	return o.c.Corrected(o.r, payment.Failure{Detail: "corrected"})
+	return o.c.DecideCorrection(o.r, payment.Failure{Detail: "corrected"})
 }
 
-func (o *one) giveBack() (payment.Decision, bool) { return o.c.GiveBack(o.r, o.name()) }
+func (o *one) giveBack() (payment.Decision, bool) { return o.c.DecideGiveBack(o.r, o.name()) }
 
 // resume continues a hosted transaction.
 func (o *one) resume() (payment.Decision, bool) {

@@ -150,7 +150,7 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 	failed := at(t, payment.Payment, payment.Charging)
 	failed.says(said["failed"])
 	original := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
-	back, _ := original.c.Reversed(original.r, 7, next, payment.Failure{})
+	back, _ := original.c.DecideReversal(original.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"a payout":     charged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
 		"a held one":   at(t, payment.Payment, payment.PaymentHeld).r,

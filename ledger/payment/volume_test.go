@@ -78,7 +78,7 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 
 func TestAChargebackGivesNoVolumeBack(t *testing.T) {
 	l := charged(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
-	d, ok := l.c.Reversed(l.r, 7, uuid.UUID{5}, payment.Failure{})
+	d, ok := l.c.DecideReversal(l.r, 7, uuid.UUID{5}, payment.Failure{})
 	if !ok || volumes(&d) != "" || volumes(d.Return) != "" || len(d.Record.Volumes) != 2 || d.Return.Record.Volumes != nil {
 		t.Errorf("%s, %s, %+v", volumes(&d), volumes(d.Return), d.Return.Record.Volumes)
 	}
@@ -108,7 +108,7 @@ func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
 				if d, ok := l.c.Answered(l.r, refusal); ok {
 					t.Errorf("a second refusal: %s", volumes(&d))
 				}
-				if d, ok := l.c.Corrected(l.r, payment.Failure{Detail: "corrected"}); ok && volumes(&d) != "" {
+				if d, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "corrected"}); ok && volumes(&d) != "" {
 					t.Errorf("a correction: %s", volumes(&d))
 				}
 				if d := l.says(payment.Answer{Verdict: payment.VerdictCharged}); volumes(&d) != "" {

@@ -43,7 +43,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 			l.hears(said["charged"])
 		}
 		before, decided := *l.r, l.r
-		d, ok := l.c.Reversed(l.r, 7, next, payment.Failure{})
+		d, ok := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
 		if !ok || !d.Outcome || !d.Return.Outcome {
 			t.Fatalf("%s: not reversed", c.name)
 		}
@@ -60,7 +60,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 // merchant_meta.reversal_of; the original becomes reversed and shows return_id.
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 	l := charged(t, payment.Payment, "50", terms(deducted(0, "0")))
-	d, _ := l.c.Reversed(l.r, 7, next, payment.Failure{Detail: "the bank's own words"})
+	d, _ := l.c.DecideReversal(l.r, 7, next, payment.Failure{Detail: "the bank's own words"})
 	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != next || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
 		t.Errorf("original %+v", r)
 	}
@@ -78,7 +78,7 @@ func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
 	l.commits("400")
 	l.hears(said["charged"])
-	d, _ := l.c.Reversed(l.r, 7, next, payment.Failure{})
+	d, _ := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
 	l.is(d, "reverse reversed", "final",
 		"return: return charged: posted Cr A:provider 400, Dr L:partner:1:available 387*, Dr I:fees 13 reverses 7", "return: final")
 	if got := d.Return.Record.Amount.String(); got != "400" {
@@ -91,7 +91,7 @@ func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 func TestWhatCanNotBeReversed(t *testing.T) {
 	plain := func() *life { return charged(t, payment.Payment, "100", terms(deducted(0, "0"))) }
 	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
-	back, _ := reversed.c.Reversed(reversed.r, 7, next, payment.Failure{})
+	back, _ := reversed.c.DecideReversal(reversed.r, 7, next, payment.Failure{})
 	refunding.refunds("1")
 	pending.refunds("1")
 	pending.hears(said["pending"])
@@ -108,7 +108,7 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 		"charging":          at(t, payment.Payment, payment.Charging).r,
 		"never left a page": hosted(t).r,
 	} {
-		if _, ok := cas.Reversed(r, 7, next, payment.Failure{}); ok {
+		if _, ok := cas.DecideReversal(r, 7, next, payment.Failure{}); ok {
 			t.Errorf("%s was reversed", name)
 		}
 	}
@@ -119,7 +119,7 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(said["refused"])
 	before, decided := *l.r, l.r
-	d, ok := l.c.Corrected(l.r, payment.Failure{Code: payment.ProcessingError})
+	d, ok := l.c.DecideCorrection(l.r, payment.Failure{Code: payment.ProcessingError})
 	if !ok || !d.Outcome {
 		t.Fatal("not corrected")
 	}
@@ -136,7 +136,7 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 		"charged":        charged(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
 		"charging":       at(t, payment.Payment, payment.Charging).r,
 	} {
-		if _, ok := cas.Corrected(r, payment.Failure{Detail: "why"}); ok {
+		if _, ok := cas.DecideCorrection(r, payment.Failure{Detail: "why"}); ok {
 			t.Errorf("%s was corrected", name)
 		}
 	}
@@ -179,7 +179,7 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 	l.cancels()
 	l.hears(said["charged"])
 	l.says(said["charged"])
-	d, ok := l.c.GiveBack(l.r, l.name())
+	d, ok := l.c.DecideGiveBack(l.r, l.name())
 	if !ok || !d.Outcome {
 		t.Fatal("not given back")
 	}
@@ -193,7 +193,7 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 	if r := l.r; msg(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if _, again := l.c.GiveBack(l.r, l.name()); again {
+	if _, again := l.c.DecideGiveBack(l.r, l.name()); again {
 		t.Error("given back twice")
 	}
 }
@@ -232,7 +232,7 @@ func TestALatePayoutIsNotGivenBack(t *testing.T) {
 	l := at(t, payment.Payout, payment.Charging)
 	l.says(said["failed"])
 	l.says(said["charged"])
-	if _, ok := l.c.GiveBack(l.r, l.name()); ok {
+	if _, ok := l.c.DecideGiveBack(l.r, l.name()); ok {
 		t.Error("a payout was given back")
 	}
 	if ask, _, decided := l.wakes(time.Hour); ask != payment.AskNothing || decided {
@@ -240,7 +240,7 @@ func TestALatePayoutIsNotGivenBack(t *testing.T) {
 	}
 	never := at(t, payment.Payment, payment.Charging)
 	never.says(said["failed"])
-	if _, ok := never.c.GiveBack(never.r, ledger.ID{9}); ok {
+	if _, ok := never.c.DecideGiveBack(never.r, ledger.ID{9}); ok {
 		t.Error("what never moved was given back")
 	}
 }
@@ -250,7 +250,7 @@ func TestACorrectionKeepsWhatIsDue(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(said["refused"])
 	l.says(said["charged"])
-	d, _ := l.c.Corrected(l.r, payment.Failure{Detail: "why"})
+	d, _ := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"})
 	l.is(l.took(d), "correct failed", "due 1ms, final")
 	if _, d, _ := l.wakes(time.Millisecond); d.Record.Op == nil {
 		t.Error("it is not given back")
@@ -263,11 +263,11 @@ func TestACorrectionWaitsForWhatGoesBack(t *testing.T) {
 	l.says(said["refused"])
 	l.says(said["charged"])
 	l.wakes(time.Millisecond)
-	if _, ok := l.c.Corrected(l.r, payment.Failure{Detail: "why"}); ok {
+	if _, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"}); ok {
 		t.Error("corrected meanwhile")
 	}
 	l.hears(said["charged"])
-	if _, ok := l.c.Corrected(l.r, payment.Failure{Detail: "why"}); !ok {
+	if _, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"}); !ok {
 		t.Error("not corrected afterwards")
 	}
 }
