@@ -143,7 +143,7 @@ func TestEveryMemberOfATransactionsFormIsCompared(t *testing.T) {
 		refused := of("refused", s.create(request, priced()))
 		refused.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		refused.note("rejected")
-		d, ok := s.at.Corrected(refused.record, payment.Failure{Code: payment.ProcessingError})
+		d, ok := s.at.DecideCorrection(refused.record, payment.Failure{Code: payment.ProcessingError})
 		if !ok {
 			t.Fatal("it is not corrected")
 		}

@@ -227,7 +227,7 @@ func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 			t.Fatal("it is not refused")
 		}
 		tell(d)
-		if d, ok = s.at.Corrected(l.record, payment.Failure{Code: payment.ProcessingError}); !ok {
+		if d, ok = s.at.DecideCorrection(l.record, payment.Failure{Code: payment.ProcessingError}); !ok {
 			t.Fatal("it is not corrected")
 		}
 		tell(d)
