@@ -392,7 +392,7 @@ var stateFaults = []fault{
 			t.Fatalf("%+v, %v", original, err)
 		}
 		original.Status = payment.Charged
-		d, ok := at.Reversed(original, stored.Stamp.Settled, uuid.New(), payment.Failure{})
+		d, ok := at.DecideReversal(original, stored.Stamp.Settled, uuid.New(), payment.Failure{})
 		if !ok {
 			t.Fatal("it can't be reversed")
 		}

@@ -181,7 +181,7 @@ func (l *scenario) reroute(terms *payment.Terms, spoil ...change) {
 
 func (l *scenario) reverse(spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
+	d, ok := l.at.DecideReversal(l.record, l.settled, uuid.New(), payment.Failure{})
 	if !ok {
 		l.t.Fatal("it can't be reversed")
 	}
@@ -190,7 +190,7 @@ func (l *scenario) reverse(spoil ...change) {
 
 func (l *scenario) giveBack(spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.GiveBack(l.record, uuid.New())
+	d, ok := l.at.DecideGiveBack(l.record, uuid.New())
 	if !ok {
 		l.t.Fatal("nothing is to be given back")
 	}
@@ -318,11 +318,11 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 	case 0:
 		_, d, ok = at.OnDue(l.record, false, uuid.New())
 	case 1:
-		return at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
+		return at.DecideReversal(l.record, l.settled, uuid.New(), payment.Failure{})
 	case 2:
-		return at.Corrected(l.record, payment.Failure{Detail: "no"})
+		return at.DecideCorrection(l.record, payment.Failure{Detail: "no"})
 	case 3:
-		return at.GiveBack(l.record, uuid.New())
+		return at.DecideGiveBack(l.record, uuid.New())
 	case 4:
 		if payment.Reroutable(l.record, answer) {
 			return at.Reroute(l.record, answer, l.other(r, payment.Fees{Fixed: money.FromUint64(2)}))
