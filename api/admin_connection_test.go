@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"mizan/actors/provider/utp"
+
 	"github.com/google/uuid"
 )
 
@@ -41,9 +43,10 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 	id := h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
 	stored := func() string {
 		t.Helper()
-		for _, terminal := range h.directory.Connected() {
+		for _, terminal := range h.directory.RemoteTerminals(utp.Name) {
 			if terminal.ID.String() == id {
-				return terminal.Connection.BaseURL + " " + terminal.Connection.APIKey + " " + terminal.Connection.WebhookSecret
+				c := terminal.Parameters.(*utp.Connection)
+				return c.BaseURL + " " + c.APIKey + " " + c.WebhookSecret
 			}
 		}
 		return "nothing"
@@ -82,12 +85,12 @@ func TestAStoredKeyIsNotSentToAnotherServer(t *testing.T) {
 		if a.at("errors.0.field") != "provider_params.api_key" {
 			t.Errorf("%s: %s", address, a.body)
 		}
-		if connected := h.directory.Connected(); len(connected) != 1 || connected[0].Connection.BaseURL != "https://platform.example/prefix" {
+		if connected := h.directory.RemoteTerminals(utp.Name); len(connected) != 1 || connected[0].Parameters.(*utp.Connection).BaseURL != "https://platform.example/prefix" {
 			t.Errorf("%s: the terminal has moved", address)
 		}
 	}
 	h.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"https://elsewhere.example"`+who+`,"api_key":"mzk_second","webhook_secret":"•••"}}`).want(200, "")
-	if c := h.directory.Connected()[0].Connection; c.BaseURL != "https://elsewhere.example" || c.APIKey != "mzk_second" || c.WebhookSecret != "hook" {
+	if c := h.directory.RemoteTerminals(utp.Name)[0].Parameters.(*utp.Connection); c.BaseURL != "https://elsewhere.example" || c.APIKey != "mzk_second" || c.WebhookSecret != "hook" {
 		t.Errorf("stored %s %s %s", c.BaseURL, c.APIKey, c.WebhookSecret)
 	}
 }

@@ -135,7 +135,7 @@ func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
 	unsigned := h.connected("")
 	rail := ""
 	for _, other := range h.directory.Terminals(h.seed.First.Org, h.seed.First.Partner) {
-		if other.Connection == nil {
+		if !other.IsRemote() {
 			rail = other.ID.String()
 		}
 	}

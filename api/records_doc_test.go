@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,19 +63,28 @@ without a value or default is null, or an empty text or list.
 `)
 	for _, record := range documented {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.path+". "+record.note, " "))
-		page.WriteString("| field | value | set by | |\n|---|---|---|---|\n")
-		shown := make(map[string]bool)
-		for _, c := range directory.Types[record.kind].Shown() {
-			page.WriteString(documentedColumn(c))
-			shown[c.Name] = true
-		}
+		columns := slices.Clone(directory.Types[record.kind].Shown())
 		for _, c := range directory.Types[record.kind].Requested() {
-			if !shown[c.Name] {
-				page.WriteString(documentedColumn(c))
+			if !slices.Contains(columns, c) {
+				columns = append(columns, c)
 			}
+		}
+		writeColumns(&page, columns)
+	}
+	for _, provider := range directory.Providers() {
+		if provider.Parameters != nil {
+			fmt.Fprintf(&page, "\n## Parameters of provider %s\n\nMembers of a terminal's `provider_params`, besides the settings of all terminals.\n\n", provider.Name)
+			writeColumns(&page, provider.Parameters.Requested())
 		}
 	}
 	return page.String()
+}
+
+func writeColumns(page *strings.Builder, columns []*schema.Column) {
+	page.WriteString("| field | value | set by | |\n|---|---|---|---|\n")
+	for _, c := range columns {
+		page.WriteString(documentedColumn(c))
+	}
 }
 
 // documentedColumn is the row of a column.

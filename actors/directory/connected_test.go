@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/actors/provider/utp"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -26,13 +27,16 @@ const (
 func (h *fixture) connectedOf(p *directory.Partner) *directory.Terminal {
 	h.t.Helper()
 	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.Terminal{
-		Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams),
+		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams),
 		Env: money.Prod, Active: true,
 	}))
 }
 
+// connectionOf returns what the adapter reads from a terminal's parameters.
+func connectionOf(t *directory.Terminal) *utp.Connection { return t.Parameters.(*utp.Connection) }
+
 func (h *fixture) connectedIDs() (ids []string) {
-	for _, t := range h.Connected() {
+	for _, t := range h.RemoteTerminals(utp.Name) {
 		ids = append(ids, t.ID.String())
 	}
 	slices.Sort(ids)
@@ -82,7 +86,7 @@ func TestTheKeysToAnotherPlatformAreSealed(t *testing.T) {
 		}
 		h.restart()
 		found, _ := h.Terminal(far.Org, far.ID)
-		if found.Connection.APIKey != keyCanary || found.Connection.WebhookSecret != hookCanary || string(found.ProviderParams) != farParams {
+		if connectionOf(found).APIKey != keyCanary || connectionOf(found).WebhookSecret != hookCanary || string(found.ProviderParams) != farParams {
 			t.Error("what was sealed is not what is opened")
 		}
 		must(h.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
@@ -94,10 +98,10 @@ func TestSealedParametersAreOfOneTerminal(t *testing.T) {
 	h := open(t)
 	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
 	stored := h.payload(far)
-	if moved, err := readAt(h.Service, terminals, far.Org, uuid.New(), stored); err != nil || moved.Connection.APIKey != "" {
+	if moved, err := readAt(h.Service, terminals, far.Org, uuid.New(), stored); err != nil || connectionOf(moved).APIKey != "" {
 		t.Errorf("%v", err)
 	}
-	if moved, err := readAt(h.Service, terminals, uuid.New(), far.ID, stored); err != nil || moved.Connection.APIKey != "" {
+	if moved, err := readAt(h.Service, terminals, uuid.New(), far.ID, stored); err != nil || connectionOf(moved).APIKey != "" {
 		t.Errorf("%v", err)
 	}
 }
@@ -109,13 +113,13 @@ func TestATerminalWhoseParametersDoNotOpenCanBeSetAgain(t *testing.T) {
 	h.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
 	h.restart()
 	found, _ := h.Terminal(far.Org, far.ID)
-	if c := found.Connection; c.APIKey != "" || c.WebhookSecret != "" || c.BaseURL != "https://platform.example" || found.Settings.Priority != 4 {
+	if c := connectionOf(found); c.APIKey != "" || c.WebhookSecret != "" || c.BaseURL != "https://platform.example" || found.Settings.Priority != 4 {
 		t.Error("the terminal is not there without its keys")
 	}
 	params := []byte(farParams)
 	must(h.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	h.restart()
-	if found, _ = h.Terminal(far.Org, far.ID); found.Connection.APIKey != keyCanary {
+	if found, _ = h.Terminal(far.Org, far.ID); connectionOf(found).APIKey != keyCanary {
 		t.Error("the key that was set again is not there")
 	}
 }
@@ -126,7 +130,7 @@ func TestOnlyASandboxDoesWithoutTLS(t *testing.T) {
 	far := h.connectedOf(p)
 	plain := bytes.Replace([]byte(farParams), []byte("https://platform.example"), []byte("http://127.0.0.1:8443"), 1)
 	_, err := h.CreateTerminal(t.Context(), p.Org, directory.Terminal{
-		Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: plain,
+		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: plain,
 		Env: money.Prod, Active: true,
 	})
 	wantCode(t, "a terminal without TLS", err, ledger.Invalid, "provider_params.base_url")

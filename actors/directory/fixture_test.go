@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	_ "mizan/actors/provider/simulator" // the provider of most terminals
 	"mizan/internal/clock"
 	"mizan/internal/secret"
 	"mizan/ledger"

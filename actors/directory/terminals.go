@@ -22,7 +22,7 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, draft direc
 		}
 		t, event, err := directory.NewTerminal(draft, s.privateHooks.Load())
 		if err = directory.Join(checkMethods(op, &draft), o.checkOwner(op, draft.Partner), err); err == nil {
-			err = directory.Join(checkStatuses(op, t), s.checkPlain(t))
+			err = directory.Join(checkStatuses(op, t), s.checkTLS(op, t))
 		}
 		return t, event, nil, err
 	})
@@ -44,7 +44,7 @@ func (s *Service) PatchTerminal(ctx context.Context, org, terminal ledger.ID, ch
 			err = checkStatuses(op, next)
 		}
 		if err == nil && newProvider {
-			err = s.checkPlain(next)
+			err = s.checkTLS(op, next)
 		}
 		return next, event, err
 	})

@@ -132,7 +132,7 @@ type globalIndex struct {
 	partners table[partnerPlace, recordSlot[directory.Partner]]
 
 	terminals table[ledger.ID, recordSlot[directory.Terminal]]
-	connected sync.Map // ledger.ID → *cell[directory.Terminal], the terminals that are connected to another platform
+	remote    sync.Map // ledger.ID → *recordSlot[directory.Terminal], those whose provider is called at an address of its own
 }
 
 type keyPlace struct {
@@ -216,8 +216,8 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 func (e *globalIndex) place(where *recordSlot[directory.Terminal]) {
 	t := where.record()
 	e.terminals.put(t.ID, where)
-	if t.Connection != nil {
-		e.connected.Store(t.ID, where)
+	if t.IsRemote() {
+		e.remote.Store(t.ID, where)
 	}
 }
 
@@ -230,26 +230,25 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 	return where.record(), true
 }
 
-// Connected returns the terminals of all organizations that are connected to another platform
-// (directory.UTP), in no order. It includes those that are switched off, because their charges may
-// still be reversed.
-func (s *Service) Connected() (terminals []*directory.Terminal) {
-	s.everyone.connected.Range(func(_, where any) bool {
-		terminals = append(terminals, where.(*recordSlot[directory.Terminal]).record())
+// RemoteTerminals returns the terminals of all organizations whose provider is called at an address
+// in their parameters, in no order. It includes those that are switched off, because their charges
+// may still be reversed.
+func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
+	s.everyone.remote.Range(func(_, where any) bool {
+		if t := where.(*recordSlot[directory.Terminal]).record(); t.Provider == provider {
+			terminals = append(terminals, t)
+		}
 		return true
 	})
 	return terminals
 }
 
-// checkPlain refuses an address without TLS unless this store is a sandbox.
-func (s *Service) checkPlain(t *directory.Terminal) error {
-	if t.Connection == nil || !t.Connection.Plain() {
-		return nil
-	}
+// checkTLS refuses a provider's address without TLS unless this store is a sandbox.
+func (s *Service) checkTLS(op string, t *directory.Terminal) error {
 	if _, sandbox := s.Sandbox(); sandbox {
 		return nil
 	}
-	return ledger.RefuseField("directory.checkPlain", "provider_params.base_url", "must be an https address")
+	return t.CheckTLS(op)
 }
 
 // table is a map that only grows: an entry's value may change, but entries are never removed.

@@ -10,23 +10,23 @@ import (
 
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
 // failing sets the outcome and the priority of a simulator terminal.
-func failing(how string, priority int) func(*directory.Settings) {
-	return func(s *directory.Settings) { s.Fail, s.Priority = how, priority }
+func failing(how string, priority int) func(terminalSettings) {
+	return func(s terminalSettings) { s.Fail, s.Priority = how, priority }
 }
 
 // three is a fixture with three terminals of a kind: two that refuse, then one that does not.
 func three(t *testing.T, i int, set func(*fixture)) (h *fixture, ids [3]ledger.ID) {
 	h = openAs(t, func(h *fixture) {
-		h.set(i, failing(directory.FailRejected, 1))
+		h.set(i, failing(simulator.FailRejected, 1))
 		ids[0] = h.terminals[i].ID
-		ids[1] = h.add(i, failing(directory.FailRejected, 2))
+		ids[1] = h.add(i, failing(simulator.FailRejected, 2))
 		ids[2] = h.add(i, failing("", 3))
 		set(h)
 	})
@@ -114,7 +114,7 @@ func TestWhereAllTerminalsRefuseTheLastAnswerStands(t *testing.T) {
 }
 
 func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
-	h, ids := three(t, 0, func(h *fixture) { h.set(0, failing(directory.FailTimeout, 0)) })
+	h, ids := three(t, 0, func(h *fixture) { h.set(0, failing(simulator.FailTimeout, 0)) })
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charging {
 		t.Errorf("%s", r.Status)
@@ -138,7 +138,7 @@ func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
 }
 
 func TestAFailureIsNeverSentOn(t *testing.T) {
-	h, ids := three(t, 0, func(h *fixture) { h.set(0, failing(directory.FailFailed, 0)) })
+	h, ids := three(t, 0, func(h *fixture) { h.set(0, failing(simulator.FailFailed, 0)) })
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Failed || why(r.Failure) != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
 		t.Errorf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
@@ -149,7 +149,7 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 	notSent := actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}}
 	r := new(rail)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		if call.Terminal.Settings.Fail != "" {
+		if settingsOf(call.Terminal).Fail != "" {
 			return notSent
 		}
 		return r.Provider.Submit(ctx, call)
@@ -202,7 +202,7 @@ func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &flaky{after: true, change: c.change}
 			h, id := lostOn(t, payment.Payment, f, func(h *fixture) {
-				h.set(0, failing(directory.FailRejected, 0))
+				h.set(0, failing(simulator.FailRejected, 0))
 				h.add(0, failing("", 1))
 			}, func(h *fixture) { h.wrap = nil })
 			h.Runtime.Quiesce()
@@ -217,7 +217,7 @@ func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
 // A terminal whose terms exclude the transaction is skipped.
 func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
 	h, ids := three(t, 0, func(h *fixture) {
-		h.set(2, func(s *directory.Settings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // there is no rate
+		h.set(2, func(s terminalSettings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // there is no rate
 	})
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charged || r.Terminal != ids[2] || len(r.Attempts) != 1 {
@@ -228,7 +228,7 @@ func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
 // If the next terminal's fee makes a payout too expensive, the first terminal's refusal stands.
 func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *testing.T) {
 	h := openAs(t, func(h *fixture) {
-		h.add(1, func(s *directory.Settings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
+		h.add(1, func(s terminalSettings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
 	})
 	r := h.create(payment.Payout, "4000000000000002", 99_995, "").Record
 	if r.Status != payment.Rejected || why(r.Failure) != "card_declined" || r.Terminal != h.terminals[1].ID || len(r.Attempts) != 1 ||
@@ -242,9 +242,9 @@ func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *test
 // The record has a bounded number of attempts.
 func TestTheTerminalsThatAreTriedAreBounded(t *testing.T) {
 	h := openAs(t, func(h *fixture) {
-		h.set(0, failing(directory.FailRejected, 1))
+		h.set(0, failing(simulator.FailRejected, 1))
 		for range 40 {
-			h.add(0, failing(directory.FailRejected, 1))
+			h.add(0, failing(simulator.FailRejected, 1))
 		}
 	})
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
@@ -258,10 +258,10 @@ func TestTheTerminalsThatAreTriedAreBounded(t *testing.T) {
 func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
 	h := openAs(t, func(h *fixture) {
-		h.set(0, func(s *directory.Settings) { s.Priority, s.MaxAmount = 1, amount(50) })
-		h.add(0, func(s *directory.Settings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
-		h.add(0, func(s *directory.Settings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
-		h.add(0, func(s *directory.Settings) {
+		h.set(0, func(s terminalSettings) { s.Priority, s.MaxAmount = 1, amount(50) })
+		h.add(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
+		h.add(0, func(s terminalSettings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
+		h.add(0, func(s terminalSettings) {
 			s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD", "EUR"}
 		})
 	})
@@ -293,7 +293,7 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 func TestMoneyIsConvertedAtTheRateOfItsRouting(t *testing.T) {
 	h := openAs(t, func(h *fixture) {
 		h.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}
-		h.set(0, func(s *directory.Settings) {
+		h.set(0, func(s terminalSettings) {
 			s.SettlementCurrency, s.SettlementNetwork, s.FeeBps = "USDT", "tron", 150
 		})
 	})
@@ -315,7 +315,7 @@ func TestMoneyIsConvertedAtTheRateOfItsRouting(t *testing.T) {
 func TestAPayoutIsConvertedAndWithoutARateRejected(t *testing.T) {
 	h := openAs(t, func(h *fixture) {
 		h.rates = map[string]money.Rate{"USD/EUR": rate("0.5")}
-		h.set(1, func(s *directory.Settings) { s.SettlementCurrency = "EUR" })
+		h.set(1, func(s terminalSettings) { s.SettlementCurrency = "EUR" })
 	})
 	id := h.create(payment.Payout, "4242424242424242", 71, "").Record.ID
 	h.is(id, payment.Charged, "")

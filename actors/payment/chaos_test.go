@@ -14,8 +14,8 @@ import (
 
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/posting"
@@ -255,9 +255,9 @@ func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 			r.Provider, r.inquire = p, nil
 			return reports{chaotic{r, lose}, p.(timed)}
 		}
-		h.set(0, func(s *directory.Settings) { s.Priority, s.Fail = 1, directory.FailRejected })
-		h.add(0, func(s *directory.Settings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 30).Amount })
-		h.add(0, func(s *directory.Settings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
+		h.set(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
+		h.add(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 30).Amount })
+		h.add(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
 		h.asked = func() { c.mayPanic(20) }
 		h.handling = 5 * time.Millisecond
 		h.wait = 50 * time.Millisecond

@@ -8,6 +8,7 @@ import (
 
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -49,7 +50,7 @@ func TestATerminalWhoseProviderIsDownIsPassedOver(t *testing.T) {
 	if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0] != want {
 		t.Errorf("by %v after %+v, want %+v", r.Terminal, r.Attempts, want)
 	}
-	h.set(1, func(*directory.Settings) {})
+	h.set(1, func(terminalSettings) {})
 	h.terminals[2] = off(h.terminals[2])
 	r = h.ends(good, 1, payment.Rejected, "no terminal available")
 	if len(r.Attempts) != 2 || r.Attempts[0] != want || r.Attempts[1].Outcome != payment.AttemptExcluded || why(r.Attempts[1].Failure) != "it is switched off" {
@@ -97,7 +98,7 @@ func TestOneAnswerBetweenSilencesKeepsTheCircuitClosed(t *testing.T) {
 func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
 	h := openAs(t, func(h *fixture) {
 		h.breaker = paymentactor.Breaker{Failures: 3, Rest: 24 * time.Hour}
-		h.set(0, failing(directory.FailTimeout, 1))
+		h.set(0, failing(simulator.FailTimeout, 1))
 		h.add(0, failing("", 2))
 	})
 	var first []ledger.ID
@@ -119,11 +120,11 @@ func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
 
 func TestWhereNoTerminalIsFoundEachSaysWhy(t *testing.T) {
 	h := openAs(t, func(h *fixture) {
-		for _, change := range []func(*directory.Settings){
-			func(s *directory.Settings) { s.Currencies = []money.Currency{"EUR"} },
-			func(s *directory.Settings) { s.Methods = []string{"sbp"} },
-			func(s *directory.Settings) { most := money.FromUint64(9); s.MaxAmount = &most },
-			func(s *directory.Settings) { least := money.FromUint64(11); s.MinAmount = &least },
+		for _, change := range []func(terminalSettings){
+			func(s terminalSettings) { s.Currencies = []money.Currency{"EUR"} },
+			func(s terminalSettings) { s.Methods = []string{"sbp"} },
+			func(s terminalSettings) { most := money.FromUint64(9); s.MaxAmount = &most },
+			func(s terminalSettings) { least := money.FromUint64(11); s.MinAmount = &least },
 		} {
 			h.add(0, change)
 		}

@@ -11,7 +11,6 @@ import (
 	paymentactor "mizan/actors/payment"
 	"mizan/internal/secret"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	paymentcodec "mizan/ledger/payment/codec"
@@ -154,7 +153,7 @@ func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(rail)
-			h := openAs(t, func(h *fixture) { h.add(0, func(*directory.Settings) {}); h.on(r) })
+			h := openAs(t, func(h *fixture) { h.add(0, func(terminalSettings) {}); h.on(r) })
 			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 				h.touch(call.Reference)
 				return c.outcome

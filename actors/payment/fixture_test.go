@@ -298,24 +298,40 @@ func (h *fixture) calls(id ledger.ID) int {
 }
 
 // set replaces a terminal by one with other settings.
-func (h *fixture) set(i int, change func(*directory.Settings)) {
+func (h *fixture) set(i int, change func(terminalSettings)) {
 	next := *h.terminals[i]
-	change(&next.Settings)
+	change(settingsOf(&next))
 	h.terminals = slices.Clone(h.terminals)
 	h.terminals[i] = &next
 }
 
 // add adds a changed copy of a terminal, after it.
-func (h *fixture) add(i int, change func(*directory.Settings)) ledger.ID {
+func (h *fixture) add(i int, change func(terminalSettings)) ledger.ID {
 	next := *h.terminals[i]
 	next.ID = uuid.UUID{0xaa, byte(len(h.terminals))}
 	next.Settings.Priority++
 	h.terminals = append(slices.Clone(h.terminals), &next)
-	change(&next.Settings)
+	change(settingsOf(&next))
 	return next.ID
 }
 
-func twoPhase(s *directory.Settings) { s.TwoPhase, s.HoldTTL = true, directory.DefaultHoldTTL }
+// terminalSettings are the settings of a terminal of the simulator, and its parameters.
+type terminalSettings struct {
+	*directory.Settings
+	*simulator.Params
+}
+
+// settingsOf returns the settings of a copy of a terminal, which can be changed.
+func settingsOf(t *directory.Terminal) terminalSettings {
+	var own simulator.Params
+	if shared, has := t.Parameters.(*simulator.Params); has {
+		own = *shared
+	}
+	t.Parameters = &own
+	return terminalSettings{&t.Settings, &own}
+}
+
+func twoPhase(s terminalSettings) { s.TwoPhase, s.HoldTTL = true, directory.DefaultHoldTTL }
 
 // begin creates a transaction from request, with a change; it returns what the caller gets.
 func (h *fixture) begin(kind payment.Type, card string, amount uint64, change func(*paymentactor.Create)) (paymentactor.Result, error) {

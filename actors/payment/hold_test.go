@@ -45,7 +45,7 @@ func TestAHeldPaymentIsChargedByItsCommit(t *testing.T) {
 
 func TestACommitOfAPartReleasesTheRestAndTakesTheFeeOfThePart(t *testing.T) {
 	h := twoPhased(t, func(h *fixture) {
-		h.set(0, func(s *directory.Settings) { s.FeeBps = 1_000 }) // a tenth
+		h.set(0, func(s terminalSettings) { s.FeeBps = 1_000 }) // a tenth
 	})
 	id := h.create(payment.Payment, "4242424242424242", 100, "").Record.ID
 	r := h.must(h.Commit(part(id, 55)))
@@ -116,7 +116,7 @@ func TestACancelledHoldIsReleasedAndFailed(t *testing.T) {
 
 func TestAHoldExpiresByTheClock(t *testing.T) {
 	h := twoPhased(t, func(h *fixture) {
-		h.set(1, func(s *directory.Settings) { s.HoldTTL = time.Hour })
+		h.set(1, func(s terminalSettings) { s.HoldTTL = time.Hour })
 	})
 	payIn := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	payOut := h.create(payment.Payout, "4242424242424242", 50, "").Record.ID
@@ -274,7 +274,7 @@ func TestAHoldThatTheRailHasCapturedByItselfIsChargedWhenItShouldExpire(t *testi
 func TestAHoldDoesNotExpireUnderACommit(t *testing.T) {
 	r := scripted(actors.Capture, lostAnswer).says(actors.Capture, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, done)
 	h := twoPhased(t, func(h *fixture) {
-		h.set(0, func(s *directory.Settings) { s.HoldTTL = time.Minute })
+		h.set(0, func(s terminalSettings) { s.HoldTTL = time.Minute })
 		h.on(r)
 	})
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID

@@ -10,9 +10,9 @@ import (
 
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
 	"mizan/internal/clock"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	"mizan/posting"
 )
@@ -219,8 +219,8 @@ var scripts = []struct {
 		})
 	}, payment.Charged, "100070 / 0"},
 	{"a payout over three terminals", func(h *fixture) {
-		h.set(1, failing(directory.FailRejected, 1))
-		h.add(1, failing(directory.FailRejected, 2))
+		h.set(1, failing(simulator.FailRejected, 1))
+		h.add(1, failing(simulator.FailRejected, 2))
 		h.add(1, failing("", 3))
 	}, func(s *script) { s.create(payment.Payout, "4242424242424242", nil) }, payment.Charged, "99930 / 0"},
 	{"a payout whose recipient does not choose", plain, func(s *script) {

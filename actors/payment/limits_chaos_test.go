@@ -11,6 +11,7 @@ import (
 
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -161,9 +162,9 @@ func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
 			r.Provider, r.inquire = p, nil
 			return reports{chaotic{r, lose}, p.(timed)}
 		}
-		h.set(0, func(s *directory.Settings) { s.Priority, s.Fail = 1, directory.FailRejected })
-		elsewhere.Terminal = h.add(0, func(s *directory.Settings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 20).Amount })
-		h.add(0, func(s *directory.Settings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
+		h.set(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
+		elsewhere.Terminal = h.add(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 20).Amount })
+		h.add(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
 		h.limits = []*directory.Limit{day, elsewhere}
 		h.asked = func() { c.mayPanic(20) }
 		h.handling = 5 * time.Millisecond
@@ -361,7 +362,7 @@ func TestARejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	small := limit(directory.PerTransaction, 5, func(l *directory.Limit) { l.Asset = tron })
 	h := openAs(t, func(h *fixture) {
 		h.limits = []*directory.Limit{l, small}
-		h.set(0, func(s *directory.Settings) { s.Networks = []money.Network{"tron"} })
+		h.set(0, func(s terminalSettings) { s.Networks = []money.Network{"tron"} })
 	})
 	pay := func(amount uint64, want string) {
 		t.Helper()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"mizan/actors/provider/simulator"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -14,7 +15,7 @@ import (
 // turn; limits are made for the three terminals.
 func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (h *fixture, ids [3]ledger.ID) {
 	h = openAs(t, func(h *fixture) {
-		h.set(0, failing(directory.FailRejected, 1))
+		h.set(0, failing(simulator.FailRejected, 1))
 		ids = [3]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2)), h.add(0, failing("", 3))}
 		h.limits = limits(ids)
 	})
@@ -167,7 +168,7 @@ func TestALimitThatChangesCountsWhatWasSentOnOnce(t *testing.T) {
 	var l *directory.Limit
 	h := openAs(t, func(h *fixture) {
 		h.real = true
-		h.set(0, failing(directory.FailRejected, 1))
+		h.set(0, failing(simulator.FailRejected, 1))
 		ids = [3]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2)), h.add(0, failing("", 3))}
 		l = limit(directory.Velocity, 100, func(l *directory.Limit) { l.Terminal, l.Window = ids[1], time.Hour })
 		h.limits = []*directory.Limit{l}

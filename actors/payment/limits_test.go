@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	paymentactor "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -301,7 +302,7 @@ func TestALimitOfATerminalBoundsWhatGoesThere(t *testing.T) {
 	l := limit(directory.DailyVolume, 100, nil)
 	h := openAs(t, func(h *fixture) {
 		h.limits = []*directory.Limit{l}
-		h.set(0, failing(directory.FailRejected, 1))
+		h.set(0, failing(simulator.FailRejected, 1))
 		first, second = h.terminals[0].ID, h.add(0, failing("", 2))
 		l.Terminal = second
 	})
@@ -365,7 +366,7 @@ func TestWhoIsOnTheBlocklistIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	if n := h.calls(r.ID); n != 0 {
 		t.Errorf("the provider was called %d times", n)
 	}
-	h.set(0, func(s *directory.Settings) { s.Currencies = []money.Currency{"EUR"} })
+	h.set(0, func(s terminalSettings) { s.Currencies = []money.Currency{"EUR"} })
 	h.ends(another, 50, payment.Rejected, "no terminal available") // checked first
 }
 

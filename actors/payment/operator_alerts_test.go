@@ -116,7 +116,7 @@ func TestOperatorsAreToldOfALargeReturn(t *testing.T) {
 
 func TestOperatorsAreToldOfAFeeAboveTheAmount(t *testing.T) {
 	h := operated(t, func(h *fixture) {
-		h.set(0, func(s *directory.Settings) { s.FeeFixed = money.FromUint64(20) })
+		h.set(0, func(s terminalSettings) { s.FeeFixed = money.FromUint64(20) })
 	})
 	h.create(payment.Payment, "4242424242424242", 20, "")
 	h.wantAlerts("")

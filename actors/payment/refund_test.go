@@ -7,7 +7,6 @@ import (
 	"mizan/actors"
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -170,23 +169,23 @@ func TestAFurtherRefundThatIsRefusedLeavesThePaymentRefunded(t *testing.T) {
 func TestTheFeeGoesBackByCumulativeFloorsWhereItIsRefundable(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		terms func(*directory.Settings)
+		terms func(terminalSettings)
 		want  []string
 		has   string
 	}{
-		{"deducted", func(s *directory.Settings) {}, []string{
+		{"deducted", func(s terminalSettings) {}, []string{
 			"settle posted: Dr A:provider 100, Cr L:partner:1:available 93, Cr I:fees 7",
 			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 31, Dr I:fees 2",
 			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 31, Dr I:fees 2",
 			"refund_done capture: Cr A:provider 34, Dr L:partner:1:available 31, Dr I:fees 3",
 		}, "100000 / 0"},
-		{"on top", func(s *directory.Settings) { s.FeeOnTop = true }, []string{
+		{"on top", func(s terminalSettings) { s.FeeOnTop = true }, []string{
 			"settle posted: Dr A:provider 107, Cr L:partner:1:available 100, Cr I:fees 7",
 			"refund_done capture: Cr A:provider 35, Dr L:partner:1:available 33, Dr I:fees 2",
 			"refund_done capture: Cr A:provider 35, Dr L:partner:1:available 33, Dr I:fees 2",
 			"refund_done capture: Cr A:provider 37, Dr L:partner:1:available 34, Dr I:fees 3",
 		}, "100000 / 0"},
-		{"kept", func(s *directory.Settings) { s.FeeRefundable = false }, []string{
+		{"kept", func(s terminalSettings) { s.FeeRefundable = false }, []string{
 			"settle posted: Dr A:provider 100, Cr L:partner:1:available 93, Cr I:fees 7",
 			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 33",
 			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 33",
@@ -195,7 +194,7 @@ func TestTheFeeGoesBackByCumulativeFloorsWhereItIsRefundable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := openAs(t, func(h *fixture) {
-				h.set(0, func(s *directory.Settings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
+				h.set(0, func(s terminalSettings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
 			})
 			id := h.create(payment.Payment, "4242424242424242", 100, "").Record.ID
 			want := c.want[:1:1]

@@ -85,9 +85,9 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
 	secret := h.updates.absent[:]
-	trusted := err == nil && found && terminal.Connection != nil && terminal.Connection.WebhookSecret != ""
+	trusted := err == nil && found && terminal.Server.SigningSecret != ""
 	if trusted {
-		secret = []byte(terminal.Connection.WebhookSecret)
+		secret = []byte(terminal.Server.SigningSecret)
 	}
 	header := &req.Request.Header
 	timestamp := header.PeekBytes(headerEventTime)

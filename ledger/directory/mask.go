@@ -94,16 +94,13 @@ func checkMasks(op, at string, value json.RawMessage, checked ...string) (wrong 
 			field = at + "." + strconv.Itoa(i)
 		}
 		if SecretParam(name) && !slices.Contains(checked, name) {
-			wrong = Join(wrong, check(!isMask(value), op, field, "%s", unknownSecret))
+			wrong = Join(wrong, check(!isMask(value), op, field, "%s", schema.UnknownSecret))
 		}
 		wrong = Join(wrong, checkMasks(op, field, value))
 		return value
 	})
 	return wrong
 }
-
-// unknownSecret is the message for a mask without a stored secret.
-const unknownSecret = "is not known here: send the secret itself"
 
 // rewrite returns an object or a list with its values replaced, and keeps names and order. It
 // calls with for each value, with the value's name (empty for an element of a list) and its
@@ -149,7 +146,7 @@ func rewrite(text json.RawMessage, with func(name string, i int, value json.RawM
 
 // checkUnmasked refuses the mask as a secret, because the mask is public.
 func checkUnmasked(op, field, secret string) error {
-	return check(secret != Mask, op, field, "%s", unknownSecret)
+	return check(secret != Mask, op, field, "%s", schema.UnknownSecret)
 }
 
 // checkEmptied refuses an empty address or secret in a request. The sender may have meant

@@ -25,15 +25,8 @@ const (
 	DefaultHoldTTL = 604800 * time.Second
 )
 
-// Values of Settings.Fail.
-const (
-	FailRejected = "rejected"
-	FailFailed   = "failed"
-	FailTimeout  = "timeout"
-)
-
-// Settings holds the keys of a terminal's provider_params that this platform reads. Other keys
-// belong to the provider.
+// Settings holds the keys of a terminal's provider_params that terminals of all providers have.
+// Other keys belong to the provider.
 type Settings struct {
 	Priority   int  // lower first
 	TwoPhase   bool // money is held until commit or cancel
@@ -53,7 +46,6 @@ type Settings struct {
 	SettlementCurrency money.Currency // empty: the transaction's own
 	SettlementNetwork  money.Network  // of SettlementCurrency; empty: its only one
 	Description        string         // replaces the description that the payer sees; empty: does not
-	Fail               string         // simulator: forces an outcome; empty: does not
 }
 
 // ParseSettings reads provider_params, a JSON object that was strictly parsed before. Empty
@@ -69,8 +61,8 @@ func ParseSettings(object []byte) (Settings, error) {
 func (t *Terminal) Unknown() []string {
 	r := readParams("directory.Unknown", providerParams, t.ProviderParams)
 	_, _ = r.settings() // errors are reported where the parameters are checked
-	if t.Provider == UTP {
-		r.connection()
+	for _, c := range t.provider().columns() {
+		r.raw(c.Name)
 	}
 	return r.unread()
 }
@@ -90,7 +82,6 @@ func (r *params) settings() (Settings, error) {
 		FeeRefundable:      r.boolean("fee_refundable"),
 		SettlementCurrency: r.currency("settlement_currency"),
 		Description:        r.text("description", MaxDescription),
-		Fail:               r.choice("fail", FailRejected, FailFailed, FailTimeout),
 	}
 	s.SettlementNetwork = r.network("settlement_network")
 	if fixed := r.amount("fee_fixed"); fixed != nil {

@@ -409,7 +409,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	if read, err := readAt(Partners, p.Org, p.ID, stored, box{shut: true}); err != nil || read.Secret != "" || read.Name != "S" {
 		t.Errorf("without keys it is %+v, %v", read, err)
 	}
-	for _, provider := range []string{Simulator, UTP} {
+	for _, provider := range []string{Simulator, remoteProvider} {
 		terminal := Terminal{
 			Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(params), MerchantParams: []byte(signs),
 		}
@@ -445,7 +445,7 @@ func TestSecretsAreSealed(t *testing.T) {
 			if n := masked.Notification; n.Secret != "" || n.SecretPrevious != "" {
 				t.Errorf("%s a mask signs", what)
 			}
-			if c := masked.Connection; (c != nil) != (provider == UTP) || c != nil && c.APIKey != "" {
+			if p, remote := masked.Parameters.(*remoteParams); remote != (provider == remoteProvider) || remote && p.APIKey != "" {
 				t.Errorf("%s a mask is a key", what)
 			}
 			name := func(r *Terminal, _ *schema.Faults) { r.Name = "renamed" }
@@ -461,9 +461,9 @@ func TestSecretsAreSealed(t *testing.T) {
 	}
 }
 
-// Parameters without secrets are stored once, and in the clear; those of another platform are sealed nevertheless.
+// Parameters without secrets are stored once, and in the clear; those of a provider with secrets are sealed nevertheless.
 func TestParametersWithoutSecretsAreInTheClear(t *testing.T) {
-	for provider, want := range map[string]bool{Simulator: false, UTP: true} {
+	for provider, want := range map[string]bool{Simulator: false, remoteProvider: true} {
 		terminal := Terminal{Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":4}`)}
 		stored, err := Terminals.AppendStored(nil, &terminal, box{})
 		if err != nil || !bytes.Contains(stored, []byte(`{"priority":4}`)) {

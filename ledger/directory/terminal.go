@@ -26,21 +26,15 @@ func (t TerminalType) Valid() bool {
 	return t == PaymentTerminal || t == PayoutTerminal || t == MerchantTerminal
 }
 
-// Simulator is the provider of the sandbox.
-const Simulator = "simulator"
-
-// providers lists the adapters of this build (actors/provider).
-var providers = []string{Simulator, UTP}
-
 // Bounds of terminals.
 const (
 	MaxParams    = 16 << 10 // bytes of provider_params and of merchant_params
 	MaxTerminals = 1000     // of one partner: routing checks each
 )
 
-// Terminal is a partner's configured connection to one provider, in one environment. Settings
-// and Notification are parsed from the two objects of parameters; the objects are stored as
-// sent.
+// Terminal is a partner's configured connection to one provider, in one environment. Settings,
+// Parameters, Server and Notification are parsed from the two objects of parameters; the objects
+// are stored as sent.
 type Terminal struct {
 	ID              ledger.ID
 	Org             ledger.ID
@@ -55,7 +49,8 @@ type Terminal struct {
 	MerchantAdapter string
 	Settings        Settings
 	Notification    Notification
-	Connection      *Connection // of a terminal of UTP; nil for all others
+	Parameters      any // what the provider's adapter reads from ProviderParams, a pointer to its own struct; nil: nothing
+	Server          Server
 	Created         ledger.Micros
 }
 
@@ -98,12 +93,11 @@ const (
 	SealedMerchantParams = "sealed_" + merchantParams
 )
 
-// sealedParameters is an object of parameters that contains secrets, or belongs to a provider whose parameters are
-// always sealed.
+// sealedParameters is an object of parameters that contains secrets, or belongs to a provider that has secrets.
 func sealedParameters(key uint8, name string, at func(*Terminal) *[]byte) *schema.Column {
 	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.Sealed),
 		func(t *Terminal) []byte {
-			if params := *at(t); !bytes.Equal(Masked(params), params) || t.Provider == UTP && name == SealedProviderParams {
+			if params := *at(t); !bytes.Equal(Masked(params), params) || name == SealedProviderParams && len(t.provider().secrets()) > 0 {
 				return params
 			}
 			return nil
@@ -113,7 +107,7 @@ func sealedParameters(key uint8, name string, at func(*Terminal) *[]byte) *schem
 
 // relateTerminal checks the provider of a new terminal.
 func relateTerminal(old, t *Terminal, f *schema.Faults) {
-	known := slices.Contains(providers, t.Provider) || t.Type == MerchantTerminal && t.Provider == ""
+	known := t.provider() != nil || t.Type == MerchantTerminal && t.Provider == ""
 	if old == nil && !known && !f.Has("provider") {
 		f.Add("provider", "is not a provider of this platform")
 	}
@@ -155,7 +149,7 @@ func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f 
 	Terminals.Check(old, t, f)
 	wrong := Join(refusals(op, f), t.fill(op, newProvider, newMerchant))
 	if old != nil && newProvider {
-		wrong = Join(wrong, old.checkMoved(op, sentProvider))
+		wrong = Join(wrong, old.checkCredential(op, sentProvider))
 	}
 	if newMerchant {
 		wrong = Join(wrong, t.checkNotifyURL(op, stored.Notification.NotifyURL, privateHooks), t.checkEmptied(op),
@@ -178,7 +172,7 @@ func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
 	}
 	wrong := t.Reparse()
 	if askedProvider {
-		wrong = Join(wrong, t.checkSettings(op), t.checkConnection(), checkMasks(op, providerParams, t.ProviderParams, t.checkedSecrets()...))
+		wrong = Join(wrong, t.checkSettings(op), t.checkProvider(op), checkMasks(op, providerParams, t.ProviderParams, t.provider().secrets()...))
 	}
 	if askedMerchant {
 		wrong = Join(wrong, checkMasks(op, merchantParams, t.MerchantParams))
@@ -186,12 +180,12 @@ func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
 	return wrong
 }
 
-// Reparse fills Settings, Notification and Connection from the stored objects. The error is
-// Join's.
+// Reparse fills Settings, Parameters, Server and Notification from the stored objects. The error
+// is Join's.
 func (t *Terminal) Reparse() error {
 	var unset, unheard error
 	t.Settings, unset = ParseSettings(t.ProviderParams)
-	t.connect()
+	t.readProvider(new(schema.Faults))
 	t.Notification, unheard = ParseNotification(t.MerchantParams)
 	t.Notification.forgetMasks()
 	return Join(unset, unheard)

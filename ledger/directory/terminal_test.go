@@ -164,8 +164,6 @@ func TestSettings(t *testing.T) {
 		`{"settlement_currency":"USDT"}`:                   "", // checkSettlement asks for the network
 		`{"settlement_network":{"of":"a provider"}}`:       "provider_params.settlement_network",
 		`{"description":7}`:                                "provider_params.description",
-		`{"fail":"timeout"}`:                               "",
-		`{"fail":"maybe"}`:                                 "provider_params.fail",
 		`{"methods":[` + strings.Repeat(`"a",`, MaxListed-1) + `"a"]}`:    "",
 		`{"methods":[` + strings.Repeat(`"a",`, MaxListed) + `"a"]}`:      "provider_params.methods",
 		`{"description":"` + strings.Repeat("é", MaxDescription) + `"}`:   "",
@@ -181,13 +179,13 @@ func shorten(s string) string { return s[:min(len(s), 60)] }
 func TestSettingsValues(t *testing.T) {
 	s, err := ParseSettings([]byte(`{"priority":-2,"two_phase":true,"hold_ttl_seconds":60,"currencies":["USD"],"networks":["tron"],
 		"methods":["sbp"],"min_amount":"1","max_amount":"9","fee_bps":"250","fee_fixed":"30","fee_mode":"on_top","fee_refundable":true,
-		"settlement_currency":"USDC","settlement_network":"solana","description":"Shown","fail":"rejected"}`))
+		"settlement_currency":"USDC","settlement_network":"solana","description":"Shown"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "-2 true 1m0s [USD] [tron] [sbp] 1 9 250 30 true true USDC solana Shown rejected"
+	want := "-2 true 1m0s [USD] [tron] [sbp] 1 9 250 30 true true USDC solana Shown"
 	got := fmt.Sprint(s.Priority, s.TwoPhase, s.HoldTTL, s.Currencies, s.Networks, s.Methods, *s.MinAmount, *s.MaxAmount,
-		" ", s.FeeBps, s.FeeFixed, s.FeeOnTop, s.FeeRefundable, " ", s.SettlementCurrency, " ", s.SettlementNetwork, " ", s.Description, " ", s.Fail)
+		" ", s.FeeBps, s.FeeFixed, s.FeeOnTop, s.FeeRefundable, " ", s.SettlementCurrency, " ", s.SettlementNetwork, " ", s.Description)
 	if strings.Join(strings.Fields(got), " ") != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

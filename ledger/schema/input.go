@@ -63,3 +63,38 @@ func equalJSON(a, b []byte) bool {
 	}
 	return bytes.Equal(a, b)
 }
+
+// ReadMembers reads the settable columns from the members of an object that is part of another record, such as the
+// parameters of a terminal. null counts as absent, and so does an empty text if the column has a default or is an
+// optional KindWord. A member that is none of the column's kind is read as absent; one that only the column's bounds or
+// rule refuse is read all the same, so that stored objects can be read under newer rules. A secret that is sent as the
+// Mask is refused and read as absent. Faults are added under the prefix and the name of the field. The record is a *R.
+func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
+	r := t.New()
+	for _, c := range t.Columns {
+		raw, sent := input[c.Name]
+		sent = sent && string(raw) != "null"
+		if !sent && c.Required {
+			f.Add(prefix+c.Name, "is required")
+		}
+		if !sent || !c.Settable || string(raw) == `""` && c.emptyIsAbsent() {
+			continue
+		}
+		value, problem := c.Kind.Parse(c, raw, Reader{})
+		switch {
+		case problem != "":
+		case c.Secret && value == Mask:
+			value, problem = nil, UnknownSecret
+		case value != nil:
+			problem = c.problem(value)
+		}
+		f.Note(prefix+c.Name, problem)
+		if value != nil {
+			c.field.set(r, value)
+		}
+	}
+	return r
+}
+
+// UnknownSecret is the refusal of the Mask in place of a secret that is not stored.
+const UnknownSecret = "is not known here: send the secret itself"

@@ -349,6 +349,9 @@ type AnyType interface {
 	ReadRecord(at Envelope, stored []byte, v Vault) (record any, err error)
 	AppendRecord(dst []byte, record any, style Style) []byte
 
+	// ReadMembers reads a record that is a part of another one, as Type.ReadMembers does.
+	ReadMembers(input Input, prefix string, f *Faults) (record any)
+
 	// Shown returns the columns in the order in which records are shown, and Requested those that requests can have, in
 	// the order in which they are checked.
 	Shown() []*Column

@@ -228,14 +228,18 @@ func number(digits []byte) (n int) {
 	return n
 }
 
-// force returns the decision of the terminal's setting "fail" for every charge.
+// force returns the decision of the terminal's parameter "fail" for every charge.
 func force(terminal *directory.Terminal) (decision, bool) {
-	switch terminal.Settings.Fail {
-	case directory.FailRejected:
+	p, _ := terminal.Parameters.(*Params)
+	if p == nil {
+		return decision{}, false
+	}
+	switch p.Fail {
+	case FailRejected:
 		return refused(reasonForced), true
-	case directory.FailFailed:
+	case FailFailed:
 		return failed(reasonForced), true
-	case directory.FailTimeout:
+	case FailTimeout:
 		silent := timedOut
 		silent.down = true // for every card, like a provider that is down
 		return silent, true

@@ -174,7 +174,7 @@ func id(n uint64) (u ledger.ID) {
 }
 
 func terminal(fail string) *directory.Terminal {
-	return &directory.Terminal{ID: id(7), Settings: directory.Settings{Fail: fail}}
+	return &directory.Terminal{ID: id(7), Parameters: &Params{Fail: fail}}
 }
 
 func cardCall(n uint64, operation actors.Operation, number string) *actors.Call {

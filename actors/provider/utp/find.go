@@ -80,7 +80,7 @@ func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.O
 
 // read reads the transaction with a known id.
 func (p *Provider) read(ctx context.Context, s *subject, id string) (*transaction, actors.Outcome) {
-	r := p.exchange(ctx, s.terminal.Connection, &request{method: http.MethodGet, path: transactionsPath + "/" + id})
+	r := p.exchange(ctx, connection(s.terminal), &request{method: http.MethodGet, path: transactionsPath + "/" + id})
 	tx, err := s.answer(r, id)
 	switch {
 	case err != nil:
@@ -206,18 +206,14 @@ func appendMember(to []byte, name string, value []byte) []byte {
 
 // account identifies us at a platform, in one environment. Several terminals may share one.
 type account struct {
-	directory.Connection
+	Connection
 	env string // environment of the transactions there
 }
 
 // accountOf returns the terminal's account. It omits what concerns only our side, so that equal
 // accounts compare equal.
 func accountOf(t *directory.Terminal) account {
-	a := account{env: t.Env.String()}
-	if t.Connection == nil {
-		return a // the address is empty, so nothing is sent
-	}
-	a.Connection = *t.Connection
+	a := account{Connection: *connection(t), env: t.Env.String()}
 	if a.Env.Valid() {
 		a.env = a.Env.String()
 	}

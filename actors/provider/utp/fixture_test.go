@@ -98,7 +98,7 @@ func open(t *testing.T, fn func(w http.ResponseWriter, r received, n int)) *rail
 	r.terminals = []*directory.Terminal{terminal(t, r.server.URL, string(ca))}
 	r.Provider = utp.New(utp.Options{
 		Clock: r.clock, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Timeout: time.Minute,
-		Connected: func() []*directory.Terminal { return r.terminals },
+		Terminals: func() []*directory.Terminal { return r.terminals },
 	})
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
@@ -142,7 +142,7 @@ func terminal(t *testing.T, address, ca string) *directory.Terminal {
 		t.Fatal(err)
 	}
 	made, _, err := directory.NewTerminal(directory.Terminal{
-		ID: uuid.New(), Org: uuid.New(), Partner: 1, Name: "another platform", Provider: directory.UTP, Type: directory.PaymentTerminal,
+		ID: uuid.New(), Org: uuid.New(), Partner: 1, Name: "another platform", Provider: utp.Name, Type: directory.PaymentTerminal,
 		Env: money.Test, ProviderParams: params, Active: true,
 	}, false)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"mizan/internal/wiping"
-	"mizan/ledger/directory"
 )
 
 // Bounds of the connections to one platform.
@@ -41,7 +40,7 @@ type line struct{ base, ca string }
 
 // transport returns the connection pool of a line; it makes one if needed. When a terminal moves to
 // another address its old line remains, so the number of lines is bounded.
-func (p *Provider) transport(c *directory.Connection) (*http.Transport, error) {
+func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 	l := line{c.BaseURL, c.CA}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +103,7 @@ func (r *reply) problem() error {
 
 // exchange makes one request. It records whether there was a connection: if it fails before that,
 // nothing was sent.
-func (p *Provider) exchange(ctx context.Context, c *directory.Connection, q *request) *reply {
+func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *reply {
 	transport, err := p.transport(c)
 	if err != nil {
 		clear(q.body)
@@ -126,7 +125,7 @@ func (p *Provider) exchange(ctx context.Context, c *directory.Connection, q *req
 	}
 	h.URL.RawQuery = q.query.Encode()
 	h.Header = http.Header{
-		"X-Api-Key": {c.APIKey}, "X-Organization-Id": {c.Organization}, "Accept": {"application/json"}, "User-Agent": {"mizan"},
+		"X-Api-Key": {c.APIKey}, "X-Organization-Id": {c.Organization.String()}, "Accept": {"application/json"}, "User-Agent": {"mizan"},
 	}
 	if body != nil {
 		h.Header.Set("Content-Type", "application/json")

@@ -27,7 +27,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 		q.body = append(append([]byte(`{"additional_params_for_auth":`), call.Material...), '}')
 	}
 	if q.path != "" {
-		r := p.exchange(ctx, call.Terminal.Connection, &q)
+		r := p.exchange(ctx, connection(call.Terminal), &q)
 		tx, err := s.answer(r, id)
 		switch {
 		case err != nil:
@@ -52,7 +52,7 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	if id == "" {
 		return o
 	}
-	r := p.exchange(ctx, call.Terminal.Connection, operation(call, id))
+	r := p.exchange(ctx, connection(call.Terminal), operation(call, id))
 	tx, err := s.answer(r, id)
 	switch {
 	case err != nil:

@@ -35,7 +35,7 @@ var reported = []struct {
 
 // NextReport returns when platforms are polled again; false if no terminal is connected to one.
 func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
-	if len(p.connected()) == 0 {
+	if len(p.terminals()) == 0 {
 		return time.Time{}, false
 	}
 	return since.Add(reportEvery), true
@@ -50,7 +50,7 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 		since = until.Add(-lookBack)
 	}
 	terminals := make(map[account]map[string]*directory.Terminal)
-	for _, t := range p.connected() {
+	for _, t := range p.terminals() {
 		a := accountOf(t)
 		if terminals[a] == nil {
 			terminals[a] = make(map[string]*directory.Terminal)

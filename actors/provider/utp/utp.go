@@ -37,8 +37,8 @@ type Options struct {
 	// their context's deadline.
 	Timeout time.Duration
 
-	// Connected returns this provider's terminals, of all organizations.
-	Connected func() []*directory.Terminal
+	// Terminals returns this provider's terminals, of all organizations.
+	Terminals func() []*directory.Terminal
 }
 
 // Provider calls other platforms. It is safe for concurrent use.
@@ -46,7 +46,7 @@ type Provider struct {
 	clock     clock.Clock
 	log       *slog.Logger
 	timeout   time.Duration
-	connected func() []*directory.Terminal
+	terminals func() []*directory.Terminal
 
 	reportPages int // bound of the pages of one poll for reports
 
@@ -60,7 +60,7 @@ var _ actors.Provider = (*Provider)(nil)
 // New makes the provider. It opens no connection before a call.
 func New(o Options) *Provider {
 	return &Provider{
-		clock: o.Clock, log: o.Log, timeout: o.Timeout, connected: o.Connected, reportPages: maxReportPages,
+		clock: o.Clock, log: o.Log, timeout: o.Timeout, terminals: o.Terminals, reportPages: maxReportPages,
 		lines: make(map[line]*http.Transport), behind: make(map[account]time.Time),
 	}
 }
@@ -76,7 +76,7 @@ func (p *Provider) Close() error {
 }
 
 // Name implements actors.Provider.
-func (p *Provider) Name() string { return directory.UTP }
+func (p *Provider) Name() string { return Name }
 
 // Accepts implements actors.Provider: it accepts every type except direct_debit, which needs keys
 // that the service does not keep.
@@ -100,7 +100,7 @@ func (p *Provider) Submit(ctx context.Context, call *actors.Call) actors.Outcome
 // create opens the charge.
 func (p *Provider) create(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
-	r := p.exchange(ctx, call.Terminal.Connection, &request{method: http.MethodPost, path: transactionsPath, body: createBody(call)})
+	r := p.exchange(ctx, connection(call.Terminal), &request{method: http.MethodPost, path: transactionsPath, body: createBody(call)})
 	if r.fine() {
 		tx, err := r.transaction()
 		if err == nil {

@@ -3,12 +3,10 @@ package serving
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -24,7 +22,6 @@ import (
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
 	"mizan/actors/provider/simulator"
-	"mizan/actors/provider/utp"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/api"
 	"mizan/api/connlimit"
@@ -32,7 +29,6 @@ import (
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/config"
 	"mizan/internal/clock"
-	"mizan/internal/durable"
 	"mizan/internal/secret"
 	"mizan/internal/wiping"
 	"mizan/ledger"
@@ -177,40 +173,6 @@ func (s *server) openDirectory(context.Context) (err error) {
 	case s.cfg.Sandbox && !demo && !s.directory.Empty():
 		return cli.BadConfiguration("sandbox: " + s.cfg.Dir + " holds a store that is not a sandbox")
 	}
-	return nil
-}
-
-// openProviders opens the provider that talks to other platforms and, with --sandbox, the
-// simulator with its log. The log is created before the sandbox is seeded, so a missing log was
-// lost.
-func (s *server) openProviders(context.Context) error {
-	platforms := utp.New(utp.Options{Clock: s.clock, Log: s.log, Timeout: s.cfg.ProviderWait, Connected: s.directory.Connected})
-	s.onClose(platforms.Close)
-	s.providers[platforms.Name()] = platforms
-	if !s.cfg.Sandbox {
-		return nil
-	}
-	path := filepath.Join(s.cfg.Dir, simulatorLog)
-	_, seeded := s.directory.Sandbox()
-	if _, err := os.Stat(path); seeded && errors.Is(err, fs.ErrNotExist) {
-		return cli.StorageFault("%s is missing; restore from a backup", path)
-	}
-	simulated, err := simulator.Open(simulator.Options{
-		Path: path, Clock: s.clock, BaseURL: s.baseURL, Key: s.keyring.Derive("simulator challenge"),
-		Failed: func(err error) {
-			s.log.Error("the simulated provider's log could not be synced: its calls fail until the server is started again", "error", err)
-		},
-	})
-	if err != nil {
-		return cli.StorageFault("%v", err)
-	}
-	if !seeded {
-		if err := durable.SyncDir(s.cfg.Dir); err != nil {
-			return cli.StorageFault("%v", errors.Join(err, simulated.Close()))
-		}
-	}
-	s.onClose(simulated.Close)
-	s.providers[simulated.Name()], s.simulator = simulated, simulated
 	return nil
 }
 

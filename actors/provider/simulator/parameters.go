@@ -1,0 +1,28 @@
+package simulator
+
+import (
+	"mizan/ledger/directory"
+	"mizan/ledger/schema"
+)
+
+// Params is what a terminal's provider_params say to the simulator.
+type Params struct {
+	Fail string // outcome of every charge; empty: the card decides
+}
+
+// Values of Params.Fail.
+const (
+	FailRejected = "rejected"
+	FailFailed   = "failed"
+	FailTimeout  = "timeout"
+)
+
+// Parameters are the columns of Params.
+var Parameters = schema.NewType[Params]("parameters of a terminal of "+directory.Simulator,
+	schema.Field(schema.Word(0, "fail", []string{FailRejected, FailFailed, FailTimeout}, schema.Transient, schema.Settable,
+		schema.Help("forces this outcome of every charge")), func(p *Params) *string { return &p.Fail }),
+)
+
+func init() {
+	directory.RegisterProvider(directory.Provider{Name: directory.Simulator, Parameters: Parameters})
+}

@@ -1,0 +1,62 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"mizan/actors/provider/simulator"
+	"mizan/actors/provider/utp"
+	"mizan/cmd/mizan/cli"
+	"mizan/internal/durable"
+	"mizan/ledger/directory"
+)
+
+// openProviders opens an adapter for each provider of this program: those to other platforms and,
+// with --sandbox, the simulator.
+func (s *server) openProviders(context.Context) error {
+	s.openPlatforms()
+	if !s.cfg.Sandbox {
+		return nil
+	}
+	return s.openSimulator()
+}
+
+// openPlatforms opens the provider that talks to other platforms.
+func (s *server) openPlatforms() {
+	platforms := utp.New(utp.Options{
+		Clock: s.clock, Log: s.log, Timeout: s.cfg.ProviderWait,
+		Terminals: func() []*directory.Terminal { return s.directory.RemoteTerminals(utp.Name) },
+	})
+	s.onClose(platforms.Close)
+	s.providers[platforms.Name()] = platforms
+}
+
+// openSimulator opens the simulator with its log. The log is created before the sandbox is seeded,
+// so a missing log was lost.
+func (s *server) openSimulator() error {
+	path := filepath.Join(s.cfg.Dir, simulatorLog)
+	_, seeded := s.directory.Sandbox()
+	if _, err := os.Stat(path); seeded && errors.Is(err, fs.ErrNotExist) {
+		return cli.StorageFault("%s is missing; restore from a backup", path)
+	}
+	simulated, err := simulator.Open(simulator.Options{
+		Path: path, Clock: s.clock, BaseURL: s.baseURL, Key: s.keyring.Derive("simulator challenge"),
+		Failed: func(err error) {
+			s.log.Error("the simulated provider's log could not be synced: its calls fail until the server is started again", "error", err)
+		},
+	})
+	if err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	if !seeded {
+		if err := durable.SyncDir(s.cfg.Dir); err != nil {
+			return cli.StorageFault("%v", errors.Join(err, simulated.Close()))
+		}
+	}
+	s.onClose(simulated.Close)
+	s.providers[simulated.Name()], s.simulator = simulated, simulated
+	return nil
+}

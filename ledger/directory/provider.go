@@ -1,0 +1,165 @@
+package directory
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mizan/internal/assert"
+	"mizan/ledger/schema"
+)
+
+// Simulator is the provider of a sandbox's terminals.
+const Simulator = "simulator"
+
+// Provider declares an adapter (actors/provider) to terminals: its name, and the keys of provider_params that it reads
+// besides Settings.
+type Provider struct {
+	Name string
+
+	// Parameters are the columns of the adapter's own keys; nil: it has none. What is read from a terminal is in
+	// Terminal.Parameters. The parameters of a provider with secret columns are sealed as a whole.
+	Parameters schema.AnyType
+
+	// Names of columns of Parameters; empty: the provider has none of the kind.
+	Address       string // base address of the server that is called; http is for a sandbox and its own machine
+	Credential    string // secret that is sent to Address: it must be sent again when Address names another server
+	SigningSecret string // secret with which the server signs its notifications
+}
+
+// registered has the providers of this program by their names.
+var registered = make(map[string]*Provider)
+
+// RegisterProvider makes a provider known to terminals; its adapter calls it when the program starts. A declaration that
+// contradicts itself or another one panics.
+func RegisterProvider(p Provider) {
+	assert.That(p.Name != "" && registered[p.Name] == nil, "directory: provider %q is registered twice", p.Name)
+	common := readParams("", providerParams, nil)
+	_, _ = common.settings() // notes the keys of settings
+	for _, c := range p.columns() {
+		assert.That(!common.read[c.Name], "directory: %s of provider %s is a setting of every terminal", c.Name, p.Name)
+		assert.That(c.Secret == SecretParam(c.Name), "directory: the name of %s of provider %s does not tell whether it is secret", c.Name, p.Name)
+	}
+	for _, name := range []string{p.Address, p.Credential, p.SigningSecret} {
+		assert.That(name == "" || p.column(name) != nil, "directory: provider %s has no parameter %s", p.Name, name)
+	}
+	registered[p.Name] = &p
+}
+
+// Providers returns the registered providers, sorted by their names.
+func Providers() []*Provider {
+	return slices.SortedFunc(maps.Values(registered), func(a, b *Provider) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// columns returns the columns of the provider's own parameters.
+func (p *Provider) columns() []*schema.Column {
+	if p == nil || p.Parameters == nil {
+		return nil
+	}
+	return p.Parameters.Requested()
+}
+
+func (p *Provider) column(name string) *schema.Column {
+	all := p.columns()
+	i := slices.IndexFunc(all, func(c *schema.Column) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// secrets returns the names of the provider's secret parameters.
+func (p *Provider) secrets() (names []string) {
+	for _, c := range p.columns() {
+		if c.Secret {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Server is the server that a terminal's provider calls.
+type Server struct {
+	Address       string // as it was sent; empty: the provider has no address of its own for each terminal
+	SigningSecret string // verifies the server's notifications; empty: none is accepted
+}
+
+// Format implements fmt.Formatter. No verb shows the secret.
+func (s Server) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("server")) }
+
+// LogValue implements slog.LogValuer.
+func (s Server) LogValue() slog.Value { return slog.StringValue("server") }
+
+// provider returns the declaration of the terminal's provider; nil: it is not registered, or the terminal has none.
+func (t *Terminal) provider() *Provider { return registered[t.Provider] }
+
+// IsRemote tells whether the terminal's parameters name the server that its provider calls.
+func (t *Terminal) IsRemote() bool {
+	p := t.provider()
+	return p != nil && p.Address != ""
+}
+
+// readProvider fills Parameters and Server from the stored object, and adds its faults. The stored object was checked
+// when it was sent, so what is not legal today is read as far as possible (invariant 5).
+func (t *Terminal) readProvider(f *schema.Faults) {
+	t.Parameters, t.Server = nil, Server{}
+	p := t.provider()
+	if len(p.columns()) == 0 {
+		return
+	}
+	r := readParams("directory.readProvider", providerParams, t.ProviderParams)
+	t.Parameters = p.Parameters.ReadMembers(r.keys, providerParams+".", f)
+	t.Server.Address = r.text(p.Address, MaxURL)
+	if secret := r.text(p.SigningSecret, MaxSecret); secret != Mask { // the mask is public
+		t.Server.SigningSecret = secret
+	}
+}
+
+// checkProvider refuses parameters in a request that the provider's columns refuse. The error is Join's.
+func (t *Terminal) checkProvider(op string) error {
+	if r := readParams(op, providerParams, t.ProviderParams); r.broken {
+		return r.refused
+	}
+	faults := new(schema.Faults)
+	t.readProvider(faults)
+	return refusals(op, faults)
+}
+
+// checkCredential refuses a mask for the credential if the address names another server than the stored one. Otherwise a
+// user who may write parameters but not read secrets could have the credential sent to a foreign server. A different
+// path is on the same server.
+func (t *Terminal) checkCredential(op string, sent []byte) error {
+	p := t.provider()
+	if p == nil || p.Credential == "" {
+		return nil
+	}
+	r := readParams(op, providerParams, sent)
+	moved := originOf(r.text(p.Address, MaxURL)) != originOf(t.Server.Address)
+	return check(!moved || !isMask(r.raw(p.Credential)), op, r.field(p.Credential),
+		"must be sent again, as %s names another server than the stored key is for", p.Address)
+}
+
+// CheckTLS refuses an address without TLS, which only a sandbox may use.
+func (t *Terminal) CheckTLS(op string) error {
+	if !strings.HasPrefix(t.Server.Address, "http:") {
+		return nil
+	}
+	return check(false, op, providerParams+"."+t.provider().Address, "must be an https address")
+}
+
+// originOf returns the server of an address: scheme, host and port (RFC 6454, section 4). It is
+// empty for a text that is not an address, and then differs from every stored one.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}
