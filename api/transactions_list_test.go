@@ -40,7 +40,7 @@ func (h *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	for i, r := range records {
 		h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 			Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
-			List: posting.List{Partner: r.Partner, Env: uint8(r.Asset.Env)}, Finish: r.Status.Final(),
+			List: payment.Transactions.Of(r.Partner, r.Asset.Env), Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {
 			if receipt.Err != nil {
