@@ -40,11 +40,12 @@ func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledge
 
 // decidedWithoutVolumes is decided without counting transitions.
 func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
+	list, also := payment.Lists.Of(d.Record)
 	return &posting.Change{
 		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
 		Steps: []posting.Step{{
 			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
-			List: payment.Transactions.Of(d.Record.Partner, d.Record.Asset.Env), Due: d.Due, Finish: d.Finish, Events: d.Events,
+			List: list, Also: also, Due: d.Due, Finish: d.Finish, Events: d.Events,
 		}},
 	}
 }
