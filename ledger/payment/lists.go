@@ -12,5 +12,4 @@ var Lists = ledger.NewPartnerLists(ledger.Transaction, func(r *Record) (partner 
 // The lists, one row each.
 var (
 	Transactions = Lists.Declare(1, func(*Record) bool { return true })
-	Payouts      = Lists.Declare(2, func(r *Record) bool { return r.Type == Payout })
 )
