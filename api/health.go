@@ -65,7 +65,7 @@ func statusCode(state string) int {
 }
 
 func appendState(dst []byte, state string) []byte {
-	e := web.Encoder{Buf: dst}
+	e := schema.Encoder{Buf: dst}
 	e.Open('{')
 	e.Text("status", state)
 	e.Close('}')
@@ -73,7 +73,7 @@ func appendState(dst []byte, state string) []byte {
 }
 
 func (cfg *Config) appendHealth(dst []byte, status Status) []byte {
-	e := web.Encoder{Buf: dst}
+	e := schema.Encoder{Buf: dst}
 	e.Open('{')
 	e.Text("core_status", status.Core)
 	e.Text("db_status", status.DB)

@@ -11,6 +11,7 @@ import (
 	"mizan/internal/clock"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // Bounds of the clock: the longest move, and the last year. RFC 3339 can write one more year,
@@ -82,7 +83,7 @@ func (h *Handlers) instantAsked(body []byte) (to time.Time, err error) {
 }
 
 func (h *Handlers) writeNow(req *web.Request) {
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Instant("now", ledger.MicrosOf(h.cfg.Clock.Now()))
 	e.Close('}')

@@ -14,6 +14,7 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 // logIn is POST /sessions. All wrong credentials get the same 401. Only a body that can't
@@ -49,7 +50,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 	if err != nil {
 		return loginRefusal(req, err)
 	}
-	web.WriteOne(req, fiber.StatusCreated, false, n, func(e *web.Encoder, n *directory.Session) {
+	web.WriteOne(req, fiber.StatusCreated, false, n, func(e *schema.Encoder, n *directory.Session) {
 		e.Text("token", string(token))
 		e.Instant("expires_at", n.Expires)
 		e.ID("organization_id", n.Org)
@@ -76,7 +77,7 @@ func loginRefusal(req *web.Request, err error) error {
 // readSession is GET /sessions/current. If the request has no organization header and there is
 // only one organization, the answer names it.
 func (h *Handlers) readSession(req *web.Request) error {
-	web.WriteOne(req, fiber.StatusOK, false, req.Principal.Session, func(e *web.Encoder, n *directory.Session) {
+	web.WriteOne(req, fiber.StatusOK, false, req.Principal.Session, func(e *schema.Encoder, n *directory.Session) {
 		e.ID("organization_id", n.Org)
 		e.Texts("roles", n.Roles.Strings())
 		e.Instant("expires_at", n.Expires)

@@ -10,6 +10,7 @@ import (
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 var religiousFamily = &family{
@@ -59,7 +60,7 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	if err != nil {
 		return err
 	}
-	e := web.Encoder{Buf: make([]byte, 0, 8<<10)}
+	e := schema.Encoder{Buf: make([]byte, 0, 8<<10)}
 	e.Open('{')
 	e.Enter("data", '[')
 	for i := range found {
@@ -88,7 +89,7 @@ func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '{')
 	e.Enter("products", '[')
@@ -127,7 +128,7 @@ func (h *Handlers) regions(req *web.Request, f *family, _ *contract.Product) err
 			types = append(types, variant.Name)
 		}
 	}
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '{')
 	e.Enter("regions", '[')

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"mizan/api/web"
+	"mizan/ledger/schema"
 )
 
 // readHead is GET /ledger/head: the size and root of the organization's tree of events, and the
@@ -33,7 +34,7 @@ func (h *Handlers) readHead(req *web.Request) error {
 	if err != nil {
 		return fmt.Errorf("signing a head: %w", err)
 	}
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '{')
 	e.Integer("tree_size", int64(size))

@@ -9,6 +9,7 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/period"
+	"mizan/ledger/schema"
 )
 
 // Periods closes an organization's months; *period.Service of actors is one. Its errors
@@ -94,7 +95,7 @@ func (h *Handlers) closedBy(req *web.Request) period.By {
 }
 
 // appendPeriod writes a closed month.
-func appendPeriod(e *web.Encoder, r *period.Record) {
+func appendPeriod(e *schema.Encoder, r *period.Record) {
 	e.Word("month", r.Month.String())
 	e.Instant("closed_at", r.At)
 	e.Enter("closed_by", '{')

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"mizan/api/web"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -18,7 +19,7 @@ func (h *Handlers) readHeadKey(req *web.Request) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '{')
 	e.Text("key", h.cfg.HeadKey)
@@ -46,7 +47,7 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '{')
 	e.Integer("seq", int64(p.Seq))
@@ -78,7 +79,7 @@ func (h *Handlers) proveConsistency(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '{')
 	e.Integer("from", int64(p.From))
@@ -123,7 +124,7 @@ func position(q *web.Query, name string) uint64 {
 }
 
 // appendHashes writes a list of hashes in base64.
-func appendHashes(e *web.Encoder, name string, hashes []tlog.Hash) {
+func appendHashes(e *schema.Encoder, name string, hashes []tlog.Hash) {
 	texts := make([]string, len(hashes))
 	for i := range hashes {
 		texts[i] = hashes[i].String()

@@ -8,6 +8,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/jsonform"
 	"mizan/ledger/payment"
+	"mizan/ledger/schema"
 )
 
 // Outcomes at the last terminal of a transaction.
@@ -29,7 +30,7 @@ func (h *Handlers) readRouting(req *web.Request) error {
 		return err
 	}
 	r := result.Record
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '[')
 	for i := range r.Attempts {
@@ -67,7 +68,7 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 }
 
 // appendAttempt writes one terminal, with its current name.
-func (h *Handlers) appendAttempt(e *web.Encoder, org ledger.ID, a *payment.Attempt) {
+func (h *Handlers) appendAttempt(e *schema.Encoder, org ledger.ID, a *payment.Attempt) {
 	e.Open('{')
 	e.ID("terminal_id", a.Terminal)
 	name := ""
