@@ -11,7 +11,6 @@ import (
 	"mizan/internal/clock"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
-	"mizan/ledger/schema"
 )
 
 // Bounds of the clock: the longest move, and the last year. RFC 3339 can write one more year,
@@ -82,10 +81,11 @@ func (h *Handlers) instantAsked(body []byte) (to time.Time, err error) {
 	return to, nil
 }
 
+// clockAnswer is the sandbox's clock.
+type clockAnswer struct {
+	Now web.Instant `json:"now"`
+}
+
 func (h *Handlers) writeNow(req *web.Request) {
-	var e schema.Encoder
-	e.Open('{')
-	e.Instant("now", ledger.MicrosOf(h.cfg.Clock.Now()))
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.Marshal(clockAnswer{web.Instant(ledger.MicrosOf(h.cfg.Clock.Now()))}))
 }
