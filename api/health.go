@@ -31,13 +31,13 @@ const (
 // nothing here. A nearly full disk is 200: reads and outcomes go on.
 func (s *Server) health(req *web.Request) error {
 	status := s.cfg.Status()
-	web.WriteJSON(req.RequestCtx, statusCode(status.Core), s.cfg.appendHealth(nil, status))
+	web.WriteJSON(req.RequestCtx, statusCode(status.Core), s.cfg.healthBody(status))
 	return nil
 }
 
 // liveness answers GET /livez: 200 for as long as requests are answered at all.
 func (s *Server) liveness(req *web.Request) error {
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, appendState(nil, StatusOK))
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, stateBody(StatusOK))
 	return nil
 }
 
@@ -45,7 +45,7 @@ func (s *Server) liveness(req *web.Request) error {
 // commands because the disk is nearly full.
 func (s *Server) readiness(req *web.Request) error {
 	state := s.cfg.Status().state()
-	web.WriteJSON(req.RequestCtx, statusCode(state), appendState(nil, state))
+	web.WriteJSON(req.RequestCtx, statusCode(state), stateBody(state))
 	return nil
 }
 
@@ -64,24 +64,24 @@ func statusCode(state string) int {
 	return fiber.StatusServiceUnavailable
 }
 
-func appendState(dst []byte, state string) []byte {
-	e := web.Encoder{Buf: dst}
-	e.Open('{')
-	e.Text("status", state)
-	e.Close('}')
-	return e.Buf
+// stateAnswer is the state of the service.
+type stateAnswer struct {
+	Status string `json:"status"`
 }
 
-func (cfg *Config) appendHealth(dst []byte, status Status) []byte {
-	e := web.Encoder{Buf: dst}
-	e.Open('{')
-	e.Text("core_status", status.Core)
-	e.Text("db_status", status.DB)
-	e.Text("appversion", cfg.Version)
-	e.Text("env", cfg.Env)
-	e.Text("domain", cfg.Domain)
-	e.Close('}')
-	return e.Buf
+// healthAnswer is the answer to the health check.
+type healthAnswer struct {
+	Core    string `json:"core_status"`
+	DB      string `json:"db_status"`
+	Version string `json:"appversion"`
+	Env     string `json:"env"`
+	Domain  string `json:"domain"`
+}
+
+func stateBody(state string) []byte { return web.Marshal(stateAnswer{state}) }
+
+func (cfg *Config) healthBody(status Status) []byte {
+	return web.Marshal(healthAnswer{status.Core, status.DB, cfg.Version, cfg.Env, cfg.Domain})
 }
 
 // Starting answers in place of a Server whose parts are still being opened: the checks say that
@@ -96,11 +96,11 @@ func Starting(cfg Config) http.Handler {
 		if read := r.Method == http.MethodGet || r.Method == http.MethodHead; read {
 			switch r.URL.Path {
 			case healthPath:
-				code, body = statusCode(status.Core), cfg.appendHealth(nil, status)
+				code, body = statusCode(status.Core), cfg.healthBody(status)
 			case livenessPath:
-				code, body = http.StatusOK, appendState(nil, StatusOK)
+				code, body = http.StatusOK, stateBody(StatusOK)
 			case readinessPath:
-				code, body = statusCode(state), appendState(nil, state)
+				code, body = statusCode(state), stateBody(state)
 			}
 		}
 		h := w.Header()

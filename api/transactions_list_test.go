@@ -38,9 +38,10 @@ func (h *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	var left sync.WaitGroup
 	left.Add(len(records))
 	for i, r := range records {
+		list, also := payment.Lists.Of(r)
 		h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 			Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
-			List: posting.List{Partner: r.Partner, Env: uint8(r.Asset.Env)}, Finish: r.Status.Final(),
+			List: list, Also: also, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {
 			if receipt.Err != nil {

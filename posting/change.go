@@ -48,8 +48,8 @@ type Step struct {
 	Unseal bool
 
 	// List names the list that shows the record; the zero value: none. Also names further lists.
-	List List
-	Also []List
+	List ledger.List
+	Also []ledger.List
 
 	// Number names the sequence from which a new record takes the next number, from
 	// 1 and without gaps in its organization; empty: none. At most MaxClaim bytes.
@@ -68,13 +68,6 @@ type Step struct {
 
 	// Notices are notifications about these events, in their order.
 	Notices []Notice
-}
-
-// List is the list of one partner's transactions in one environment, or another list of the
-// partner.
-type List struct {
-	Partner int64
-	Env     uint8 // money.Env; for settlements with a bit of actors/directory's above it
 }
 
 // Receipt is the result of a Change.

@@ -68,7 +68,7 @@ func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
 	changes := make([]*posting.Change, n)
 	for i := range changes {
 		c := note(uuid.New())
-		c.Steps[0].List = posting.List{Partner: 7, Env: 1}
+		c.Steps[0].List = listOf(7, 1)
 		changes[i] = &c
 	}
 	for _, receipt := range r.together(d, changes) {
@@ -79,7 +79,7 @@ func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
 	v := r.View()
 	defer v.Close()
 	next := n
-	err := v.List(org, posting.List{Partner: 7, Env: 1}, posting.Walk{}, func(row posting.Listed) (bool, error) {
+	err := v.List(org, listOf(7, 1), posting.Walk{}, func(row posting.Listed) (bool, error) {
 		next--
 		if row.ID != changes[next].Steps[0].Source.ID {
 			t.Fatalf("row %d is another's", next)
@@ -222,7 +222,7 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 	for i := range steps {
 		s := posting.Step{
 			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: make([]byte, r.IntN(2_000)),
-			List: posting.List{Partner: r.Int64(), Env: 1}, Due: ledger.MicrosOf(start) + ledger.Micros(r.Int64N(1e15)),
+			List: listOf(r.Int64(), 1), Due: ledger.MicrosOf(start) + ledger.Micros(r.Int64N(1e15)),
 		}
 		if s.Unseal = r.IntN(2) == 0; !s.Unseal {
 			s.Sealed = make([]byte, 1+r.IntN(posting.MaxSealed))
@@ -231,7 +231,7 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 			s.Number = string(long("", posting.MaxClaim))
 		}
 		for range r.IntN(3) {
-			s.Also = append(s.Also, posting.List{Partner: r.Int64(), Env: 8})
+			s.Also = append(s.Also, listOf(r.Int64(), 8))
 		}
 		if i == 0 && r.IntN(2) == 0 {
 			s.Record = make([]byte, r.IntN(3*store.MaxPart))
@@ -319,7 +319,7 @@ func mixed(random *rand.Rand) []*posting.Change {
 	for range 10_000 {
 		c := note(uuid.New())
 		c.Steps[0].Due = ledger.MicrosOf(start) + ledger.Micros(random.Int64N(1e9))
-		c.Steps[0].List = posting.List{Partner: random.Int64N(1_000), Env: 1}
+		c.Steps[0].List = listOf(random.Int64N(1_000), 1)
 		changes = append(changes, &c)
 	}
 	random.Shuffle(len(changes), func(i, k int) { changes[i], changes[k] = changes[k], changes[i] })

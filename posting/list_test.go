@@ -1,6 +1,7 @@
 package posting_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,7 +15,15 @@ import (
 	"mizan/posting/store"
 )
 
-var shown = posting.List{Partner: 7, Env: 1}
+var shown = listOf(7, 1)
+
+// listOf returns a list of the n-th owner.
+func listOf(n int64, number byte) ledger.List {
+	return ledger.NewList(ledger.Transaction, number, binary.BigEndian.AppendUint64(nil, uint64(n))...)
+}
+
+// ownerOf returns the number of a list's owner.
+func ownerOf(l ledger.List) int64 { return int64(binary.BigEndian.Uint64(l[2:])) }
 
 // lists returns a change of one listed record with the given number of events.
 func lists(s ledger.Source, expect uint64, events int) *posting.Change {

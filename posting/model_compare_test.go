@@ -246,7 +246,7 @@ func (p *play) compareSealed(v *posting.View) {
 	}
 }
 
-func (p *play) compareList(v *posting.View, org ledger.ID, l posting.List, rows []posting.Listed) {
+func (p *play) compareList(v *posting.View, org ledger.ID, l ledger.List, rows []posting.Listed) {
 	p.t.Helper()
 	near := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
 	w := posting.Walk{First: p.random.IntN(2) == 0}

@@ -303,7 +303,7 @@ func (p *play) step(org ledger.ID, source ledger.Source, expect uint64, events [
 		s.Unseal = true
 	}
 	if org == p.orgs[0] && p.random.IntN(2) == 0 {
-		s.List = posting.List{Partner: p.random.Int64N(3), Env: uint8(1 + p.random.IntN(2))}
+		s.List = listOf(p.random.Int64N(3), byte(1+p.random.IntN(2)))
 	}
 	if p.random.IntN(2) == 0 {
 		// Sometimes passed, sometimes in the window, sometimes far beyond it.

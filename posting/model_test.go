@@ -18,7 +18,7 @@ type model struct {
 	claims   map[string]string // by kind, organization and key
 	counters map[counted]int64
 	records  map[owned]*modelRecord
-	lists    map[posting.List][]posting.Listed // of the first organization
+	lists    map[ledger.List][]posting.Listed // of the first organization
 	taken    map[owned]bool
 	refusals map[ledger.Code]int
 }
@@ -75,7 +75,7 @@ type draft struct {
 func newModel() *model {
 	return &model{
 		orgs: map[ledger.ID]*modelOrg{}, claims: map[string]string{}, counters: map[counted]int64{},
-		records: map[owned]*modelRecord{}, lists: map[posting.List][]posting.Listed{}, taken: map[owned]bool{}, refusals: map[ledger.Code]int{},
+		records: map[owned]*modelRecord{}, lists: map[ledger.List][]posting.Listed{}, taken: map[owned]bool{}, refusals: map[ledger.Code]int{},
 	}
 }
 
@@ -325,7 +325,7 @@ func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
 		o.events[len(o.events)-1].Stored.Record = sha256.Sum256(row)
 		m.records[k] = r
 	}
-	if s.List != (posting.List{}) {
+	if s.List != (ledger.List{}) {
 		m.lists[s.List] = append(m.lists[s.List], posting.Listed{Booked: r.stamp.Updated, First: first, ID: s.Source.ID})
 	}
 	return r.stamp

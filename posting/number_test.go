@@ -87,7 +87,7 @@ func TestANumberStaysWithItsRecord(t *testing.T) {
 func TestARecordIsShownInEachOfItsLists(t *testing.T) {
 	r := open(t)
 	c := note(uuid.New())
-	lists := []posting.List{{Partner: 1, Env: 1}, {Partner: 2, Env: 8}, {Partner: 3, Env: 16}}
+	lists := []ledger.List{listOf(1, 1), listOf(2, 8), listOf(3, 16)}
 	c.Steps[0].List, c.Steps[0].Also = lists[0], lists[1:]
 	r.must(&c)
 	r.restart()

@@ -97,11 +97,11 @@ func (w *writer) leaf(b *orgState, seq uint64, canonical []byte) {
 }
 
 // list adds a record to a list.
-func (w *writer) list(b *orgState, l List, row store.Listed) {
+func (w *writer) list(b *orgState, l ledger.List, row store.Listed) {
 	k := listKey{b.org, l}
 	p, ok := w.lists.get(k)
 	if !ok {
-		p = &page{list: k, prefix: store.KeyLists(nil, b.org, l.Partner, l.Env)}
+		p = &page{list: k, prefix: store.KeyLists(nil, b.org, l)}
 		w.lists.set(k, p)
 	}
 	w.appendTo(p, row.Booked)

@@ -39,7 +39,7 @@ func (p *page) buffered() bool { return p.bufferedSince != 0 }
 
 type listKey struct {
 	org  ledger.ID
-	list List
+	list ledger.List
 }
 
 func (p *page) org() ledger.ID { return ledger.ID(p.prefix[1:17]) }
@@ -409,8 +409,8 @@ func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	p := &loadedPage{}
 	if a, ok := store.ParsePagePrefix(prefix); ok {
 		p.page = &newBalance(accountKey{org, a}, prefix).page
-	} else if partner, env, ok := store.ParseListPrefix(prefix); ok {
-		p.page = &page{list: listKey{org, List{Partner: partner, Env: env}}, prefix: prefix}
+	} else if list, ok := store.ParseListPrefix(prefix); ok {
+		p.page = &page{list: listKey{org, list}, prefix: prefix}
 	} else {
 		return nil, damaged("the page buffer has lines of a page with prefix %x", prefix)
 	}

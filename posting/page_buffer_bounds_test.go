@@ -83,8 +83,8 @@ func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
 		for n := range pages - 1 { // the list is a page too
 			pairs = append(pairs, [2]ledger.Path{accountOf(n), accountOf((n + 1) % (pages - 1))})
 		}
-		here, there := posting.List{Partner: 7, Env: 1}, posting.List{Partner: 1007, Env: 1}
-		d.group(d.step(d.orgs[0], posting.List{}, pairs...), d.step(d.orgs[1], posting.List{}, pairs...)) // no account is new then
+		here, there := listOf(7, 1), listOf(1007, 1)
+		d.group(d.step(d.orgs[0], ledger.List{}, pairs...), d.step(d.orgs[1], ledger.List{}, pairs...)) // no account is new then
 		d.wantDays()
 		d.group(d.step(d.orgs[0], here, pairs...), d.step(d.orgs[1], there, pairs[:store.ShardedFrom/2]...))
 		v := d.View()
@@ -146,8 +146,8 @@ func TestAPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 			for n := range 20 * len(paths) { // forty lines each
 				pairs = append(pairs, [2]ledger.Path{paths[n%len(paths)], paths[(n+7)%len(paths)]})
 			}
-			d.group(d.step(org, posting.List{}, pairs[:len(paths)]...)) // no account is new then
-			d.group(d.step(org, posting.List{}, pairs...))
+			d.group(d.step(org, ledger.List{}, pairs[:len(paths)]...)) // no account is new then
+			d.group(d.step(org, ledger.List{}, pairs...))
 			v := d.View()
 			rows := d.dayRows(v, org)
 			v.Close()
@@ -171,7 +171,7 @@ func TestAPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 func TestWhatWaitsIsRememberedWhateverTheCachesHold(t *testing.T) {
 	d := newBufferFixture(t, 40, 1)
 	for n := range 120 {
-		d.group(d.step(org, posting.List{Partner: int64(n % 37), Env: 1}, [2]ledger.Path{accountOf(n % 41), accountOf(n % 43)}))
+		d.group(d.step(org, listOf(int64(n%37), 1), [2]ledger.Path{accountOf(n % 41), accountOf(n % 43)}))
 		if n%10 == 0 {
 			d.wantRead()
 			d.wantInvariant()
@@ -186,11 +186,11 @@ func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 		d := newBufferFixture(t, days, 1)
 		v := d.through()
 		d.restart()
-		listed := posting.List{Partner: 7, Env: 1}
-		d.group(d.step(org, posting.List{}, [2]ledger.Path{pair1, pair2}))
+		listed := listOf(7, 1)
+		d.group(d.step(org, ledger.List{}, [2]ledger.Path{pair1, pair2}))
 		d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
 		other := func() posting.Step {
-			return d.step(org, posting.List{Partner: 98, Env: 1}, [2]ledger.Path{accountOf(50), accountOf(51)})
+			return d.step(org, listOf(98, 1), [2]ledger.Path{accountOf(50), accountOf(51)})
 		}
 		for n := 1; n < days; n++ {
 			d.group(other())
@@ -439,7 +439,7 @@ func TestWhatPageBuffersHoldIsBoundedInBytes(t *testing.T) {
 		}
 		c := &posting.Change{Outcome: true}
 		for k := range 20 { // many pages with long names and few buffered lines each
-			s := d.step(org, posting.List{})
+			s := d.step(org, ledger.List{})
 			s.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted}
 			for i := range 100 {
 				path := ledger.Path(fmt.Sprintf("L:%d:%d:%s", k, i, strings.Repeat("x", ledger.MaxPath-20)))

@@ -83,12 +83,13 @@ func (d *bufferFixture) any(of ledger.ID, moves, accounts int) posting.Step {
 	for range moves {
 		pairs = append(pairs, [2]ledger.Path{accountOf(d.random.IntN(accounts)), accountOf(d.random.IntN(1 + d.random.IntN(accounts)))})
 	}
-	list := posting.List{Partner: d.random.Int64N(int64(accounts)), Env: 1}
+	owner := d.random.Int64N(int64(accounts))
 	if of == d.orgs[1] {
-		list.Partner += 1000
+		owner += 1000
 	}
+	list := listOf(owner, 1)
 	if d.random.IntN(4) == 0 {
-		list = posting.List{}
+		list = ledger.List{}
 	}
 	return d.step(of, list, pairs...)
 }
@@ -97,7 +98,7 @@ func (d *bufferFixture) any(of ledger.ID, moves, accounts int) posting.Step {
 type held struct {
 	*posting.View
 	accounts []ledger.Account
-	list     posting.List
+	list     ledger.List
 	shown    []string
 }
 

@@ -35,7 +35,7 @@ func accountOf(n int) ledger.Path { return ledger.Path(fmt.Sprintf("L:partner:%d
 
 // step moves a record of its own once for each pair: from the pair's first account to the
 // second. Two pairs make one event.
-func (d *bufferFixture) step(of ledger.ID, list posting.List, pairs ...[2]ledger.Path) posting.Step {
+func (d *bufferFixture) step(of ledger.ID, list ledger.List, pairs ...[2]ledger.Path) posting.Step {
 	s := posting.Step{Org: of, Source: newTransaction(), Record: []byte{1}, List: list}
 	for two := range slices.Chunk(pairs, 2) {
 		entry := &ledger.Entry{Phase: ledger.Posted}
@@ -64,7 +64,7 @@ func (d *bufferFixture) group(steps ...posting.Step) {
 // idle books a group that touches no account of the tests.
 func (d *bufferFixture) idle() {
 	d.t.Helper()
-	d.group(d.step(d.orgs[0], posting.List{Partner: 99, Env: 1}))
+	d.group(d.step(d.orgs[0], listOf(99, 1)))
 }
 
 // wantRead compares a view's accounts and lists with the model.
@@ -97,7 +97,7 @@ func (d *bufferFixture) wantRead() {
 }
 
 // orgOf returns the organization of a list: each partner has one.
-func (d *bufferFixture) orgOf(l posting.List) ledger.ID { return d.orgs[l.Partner/1000] }
+func (d *bufferFixture) orgOf(l ledger.List) ledger.ID { return d.orgs[ownerOf(l)/1000] }
 
 // everyWay compares now and after a restart.
 func (d *bufferFixture) everyWay(moment string) {
@@ -239,7 +239,7 @@ const pair1, pair2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledge
 
 func TestWhatWaitsInThePageBufferIsReadLikeWhatIsOnAPage(t *testing.T) {
 	d := newBufferFixture(t, 3, 1)
-	seven := posting.List{Partner: 7, Env: 1}
+	seven := listOf(7, 1)
 	four := [][2]ledger.Path{{pair1, pair2}, {quiet1, quiet2}}
 	d.group(d.step(org, seven, four...))
 	d.wantPages(quiet1, 1)
@@ -281,7 +281,7 @@ func TestAPageBufferRowIsRemovedWhenMoreGroupsHaveThemThanMay(t *testing.T) {
 	for _, days := range []int{1, 2, 5} {
 		d := newBufferFixture(t, days, 1)
 		for n := range uint64(12) {
-			d.group(d.step(d.orgs[n%2], posting.List{Partner: int64(n % 2 * 1000), Env: 1}, [2]ledger.Path{accountOf(int(n % 5)), accountOf(int(n % 3))}))
+			d.group(d.step(d.orgs[n%2], listOf(int64(n%2*1000), 1), [2]ledger.Path{accountOf(int(n % 5)), accountOf(int(n % 3))}))
 			var want []uint64
 			for g := max(0, int(n)+1-days) + 1; g <= int(n)+1; g++ {
 				want = append(want, uint64(g))
@@ -296,7 +296,7 @@ func TestAPageBufferRowIsRemovedWhenMoreGroupsHaveThemThanMay(t *testing.T) {
 func TestWithoutAPageBufferEachGroupStoresItsPages(t *testing.T) {
 	d := newBufferFixture(t, -1, 1)
 	for range 4 {
-		d.group(d.step(org, posting.List{Partner: 7, Env: 1}, [2]ledger.Path{pair1, pair2}))
+		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{pair1, pair2}))
 	}
 	d.wantDays()
 	d.wantPages(pair1, 4)
@@ -306,7 +306,7 @@ func TestWithoutAPageBufferEachGroupStoresItsPages(t *testing.T) {
 func TestThePageBuffersOfManyGroupsAreKeptIfNothingElseIsSaid(t *testing.T) {
 	d := newBufferFixture(t, 0, 1)
 	for n := range posting.MaxDays + 2 {
-		d.group(d.step(org, posting.List{Partner: int64(n % 100), Env: 1}))
+		d.group(d.step(org, listOf(int64(n%100), 1)))
 	}
 	if days := d.dayGroups(); len(days) != posting.MaxDays || days[0] != 3 {
 		t.Errorf("%d groups have page buffer rows, the first is %d", len(days), days[0])
@@ -315,7 +315,7 @@ func TestThePageBuffersOfManyGroupsAreKeptIfNothingElseIsSaid(t *testing.T) {
 
 func TestAViewOfBeforeLinesWereCarriedReadsWhatItDid(t *testing.T) {
 	d := newBufferFixture(t, 2, 1)
-	listed := posting.List{Partner: 7, Env: 1}
+	listed := listOf(7, 1)
 	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}, [2]ledger.Path{quiet1, pair2}))
 	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
 	d.group(d.step(org, listed, [2]ledger.Path{pair1, quiet1}))
@@ -362,12 +362,12 @@ func TestAStartWithSmallerPageBuffersWorksOffWhatIsThere(t *testing.T) {
 	for _, days := range []int{4, 1, -1} {
 		d := newBufferFixture(t, 9, 1)
 		for n := range 9 {
-			d.group(d.step(org, posting.List{Partner: 7, Env: 1}, [2]ledger.Path{accountOf(n % 4), accountOf(4 + n)}))
+			d.group(d.step(org, listOf(7, 1), [2]ledger.Path{accountOf(n % 4), accountOf(4 + n)}))
 		}
 		d.wantDays(1, 2, 3, 4, 5, 6, 7, 8, 9)
 		d.days = days
 		d.everyWay("before the next group")
-		d.group(d.step(org, posting.List{Partner: 7, Env: 1}, [2]ledger.Path{accountOf(1), accountOf(20)}))
+		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{accountOf(1), accountOf(20)}))
 		want := []uint64{7, 8, 9, 10}
 		d.wantDays(want[len(want)-max(0, days):]...)
 		d.everyWay("after it")

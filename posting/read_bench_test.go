@@ -196,7 +196,7 @@ func payments(random *rand.Rand) *posting.Change {
 			partner = random.Int64N(busyPartners)
 		}
 		step := lists(newTransaction(), 0, 1).Steps[0]
-		step.Record, step.List.Partner = make([]byte, 350), partner
+		step.Record, step.List = make([]byte, 350), listOf(partner, 1)
 		step.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			line(ledger.Path(fmt.Sprintf("A:provider:%08x-0000-4000-8000-%012x", partner, random.IntN(3))), ledger.Debit, 10_000),
 			line(ledger.PartnerAvailable(partner), ledger.Credit, 9_700), line(ledger.Fees, ledger.Credit, 300),
@@ -253,7 +253,7 @@ func questions(random *rand.Rand) []question {
 		}},
 		{"list", func(v *posting.View) error {
 			return full(func(next func() bool) error {
-				list := posting.List{Partner: random.Int64N(busyPartners), Env: 1}
+				list := listOf(random.Int64N(busyPartners), 1)
 				return v.List(org, list, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return next(), nil })
 			})
 		}},

@@ -39,7 +39,7 @@ const (
 	noticeRow = rowSize + 1 + 8 + 1
 	noticeMax = 10 + 17 + 17 + 3 // without the body
 	itemSize  = 10 + 16 + 1 + 16 // an item of a due row
-	listSize  = chunkSize + 26
+	listSize  = chunkSize + 17 + 2 + ledger.ListOwner
 	listRow   = 10 + 16
 	pageSize  = chunkSize + 21 // without path, currency and network
 	lineSize  = 3*10 + 1 + 5*33
@@ -109,7 +109,7 @@ func (s *Step) rows() (total size) {
 	if s.Due != 0 {
 		total.add(1, dueSize+itemSize)
 	}
-	if s.List != (List{}) {
+	if s.List != (ledger.List{}) {
 		total.add(1, listSize+listRow)
 	}
 	for range s.Also {

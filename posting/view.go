@@ -152,7 +152,7 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 	return store.DecodeAmount(row)
 }
 
-// Walk selects rows of a transaction list.
+// Walk selects rows of a list.
 //
 // The bounds apply to Booked, which increases strictly in an organization, so that a walk
 // continues exactly where another ended. A creation's row is booked at the last event of the
@@ -165,20 +165,20 @@ type Walk struct {
 	First  bool          // only creations
 }
 
-// List calls fn with the rows of a partner's transaction list, newest first. A record that was
+// List calls fn with the rows of a list, newest first. A record that was
 // written again has a newer row too: for an order by the last change, a row counts only if its
 // Booked equals the record's Updated. The cost is proportional to all rows between the bounds,
 // also with First.
-func (v *View) List(org ledger.ID, l List, w Walk, fn func(Listed) (more bool, err error)) error {
+func (v *View) List(org ledger.ID, l ledger.List, w Walk, fn func(Listed) (more bool, err error)) error {
 	if w.Before < 0 {
 		return nil // nothing is booked before 1970, and keys are unsigned
 	}
 	var from []byte
 	if w.Before != 0 {
-		from = store.KeyList(nil, org, l.Partner, l.Env, w.Before-1)
+		from = store.KeyList(nil, org, l, w.Before-1)
 	}
 	var rows []Listed
-	return v.descend(store.KeyLists(nil, org, l.Partner, l.Env), from, func(page []byte) (more bool, err error) {
+	return v.descend(store.KeyLists(nil, org, l), from, func(page []byte) (more bool, err error) {
 		if rows, err = store.AppendListed(rows[:0], page); err != nil {
 			return false, err
 		}

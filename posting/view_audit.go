@@ -52,7 +52,7 @@ func (s RowKind) prefix(org ledger.ID) []byte {
 	case Counters:
 		key = store.KeyCounters(nil, org)
 	case Lists:
-		key = store.KeyLists(nil, org, 0, 0)
+		key = store.KeyLists(nil, org, ledger.List{})
 	case SealedRows:
 		key = store.KeySealeds(nil, org)
 	case PageBuffers:

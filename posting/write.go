@@ -133,7 +133,7 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 		w.canonical = s.Events[i].AppendCanonical(w.canonical[:0])
 		w.leaf(b, s.Events[i].Seq, w.canonical)
 	}
-	if s.List != (List{}) {
+	if s.List != (ledger.List{}) {
 		w.list(b, s.List, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
 	}
 	for _, l := range s.Also {

@@ -27,7 +27,7 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 	view := m.rt.Journal.View()
 	defer view.Close()
 	for _, env := range envs {
-		list := posting.List{Partner: partner, Env: uint8(env)}
+		list := payment.Transactions.Of(partner, env)
 		from, to := ledger.MicrosOf(day.Time()), ledger.MicrosOf((day + 1).Time())
 		read := 0
 		// A creation's row is booked a little later than its record was started.

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"time"
 
@@ -185,30 +184,30 @@ func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	return told(r, stored.Stamp, view.Now()), true, nil
 }
 
-// Marks of the lists of contracts, which distinguish them from lists of transactions.
+// Numbers of the lists of contracts.
 const (
-	listOfProduct = 0x10
-	listOfPerson  = 0x08
+	listOfProduct = 1 + iota
+	listOfEnv
+	listOfPerson
 )
 
 // ListOf returns the list of a product's contracts in a reading, in both environments.
-func ListOf(p *contract.Product, reading *contract.Reading) posting.List {
-	return posting.List{Partner: int64(p.Code)<<8 | int64(reading.Code), Env: listOfProduct}
+func ListOf(p *contract.Product, reading *contract.Reading) ledger.List {
+	return ledger.NewList(ledger.Contract, listOfProduct, p.Code, reading.Code)
 }
 
-// ListOfEnv returns the list of a product's contracts in a reading and one environment. Its number
-// is a hash, as those of persons' lists, but of other bytes, so it is no person's list.
-func ListOfEnv(p *contract.Product, reading *contract.Reading, env money.Env) posting.List {
-	return hashed([]byte{p.Code, reading.Code, byte(env)})
+// ListOfEnv returns the list of a product's contracts in a reading and one environment.
+func ListOfEnv(p *contract.Product, reading *contract.Reading, env money.Env) ledger.List {
+	return ledger.NewList(ledger.Contract, listOfEnv, p.Code, reading.Code, byte(env))
 }
 
 // ListOfPerson returns the list of a product's contracts in a reading in which a person takes part.
-// Its number is a hash, so the list may contain other persons' contracts too.
-func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID) posting.List {
-	return hashed(append([]byte{p.Code, reading.Code}, who[:]...))
+// Its owner is a hash, so the list may contain other persons' contracts too.
+func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID) ledger.List {
+	sum := sha256.Sum256(append([]byte{p.Code, reading.Code}, who[:]...))
+	return ledger.NewList(ledger.Contract, listOfPerson, sum[:ledger.ListOwner]...)
 }
 
-func hashed(of []byte) posting.List {
-	sum := sha256.Sum256(of)
-	return posting.List{Partner: int64(binary.BigEndian.Uint64(sum[:8]) >> 1), Env: listOfPerson}
-}
+// ShowsProduct tells whether a list of contracts is that of a product in a reading, which shows
+// each of its contracts. A contract is in the other lists for its environment and its parties.
+func ShowsProduct(l ledger.List) bool { return l.Number() == listOfProduct }

@@ -12,24 +12,6 @@ import (
 	"mizan/posting"
 )
 
-// A partner's settlements lie in lists beside those of its transactions: a bit above the
-// environment's bits tells whether the counterparty is the partner's bank or a provider. A
-// settlement that moved money in several environments, as the sandbox's opening balance does, is in
-// neither list.
-const (
-	listWithBank     uint8 = 0x80
-	listWithProvider uint8 = 0x40
-)
-
-// settlementList returns the list that the settlement appears in.
-func settlementList(s *directory.Settlement) posting.List {
-	with := listWithBank
-	if s.WithProvider() {
-		with = listWithProvider
-	}
-	return posting.List{Partner: s.Partner, Env: with | uint8(s.Lines[0].Asset.Env)}
-}
-
 // SettlePartner books money that moved between the institution's bank account and the partner's
 // bank, out or in. If the partner has used the reference for the same settlement, SettlePartner
 // returns that settlement with again set; if it used the reference for a different one, the error
@@ -99,7 +81,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 func (s *Service) settlementChange(n *directory.Settlement, event ledger.Event) *posting.Change {
 	owner, _ := s.Partner(n.Org, n.Partner)
 	booked := plainStep(directory.Settlements, n.Org, 0, n, event)
-	booked.List = settlementList(n)
+	booked.List, booked.Also = directory.SettlementLists.Of(n)
 	return &posting.Change{
 		Steps:    []posting.Step{booked},
 		Claims:   []ledger.Claim{n.Claim()},
@@ -180,7 +162,7 @@ func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPa
 	if _, ok := s.Partner(org, number); !ok {
 		return nil, Cursor{}, notFound("directory.PartnerSettlements", "partner")
 	}
-	return s.listSettlements(org, posting.List{Partner: number, Env: listWithBank | uint8(p.Env)}, ledger.ID{}, p)
+	return s.listSettlements(org, directory.SettlementsWithBank.Of(number, p.Env), ledger.ID{}, p)
 }
 
 // ProviderSettlements returns a page of a terminal's settlements with its provider, as
@@ -191,12 +173,12 @@ func (s *Service) ProviderSettlements(org, terminal ledger.ID, p SettlementPage)
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ProviderSettlements", "terminal")
 	}
-	return s.listSettlements(org, posting.List{Partner: at.Partner, Env: listWithProvider | uint8(p.Env)}, terminal, p)
+	return s.listSettlements(org, directory.SettlementsWithProvider.Of(at.Partner, p.Env), terminal, p)
 }
 
 // listSettlements walks a list backwards from the cursor. It looks one row beyond the page to find
 // out whether the page is the last.
-func (s *Service) listSettlements(org ledger.ID, l posting.List, terminal ledger.ID, p SettlementPage) (rows []*directory.Settlement, next Cursor, err error) {
+func (s *Service) listSettlements(org ledger.ID, l ledger.List, terminal ledger.ID, p SettlementPage) (rows []*directory.Settlement, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage
 	}

@@ -57,13 +57,15 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 		before = nil
 	}
 	countNotified(d, before, &reached, notices)
+	list, also := payment.Lists.Of(d.Record)
 	return posting.Step{
 		Notices: notices,
 		Org:     t.key.Org,
 		Source:  ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
 		Expect:  version,
 		Record:  paymentcodec.Encode(d.Record),
-		List:    posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)},
+		List:    list,
+		Also:    also,
 		Due:     d.Due,
 		Finish:  d.Finish,
 		Events:  d.Events,

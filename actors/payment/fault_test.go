@@ -130,9 +130,10 @@ func (h *fixture) touch(id ledger.ID) {
 	h.t.Helper()
 	r := h.whole(h.Find(org, id))
 	answer := make(chan error, 1)
+	list, also := payment.Lists.Of(r.Record)
 	h.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
-		List:   posting.List{Partner: r.Record.Partner, Env: uint8(r.Record.Asset.Env)},
+		List: list, Also: also,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })
 	if err := answered(h.t, answer); err != nil {

@@ -4,6 +4,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/ledger/payment/admission"
 	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
@@ -17,7 +18,7 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 	view := s.rt.Journal.View()
 	defer view.Close()
 	seen := make(map[ledger.ID]bool) // transactions already passed: one may be listed again when it is attempted or rerouted after its creation
-	return view.List(org, posting.List{Partner: partner, Env: uint8(env)}, posting.Walk{From: since}, func(row posting.Listed) (bool, error) {
+	return view.List(org, payment.Transactions.Of(partner, env), posting.Walk{From: since}, func(row posting.Listed) (bool, error) {
 		if seen[row.ID] {
 			return true, nil
 		}

@@ -12,14 +12,6 @@ import (
 	"mizan/posting"
 )
 
-// ListOf returns the list of a partner's subscriptions: a bit above the environment's bits
-// distinguishes it from lists of transactions and settlements. A subscription is listed once, at
-// its creation.
-func ListOf(partner int64, env uint8) posting.List {
-	const subscriptions = 0x20
-	return posting.List{Partner: partner, Env: subscriptions | env}
-}
-
 // agreement is the actor of one subscription.
 type agreement struct {
 	service *Service
@@ -173,7 +165,7 @@ func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any
 	}
 	change := &posting.Change{Outcome: d.Outcome}
 	if step.Expect == 0 {
-		step.List = ListOf(r.Partner, uint8(r.Asset.Env))
+		step.List, step.Also = subscription.Lists.Of(r)
 	}
 	change.Steps = []posting.Step{step}
 	if key := keyOf(cause); key != nil && !key.IsZero() {

@@ -272,7 +272,7 @@ func (h *fixture) renewals(id ledger.ID) (list []*payment.Record) {
 	h.t.Helper()
 	v := h.Journal.View()
 	defer v.Close()
-	err := v.List(h.first.Org, posting.List{Partner: h.first.Partner, Env: uint8(money.Test)}, posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
+	err := v.List(h.first.Org, payment.Transactions.Of(h.first.Partner, money.Test), posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
 		if !row.First {
 			return true, nil
 		}

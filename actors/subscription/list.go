@@ -5,6 +5,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/subscription"
 	"mizan/posting"
 )
 
@@ -27,7 +28,7 @@ func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, nex
 	defer view.Close()
 	read := 0
 	var last ledger.Micros // the last row that was looked at
-	err = view.List(org, ListOf(partner, uint8(p.Env)), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
+	err = view.List(org, subscription.All.Of(partner, p.Env), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
 		if read++; read > maxRead {
 			next = last
 			return false, nil

@@ -81,10 +81,11 @@ func (h *Handlers) instantAsked(body []byte) (to time.Time, err error) {
 	return to, nil
 }
 
+// clockAnswer is the sandbox's clock.
+type clockAnswer struct {
+	Now web.Instant `json:"now"`
+}
+
 func (h *Handlers) writeNow(req *web.Request) {
-	var e web.Encoder
-	e.Open('{')
-	e.Instant("now", ledger.MicrosOf(h.cfg.Clock.Now()))
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.Marshal(clockAnswer{web.Instant(ledger.MicrosOf(h.cfg.Clock.Now()))}))
 }

@@ -10,6 +10,7 @@ import (
 	"mizan/actors/notifier"
 	"mizan/api/web"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -144,7 +145,7 @@ func (h *Handlers) readDelivery(req *web.Request) error {
 	if err != nil {
 		return orNotFound(err)
 	}
-	web.WriteOne(req, fiber.StatusOK, false, d, func(e *web.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) })
+	web.WriteOne(req, fiber.StatusOK, false, d, func(e *schema.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) })
 	return nil
 }
 
@@ -162,7 +163,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 		return err
 	}
 	var org ledger.ID // the organization in the answer, which is written only for a delivery found in it
-	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *web.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
+	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *schema.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
 	return how.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
 		found, id, err := h.deliveryAt(req)
 		if err != nil {
@@ -179,7 +180,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 // replayParked is POST /deliveries/replay {terminal_id,from?,to?}: it makes another attempt for
 // the terminal's parked deliveries immediately.
 func (h *Handlers) replayParked(req *web.Request) error {
-	how := change[int]{status: fiber.StatusOK, append: func(e *web.Encoder, n int) { e.Integer("replayed", int64(n)) }}
+	how := change[int]{status: fiber.StatusOK, append: func(e *schema.Encoder, n int) { e.Integer("replayed", int64(n)) }}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
 		f, err := formOf(req, "terminal_id", "from", "to")
 		if err != nil {
@@ -245,7 +246,7 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	if !set {
 		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
 	}
-	web.WriteOne(req, fiber.StatusOK, false, &attempt, func(e *web.Encoder, a *notifier.Attempt) {
+	web.WriteOne(req, fiber.StatusOK, false, &attempt, func(e *schema.Encoder, a *notifier.Attempt) {
 		e.ID("event_id", event)
 		e.Boolean("delivered", a.Failure == "")
 		appendOutcome(e, a)

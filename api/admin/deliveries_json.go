@@ -4,21 +4,21 @@ import (
 	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
 	subscriptionactor "mizan/actors/subscription"
-	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
 // appendDelivery writes a delivery as a row of a list, with the number of its attempts.
-func appendDelivery(e *web.Encoder, org ledger.ID, d *notifier.Delivery) {
+func appendDelivery(e *schema.Encoder, org ledger.ID, d *notifier.Delivery) {
 	appendDeliveryHead(e, org, d)
 	e.Integer("attempts", int64(len(d.Attempts)))
 	appendDeliveryEnd(e, d)
 }
 
 // appendWholeDelivery writes a delivery with each of its attempts.
-func appendWholeDelivery(e *web.Encoder, org ledger.ID, d *notifier.Delivery) {
+func appendWholeDelivery(e *schema.Encoder, org ledger.ID, d *notifier.Delivery) {
 	appendDeliveryHead(e, org, d)
 	e.Enter("attempts", '[')
 	for i := range d.Attempts {
@@ -31,7 +31,7 @@ func appendWholeDelivery(e *web.Encoder, org ledger.ID, d *notifier.Delivery) {
 	appendDeliveryEnd(e, d)
 }
 
-func appendDeliveryHead(e *web.Encoder, org ledger.ID, d *notifier.Delivery) {
+func appendDeliveryHead(e *schema.Encoder, org ledger.ID, d *notifier.Delivery) {
 	e.ID("event_id", notifier.EventID(org, d.ID))
 	if d.Source.Kind == ledger.Transaction {
 		e.ID("transaction_id", d.Source.ID)
@@ -47,7 +47,7 @@ func appendDeliveryHead(e *web.Encoder, org ledger.ID, d *notifier.Delivery) {
 	e.Word("state", d.State.String())
 }
 
-func appendDeliveryEnd(e *web.Encoder, d *notifier.Delivery) {
+func appendDeliveryEnd(e *schema.Encoder, d *notifier.Delivery) {
 	if d.State == notifier.Pending {
 		e.Instant("next_at", d.Next)
 	} else {
@@ -58,7 +58,7 @@ func appendDeliveryEnd(e *web.Encoder, d *notifier.Delivery) {
 
 // appendOutcome writes the outcome of an attempt: the HTTP status or null, and the reason why
 // it did not acknowledge the notification, or null.
-func appendOutcome(e *web.Encoder, a *notifier.Attempt) {
+func appendOutcome(e *schema.Encoder, a *notifier.Attempt) {
 	if a.Status == 0 {
 		e.Null("status")
 	} else {

@@ -8,13 +8,14 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 var (
 	showKey = fieldsOf(directory.APIKeys)
 
 	// showNewKey leaves out what no new key has.
-	showNewKey = func(e *web.Encoder, k *directory.APIKey) {
+	showNewKey = func(e *schema.Encoder, k *directory.APIKey) {
 		style := shown
 		style.New = true
 		e.Buf = directory.APIKeys.AppendFields(e.Buf, k, style)

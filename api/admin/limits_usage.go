@@ -10,6 +10,7 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/schema"
 )
 
 // LimitUsage returns how much of a limit is used; *account.Service is one. The subject is that
@@ -39,7 +40,7 @@ func (h *Handlers) readUsage(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	web.WriteOne(req, fiber.StatusOK, false, u, func(e *web.Encoder, u directory.Usage) { appendUsage(e, l, &u) })
+	web.WriteOne(req, fiber.StatusOK, false, u, func(e *schema.Encoder, u directory.Usage) { appendUsage(e, l, &u) })
 	return nil
 }
 
@@ -123,7 +124,7 @@ func addressOf(q *web.Query, name string) netip.Addr {
 
 // appendUsage writes amounts as strings of minor units, and attempts as integers. Attempts are
 // never reserved.
-func appendUsage(e *web.Encoder, l *directory.Limit, u *directory.Usage) {
+func appendUsage(e *schema.Encoder, l *directory.Limit, u *directory.Usage) {
 	left := u.Remaining(l)
 	if l.Kind.Measure() == directory.Attempts {
 		e.Integer("used", u.Count)

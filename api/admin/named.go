@@ -8,6 +8,7 @@ import (
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // find looks up a record of an organization by its id.
@@ -54,7 +55,7 @@ func recordAt[T any](h *Handlers, req *web.Request, by find[T]) (*T, error) {
 }
 
 // readRecord answers with the record in the path.
-func readRecord[T any](h *Handlers, req *web.Request, by find[T], appendRecord func(*web.Encoder, *T)) error {
+func readRecord[T any](h *Handlers, req *web.Request, by find[T], appendRecord func(*schema.Encoder, *T)) error {
 	record, err := recordAt(h, req, by)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func readRecord[T any](h *Handlers, req *web.Request, by find[T], appendRecord f
 }
 
 // writeRows answers with a page of a list, or with the list's error.
-func writeRows[T any](req *web.Request, appendRow func(*web.Encoder, T)) func([]T, directoryactor.Cursor, error) error {
+func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func([]T, directoryactor.Cursor, error) error {
 	return func(rows []T, next directoryactor.Cursor, err error) error {
 		if err != nil {
 			return err

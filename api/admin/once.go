@@ -15,7 +15,7 @@ import (
 type change[T any] struct {
 	status int
 	bare   bool // the fields are at the top level too
-	append func(*web.Encoder, T)
+	append func(*schema.Encoder, T)
 	warn   func(T) []string // warnings for the caller about the result; nil: none
 }
 
@@ -53,7 +53,7 @@ func (how change[T]) body(made T) []byte {
 	if len(warnings) == 0 {
 		return body
 	}
-	e := web.Encoder{Buf: body[:len(body)-1]} // the object is still open
+	e := schema.Encoder{Buf: body[:len(body)-1]} // the object is still open
 	e.Texts("warnings", warnings)
 	e.Close('}')
 	return e.Buf

@@ -65,8 +65,8 @@ func (f *recordForm[R]) change() schema.Change[R] {
 var shown = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
 
 // fieldsOf returns the function that writes the fields of a record.
-func fieldsOf[R any](columns *schema.Type[R]) func(*web.Encoder, *R) {
-	return func(e *web.Encoder, r *R) { e.Buf = columns.AppendFields(e.Buf, r, shown) }
+func fieldsOf[R any](columns *schema.Type[R]) func(*schema.Encoder, *R) {
+	return func(e *schema.Encoder, r *R) { e.Buf = columns.AppendFields(e.Buf, r, shown) }
 }
 
 // createRecord adds a record to the request's organization.

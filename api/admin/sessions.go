@@ -16,6 +16,21 @@ import (
 	"mizan/ledger/directory"
 )
 
+// newSession answers a login. Only this answer shows the token.
+type newSession struct {
+	Token   string      `json:"token"`
+	Expires web.Instant `json:"expires_at"`
+	Org     ledger.ID   `json:"organization_id"`
+	Roles   []string    `json:"roles"`
+}
+
+// ownSession is the session of the request.
+type ownSession struct {
+	Org     ledger.ID   `json:"organization_id"`
+	Roles   []string    `json:"roles"`
+	Expires web.Instant `json:"expires_at"`
+}
+
 // logIn is POST /sessions. All wrong credentials get the same 401. Only a body that can't
 // contain a login and a password gets another answer.
 func (h *Handlers) logIn(req *web.Request) error {
@@ -49,12 +64,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 	if err != nil {
 		return loginRefusal(req, err)
 	}
-	web.WriteOne(req, fiber.StatusCreated, false, n, func(e *web.Encoder, n *directory.Session) {
-		e.Text("token", string(token))
-		e.Instant("expires_at", n.Expires)
-		e.ID("organization_id", n.Org)
-		e.Texts("roles", n.Roles.Strings())
-	})
+	web.WriteData(req, fiber.StatusCreated, newSession{string(token), web.Instant(n.Expires), n.Org, n.Roles.Strings()})
 	return nil
 }
 
@@ -76,11 +86,8 @@ func loginRefusal(req *web.Request, err error) error {
 // readSession is GET /sessions/current. If the request has no organization header and there is
 // only one organization, the answer names it.
 func (h *Handlers) readSession(req *web.Request) error {
-	web.WriteOne(req, fiber.StatusOK, false, req.Principal.Session, func(e *web.Encoder, n *directory.Session) {
-		e.ID("organization_id", n.Org)
-		e.Texts("roles", n.Roles.Strings())
-		e.Instant("expires_at", n.Expires)
-	})
+	n := req.Principal.Session
+	web.WriteData(req, fiber.StatusOK, ownSession{n.Org, n.Roles.Strings(), web.Instant(n.Expires)})
 	return nil
 }
 

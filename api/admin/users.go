@@ -118,7 +118,7 @@ func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	how := change[secret.Text]{status: fiber.StatusCreated, append: func(e *web.Encoder, t secret.Text) { e.Text("token", string(t)) }}
+	how := change[secret.Text]{status: fiber.StatusCreated, append: func(e *schema.Encoder, t secret.Text) { e.Text("token", string(t)) }}
 	return how.run(h, req, func(ctx context.Context) (secret.Text, error) {
 		presented := bytes.Clone(web.Bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
 		return h.cfg.Directory.RotateAdminToken(ctx, presented)

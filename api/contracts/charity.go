@@ -261,7 +261,7 @@ func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*donor
 	return from, nil
 }
 
-func (f *family) appendGift(e *web.Encoder, g *gift) {
+func (f *family) appendGift(e *schema.Encoder, g *gift) {
 	p := &g.event.Entry.Postings[g.index]
 	e.Integer("seq", int64(g.event.Seq))
 	e.ID("source", g.event.Source.ID)
@@ -277,7 +277,7 @@ func (f *family) appendGift(e *web.Encoder, g *gift) {
 }
 
 // appendTotals writes the totals of the assets that have gifts.
-func (f *family) appendTotals(e *web.Encoder, totals []charityTotal) {
+func (f *family) appendTotals(e *schema.Encoder, totals []charityTotal) {
 	e.Enter("totals", '[')
 	for i := range totals {
 		t := &totals[i]

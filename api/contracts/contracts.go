@@ -166,7 +166,7 @@ func (h *Handlers) writeContract(req *web.Request, status int, result *contracta
 	if result.Replay {
 		web.MarkReplayed(req)
 	}
-	e := web.Encoder{Buf: make([]byte, 0, 2<<10)}
+	e := schema.Encoder{Buf: make([]byte, 0, 2<<10)}
 	e.Open('{')
 	e.Enter("data", '{')
 	jsonform.AppendContract(&e, result.Record, viewOf(req.Principal.Org, result))
@@ -183,14 +183,14 @@ func viewOf(org ledger.ID, result *contractactor.Result) *jsonform.ContractView 
 }
 
 // appendListed appends a contract as a list shows it.
-func appendListed(e *web.Encoder, org ledger.ID, result *contractactor.Result) {
+func appendListed(e *schema.Encoder, org ledger.ID, result *contractactor.Result) {
 	view := viewOf(org, result)
 	view.Listed = true
 	jsonform.AppendContract(e, result.Record, view)
 }
 
 // appendSigned writes an amount that has no column.
-func (f *family) appendSigned(e *web.Encoder, name string, s money.Signed) {
+func (f *family) appendSigned(e *schema.Encoder, name string, s money.Signed) {
 	e.Key(name)
 	e.Buf = schema.AppendSigned(e.Buf, s, f.reading.Answers)
 }

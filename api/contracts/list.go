@@ -32,7 +32,7 @@ type contractQuery struct {
 	org      ledger.ID
 	product  *contract.Product
 	reading  *contract.Reading
-	list     posting.List
+	list     ledger.List
 	person   *ledger.ID // a person who must be a party
 	status   contract.Status
 	region   string

@@ -53,7 +53,7 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 // skip. A page far back is found by contract numbers, which have no gaps. The list of one
 // environment lacks the numbers of the other environment. If those are few, begin takes them
 // into account; otherwise rows are skipped one by one.
-func (p *Page) begin(view *posting.View, envs []money.Env) (list posting.List, before ledger.Micros, skip uint64, err error) {
+func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, before ledger.Micros, skip uint64, err error) {
 	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
 	var between []ledger.Micros
 	searched := skip > p.Near
@@ -91,7 +91,7 @@ func (p *Page) others(view *posting.View, env money.Env) (made []ledger.Micros, 
 // rank (the oldest has rank 1), and the number of rows to skip. A contract's rank is its number
 // minus the number of older contracts that are not in the list. between are the instants of all
 // contracts that are not in the list, newest first.
-func (p *Page) search(view *posting.View, list posting.List, rank uint64, between []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
+func (p *Page) search(view *posting.View, list ledger.List, rank uint64, between []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
 	return searchBack(rank, p.Near, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
 		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
 			stored, _, err := view.Record(p.Org, ledger.Source{Kind: ledger.Contract, ID: row.ID})

@@ -10,6 +10,7 @@ import (
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 var religiousFamily = &family{
@@ -59,7 +60,7 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	if err != nil {
 		return err
 	}
-	e := web.Encoder{Buf: make([]byte, 0, 8<<10)}
+	e := schema.Encoder{Buf: make([]byte, 0, 8<<10)}
 	e.Open('{')
 	e.Enter("data", '[')
 	for i := range found {
@@ -79,6 +80,17 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	return nil
 }
 
+// statistics are the numbers of an organization's contracts.
+type statistics struct {
+	Products []productCount `json:"products"`
+	Total    uint64         `json:"total"`
+}
+
+type productCount struct {
+	Product string `json:"product_type"`
+	Count   uint64 `json:"count"`
+}
+
 // stats is GET /stats: the number of contracts of each type.
 func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "env")
@@ -88,11 +100,7 @@ func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	var e web.Encoder
-	e.Open('{')
-	e.Enter("data", '{')
-	e.Enter("products", '[')
-	total := uint64(0)
+	var found statistics
 	for _, p := range contract.Products {
 		variant := p.Variants[f.reading]
 		if variant == nil {
@@ -102,18 +110,26 @@ func (h *Handlers) stats(req *web.Request, f *family, _ *contract.Product) error
 		if err != nil {
 			return err
 		}
-		total += n
-		e.Open('{')
-		e.Text("product_type", variant.Name)
-		e.Integer("count", int64(n))
-		e.Close('}')
+		found.Total += n
+		found.Products = append(found.Products, productCount{variant.Name, n})
 	}
-	e.Close(']')
-	e.Integer("total", int64(total))
-	e.Close('}')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteData(req, fiber.StatusOK, &found)
 	return nil
+}
+
+// supportedRegions are the regions in which an organization works, and those of them with both
+// kinds of banks.
+type supportedRegions struct {
+	Regions []regionAnswer `json:"regions"`
+	Dual    []string       `json:"dual_banking"`
+}
+
+type regionAnswer struct {
+	Code       string   `json:"code"`
+	Name       string   `json:"name"`
+	Currencies []string `json:"currencies"`
+	Products   []string `json:"product_types"`
+	Chart      int      `json:"chart_version"`
 }
 
 // regions is GET /regions: the regions in which the organization works.
@@ -121,36 +137,23 @@ func (h *Handlers) regions(req *web.Request, f *family, _ *contract.Product) err
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err
 	}
-	var types, dual []string
+	var types []string
 	for _, p := range contract.Products {
 		if variant := p.Variants[f.reading]; variant != nil {
 			types = append(types, variant.Name)
 		}
 	}
-	var e web.Encoder
-	e.Open('{')
-	e.Enter("data", '{')
-	e.Enter("regions", '[')
+	var found supportedRegions
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
 	for _, region := range contract.AllRegions() {
 		if !known || !o.Allows(region.Code) {
 			continue
 		}
 		if region.DualBanking {
-			dual = append(dual, region.Code)
+			found.Dual = append(found.Dual, region.Code)
 		}
-		e.Open('{')
-		e.Text("code", region.Code)
-		e.Text("name", region.Name)
-		e.Texts("currencies", region.Currencies())
-		e.Texts("product_types", types)
-		e.Integer("chart_version", contract.ChartVersion)
-		e.Close('}')
+		found.Regions = append(found.Regions, regionAnswer{region.Code, region.Name, region.Currencies(), types, contract.ChartVersion})
 	}
-	e.Close(']')
-	e.Texts("dual_banking", dual)
-	e.Close('}')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteData(req, fiber.StatusOK, &found)
 	return nil
 }

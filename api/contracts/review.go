@@ -7,6 +7,7 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 )
 
 // readReview is GET /{product_type}/{id}/review: the reviewer, the conclusion, its time and its
@@ -17,7 +18,7 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 		return err
 	}
 	r := result.Record
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '{')
 	e.ID("id", r.ID)
@@ -38,7 +39,7 @@ func (h *Handlers) readReview(req *web.Request, f *family, product *contract.Pro
 
 // appendConclusion writes the result of a review; null while there is none. A refused
 // contract never changes again, so its last update is the time of the review.
-func appendConclusion(e *web.Encoder, result *contractactor.Result) {
+func appendConclusion(e *schema.Encoder, result *contractactor.Result) {
 	r := result.Record
 	switch approval := contract.Reviewed.Of(r.Values); {
 	case approval.Concluded():
@@ -54,7 +55,7 @@ func appendConclusion(e *web.Encoder, result *contractactor.Result) {
 	}
 }
 
-func (h *Handlers) appendScreeningOf(e *web.Encoder, org, id ledger.ID) error {
+func (h *Handlers) appendScreeningOf(e *schema.Encoder, org, id ledger.ID) error {
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	found, there, err := contractactor.FindScreening(view, org, id)

@@ -82,7 +82,7 @@ func (h *Handlers) readScreening(req *web.Request, _ *family, _ *contract.Produc
 }
 
 func writeScreening(req *web.Request, found *contract.Screening, given bool) {
-	web.WriteOne(req, fiber.StatusOK, false, found, func(e *web.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, given) })
+	web.WriteOne(req, fiber.StatusOK, false, found, func(e *schema.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, given) })
 }
 
 // percentOf reads a percentage, whole or decimal, and returns it as it was sent.

@@ -10,6 +10,7 @@ import (
 	"mizan/api/web/journal"
 	"mizan/ledger"
 	"mizan/ledger/jsonform"
+	"mizan/ledger/schema"
 )
 
 // listEntries is GET /ledger/entries: events that carry an entry, newest first.
@@ -60,7 +61,7 @@ func (h *Handlers) readEntry(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	var out web.Encoder
+	var out schema.Encoder
 	out.Open('{')
 	out.Enter("data", '{')
 	jsonform.AppendEntry(&out, &e, b[0])

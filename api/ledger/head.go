@@ -1,7 +1,6 @@
 package ledgerapi
 
 import (
-	"encoding/base64"
 	"fmt"
 
 	"github.com/gofiber/fiber/v2"
@@ -10,6 +9,13 @@ import (
 
 	"mizan/api/web"
 )
+
+// headAnswer is the signed head of a journal; bytes are in base64.
+type headAnswer struct {
+	Size      uint64 `json:"tree_size"`
+	Root      []byte `json:"root"`
+	Signature []byte `json:"signature"`
+}
 
 // readHead is GET /ledger/head: the size and root of the organization's tree of events, and the
 // signed note that states them (golang.org/x/mod/sumdb). After the three lines of
@@ -33,14 +39,6 @@ func (h *Handlers) readHead(req *web.Request) error {
 	if err != nil {
 		return fmt.Errorf("signing a head: %w", err)
 	}
-	var e web.Encoder
-	e.Open('{')
-	e.Enter("data", '{')
-	e.Integer("tree_size", int64(size))
-	e.Word("root", base64.StdEncoding.EncodeToString(root[:]))
-	e.Word("signature", base64.StdEncoding.EncodeToString(signed))
-	e.Close('}')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteData(req, fiber.StatusOK, headAnswer{size, root[:], signed})
 	return nil
 }

@@ -33,9 +33,7 @@ func (h *Handlers) listPeriods(req *web.Request) error {
 			next = last.String()
 			return false, nil
 		}
-		l.Row()
-		appendPeriod(&l.Encoder, r)
-		l.Close('}')
+		l.Append(periodOf(r))
 		last = r.Month
 		return true, nil
 	})
@@ -80,7 +78,7 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 	if result.Replay {
 		web.MarkReplayed(req)
 	}
-	web.WriteOne(req, fiber.StatusOK, false, result.Record, appendPeriod)
+	web.WriteData(req, fiber.StatusOK, periodOf(result.Record))
 	return nil
 }
 
@@ -93,20 +91,27 @@ func (h *Handlers) closedBy(req *web.Request) period.By {
 	return by
 }
 
-// appendPeriod writes a closed month.
-func appendPeriod(e *web.Encoder, r *period.Record) {
-	e.Word("month", r.Month.String())
-	e.Instant("closed_at", r.At)
-	e.Enter("closed_by", '{')
-	e.Word("session_id", r.By.Session.String())
-	user := ""
+// closedMonth is a closed month as answers show it.
+type closedMonth struct {
+	Month    string      `json:"month"`
+	ClosedAt web.Instant `json:"closed_at"`
+	ClosedBy closedBy    `json:"closed_by"`
+	Seq      uint64      `json:"seq"`
+	Hash     string      `json:"hash"` // in hex
+	Rows     uint64      `json:"rows"`
+}
+
+// closedBy is who closed a month. An administrator's token has no user.
+type closedBy struct {
+	Session ledger.ID  `json:"session_id"`
+	User    *ledger.ID `json:"user_id"`
+	Login   *string    `json:"login"`
+}
+
+func periodOf(r *period.Record) closedMonth {
+	by := closedBy{Session: r.By.Session, Login: web.OrNull(r.By.Login)}
 	if r.By.User != (ledger.ID{}) {
-		user = r.By.User.String()
+		by.User = &r.By.User
 	}
-	e.TextOrNull("user_id", user)
-	e.TextOrNull("login", r.By.Login)
-	e.Close('}')
-	e.Integer("seq", int64(r.Seq))
-	e.Word("hash", hex.EncodeToString(r.Sum[:]))
-	e.Integer("rows", int64(r.Rows))
+	return closedMonth{r.Month.String(), web.Instant(r.At), by, r.Seq, hex.EncodeToString(r.Sum[:]), r.Rows}
 }

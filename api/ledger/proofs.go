@@ -1,7 +1,6 @@
 package ledgerapi
 
 import (
-	"encoding/base64"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -11,6 +10,29 @@ import (
 	"mizan/posting"
 )
 
+// keyAnswer is the public key of heads.
+type keyAnswer struct {
+	Key string `json:"key"`
+}
+
+// inclusionAnswer is a proof that an event is in a journal; bytes and hashes are in base64.
+type inclusionAnswer struct {
+	Seq  uint64      `json:"seq"`
+	Size uint64      `json:"size"`
+	Leaf []byte      `json:"leaf"`
+	Root tlog.Hash   `json:"root"`
+	Path []tlog.Hash `json:"proof"`
+}
+
+// consistencyAnswer is a proof that one journal extends another; hashes are in base64.
+type consistencyAnswer struct {
+	From     uint64      `json:"from"`
+	To       uint64      `json:"to"`
+	FromRoot tlog.Hash   `json:"from_root"`
+	ToRoot   tlog.Hash   `json:"to_root"`
+	Path     []tlog.Hash `json:"proof"`
+}
+
 // readHeadKey is GET /ledger/key: the public half of the key that heads are
 // signed with, as golang.org/x/mod/sumdb/note writes it.
 func (h *Handlers) readHeadKey(req *web.Request) error {
@@ -18,13 +40,7 @@ func (h *Handlers) readHeadKey(req *web.Request) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	var e web.Encoder
-	e.Open('{')
-	e.Enter("data", '{')
-	e.Text("key", h.cfg.HeadKey)
-	e.Close('}')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteData(req, fiber.StatusOK, keyAnswer{h.cfg.HeadKey})
 	return nil
 }
 
@@ -46,17 +62,7 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	var e web.Encoder
-	e.Open('{')
-	e.Enter("data", '{')
-	e.Integer("seq", int64(p.Seq))
-	e.Integer("size", int64(p.Size))
-	e.Word("leaf", base64.StdEncoding.EncodeToString(p.Leaf))
-	e.Word("root", p.Root.String())
-	appendHashes(&e, "proof", p.Path)
-	e.Close('}')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteData(req, fiber.StatusOK, inclusionAnswer{p.Seq, p.Size, p.Leaf, p.Root, p.Path})
 	return nil
 }
 
@@ -78,17 +84,7 @@ func (h *Handlers) proveConsistency(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	var e web.Encoder
-	e.Open('{')
-	e.Enter("data", '{')
-	e.Integer("from", int64(p.From))
-	e.Integer("to", int64(p.To))
-	e.Word("from_root", p.FromRoot.String())
-	e.Word("to_root", p.ToRoot.String())
-	appendHashes(&e, "proof", p.Path)
-	e.Close('}')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteData(req, fiber.StatusOK, consistencyAnswer{p.From, p.To, p.FromRoot, p.ToRoot, p.Path})
 	return nil
 }
 
@@ -120,13 +116,4 @@ func position(q *web.Query, name string) uint64 {
 		q.Problems.Add(name, name+" must be a whole number from 1")
 	}
 	return n
-}
-
-// appendHashes writes a list of hashes in base64.
-func appendHashes(e *web.Encoder, name string, hashes []tlog.Hash) {
-	texts := make([]string, len(hashes))
-	for i := range hashes {
-		texts[i] = hashes[i].String()
-	}
-	e.Texts(name, texts)
 }

@@ -14,6 +14,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -130,7 +131,7 @@ func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 
 // write answers with the rows, ordered by the values of their groups.
 func (a *aggregate) write(req *web.Request, asOf ledger.Micros) {
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '[')
 	for _, g := range slices.SortedFunc(maps.Keys(a.groups), group.compare) {
@@ -144,7 +145,7 @@ func (a *aggregate) write(req *web.Request, asOf ledger.Micros) {
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
 }
 
-func (a *aggregate) writeRow(e *web.Encoder, g group, s *sums) {
+func (a *aggregate) writeRow(e *schema.Encoder, g group, s *sums) {
 	e.Open('{')
 	e.Word("currency", string(g.currency))
 	e.Text("network", string(g.network))

@@ -7,6 +7,7 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -67,7 +68,7 @@ func (h *Handlers) listBalances(req *web.Request) error {
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	var e web.Encoder
+	var e schema.Encoder
 	e.Open('{')
 	e.Enter("data", '[')
 	rows, path := 0, ledger.PartnerAvailable(req.Principal.Partner.Number)
@@ -92,7 +93,7 @@ func (h *Handlers) listBalances(req *web.Request) error {
 	return nil
 }
 
-func appendBalance(e *web.Encoder, view *posting.View, org ledger.ID, a ledger.Account) error {
+func appendBalance(e *schema.Encoder, view *posting.View, org ledger.ID, a ledger.Account) error {
 	t, err := view.Totals(org, a)
 	if err != nil {
 		return err

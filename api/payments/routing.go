@@ -6,7 +6,6 @@ import (
 	paymentactor "mizan/actors/payment"
 	"mizan/api/web"
 	"mizan/ledger"
-	"mizan/ledger/jsonform"
 	"mizan/ledger/payment"
 )
 
@@ -29,19 +28,15 @@ func (h *Handlers) readRouting(req *web.Request) error {
 		return err
 	}
 	r := result.Record
-	var e web.Encoder
-	e.Open('{')
-	e.Enter("data", '[')
+	var tried []triedTerminal
 	for i := range r.Attempts {
-		h.appendAttempt(&e, req.Principal.Org, &r.Attempts[i])
+		tried = append(tried, h.triedTerminal(req.Principal.Org, &r.Attempts[i]))
 	}
 	if r.Terminal != (ledger.ID{}) {
 		own := lastAttempt(&result)
-		h.appendAttempt(&e, req.Principal.Org, &own)
+		tried = append(tried, h.triedTerminal(req.Principal.Org, &own))
 	}
-	e.Close(']')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteData(req, fiber.StatusOK, tried)
 	return nil
 }
 
@@ -66,20 +61,27 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 	return a
 }
 
-// appendAttempt writes one terminal, with its current name.
-func (h *Handlers) appendAttempt(e *web.Encoder, org ledger.ID, a *payment.Attempt) {
-	e.Open('{')
-	e.ID("terminal_id", a.Terminal)
-	name := ""
-	if t, found := h.cfg.Directory.Terminal(org, a.Terminal); found {
-		name = t.Name
+// triedTerminal is one terminal that a transaction was tried at, with the terminal's current name.
+type triedTerminal struct {
+	Terminal ledger.ID   `json:"terminal_id"`
+	Name     *string     `json:"name"`
+	Priority int         `json:"priority"`
+	Outcome  string      `json:"outcome"`
+	Reason   *string     `json:"reason"`
+	Code     *string     `json:"error_code"`
+	At       web.Instant `json:"at"`
+}
+
+func (h *Handlers) triedTerminal(org ledger.ID, a *payment.Attempt) triedTerminal {
+	tried := triedTerminal{
+		Terminal: a.Terminal, Priority: a.Priority, Outcome: a.Outcome, Reason: web.OrNull(a.Failure.Describe("en")), At: web.Instant(a.At),
 	}
-	e.TextOrNull("name", name)
-	e.Integer("priority", int64(a.Priority))
-	e.Word("outcome", a.Outcome)
-	e.TextOrNull("reason", a.Failure.Describe("en"))
-	e.Key("error_code")
-	e.Buf = jsonform.AppendCode(e.Buf, a.Failure)
-	e.Instant("at", a.At)
-	e.Close('}')
+	if t, found := h.cfg.Directory.Terminal(org, a.Terminal); found {
+		tried.Name = web.OrNull(t.Name)
+	}
+	if a.Failure.Code.Published() {
+		code := string(a.Failure.Code)
+		tried.Code = &code
+	}
+	return tried
 }

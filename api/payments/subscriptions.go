@@ -207,6 +207,6 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 	return nil
 }
 
-func appendSubscription(e *web.Encoder, r *subscriptionactor.Result) {
+func appendSubscription(e *schema.Encoder, r *subscriptionactor.Result) {
 	jsonform.AppendSubscription(e, r.Record, r.Stamp.Started)
 }

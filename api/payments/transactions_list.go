@@ -28,7 +28,7 @@ const (
 type walk struct {
 	view  *posting.View
 	org   ledger.ID
-	of    posting.List
+	of    ledger.List
 	moved bool // ordered by the last update; otherwise by creation
 	span  span // range of the time that orders the list
 }
@@ -157,8 +157,8 @@ func (p *listPage) release() {
 }
 
 // listOf returns the caller's list in the requested environment.
-func (q *filterQuery) listOf(req *web.Request) posting.List {
-	return posting.List{Partner: req.Principal.Partner.Number, Env: uint8(q.transactionFilter.env)}
+func (q *filterQuery) listOf(req *web.Request) ledger.List {
+	return payment.Transactions.Of(req.Principal.Partner.Number, q.transactionFilter.env)
 }
 
 // look adds the row's transaction to the page if it meets the conditions. It looks one row

@@ -2,6 +2,8 @@ package web
 
 import (
 	"github.com/valyala/fasthttp"
+
+	"mizan/ledger/schema"
 )
 
 // WriteJSON answers with a status and a JSON body, which is copied.
@@ -16,13 +18,13 @@ func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 
 // WriteOne answers with one record: {data: {...}}. If bare is set, the record's fields are also
 // at the top level, as the specification shows some answers.
-func WriteOne[T any](req *Request, status int, bare bool, record T, appendFields func(*Encoder, T)) {
+func WriteOne[T any](req *Request, status int, bare bool, record T, appendFields func(*schema.Encoder, T)) {
 	WriteJSON(req.RequestCtx, status, OneBody(bare, record, appendFields))
 }
 
 // OneBody returns the body that WriteOne sends.
-func OneBody[T any](bare bool, record T, appendFields func(*Encoder, T)) []byte {
-	var e Encoder
+func OneBody[T any](bare bool, record T, appendFields func(*schema.Encoder, T)) []byte {
+	var e schema.Encoder
 	e.Open('{')
 	if bare {
 		appendFields(&e, record)
@@ -36,7 +38,7 @@ func OneBody[T any](bare bool, record T, appendFields func(*Encoder, T)) []byte 
 
 // List writes the common form of lists: rows, then the cursor.
 type List struct {
-	Encoder
+	schema.Encoder
 	Rows int // number of rows so far
 }
 

@@ -159,7 +159,7 @@ func appendProblems(dst []byte, list Problems) []byte {
 // appendFaults appends the body of a 422 of the contracts' routes: each refused field once with
 // all its messages. An unknown action is also the message of the whole body.
 func appendFaults(dst []byte, faults *schema.Faults) []byte {
-	e := Encoder{Buf: dst}
+	e := schema.Encoder{Buf: dst}
 	e.Open('{')
 	e.Word("error", "unprocessable_entity")
 	for _, fault := range faults.List {

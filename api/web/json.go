@@ -8,6 +8,7 @@ import (
 	"mizan/internal/jsonwalk"
 	"mizan/internal/steps"
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // maxDepth bounds the nesting of objects and arrays in a body.
@@ -85,7 +86,7 @@ func Member(object []byte, name string) []byte {
 
 // Without returns a copy of an object without the member of exactly that name.
 func Without(object []byte, name string) []byte {
-	e := Encoder{Buf: make([]byte, 0, len(object))}
+	e := schema.Encoder{Buf: make([]byte, 0, len(object))}
 	e.Open('{')
 	e.Members(object, func(found []byte) bool { return string(found) != name })
 	e.Close('}')

@@ -111,6 +111,17 @@ func (s *Settlement) net() money.Amount {
 // LogValue implements slog.LogValuer.
 func (s *Settlement) LogValue() slog.Value { return slog.StringValue(s.ID.String()) }
 
+// SettlementLists are the lists of settlements. Each partner has each of them in each environment. A
+// settlement has one row in its lists. A settlement that moved money in several environments, as
+// the sandbox's opening balance does, is in no list.
+var SettlementLists = ledger.NewPartnerLists(ledger.Settlement, func(s *Settlement) (partner int64, env money.Env) { return s.Partner, s.Lines[0].Asset.Env })
+
+// The lists of settlements, one row each.
+var (
+	SettlementsWithBank     = SettlementLists.Declare(1, func(s *Settlement) bool { return len(s.Lines) == 1 && !s.WithProvider() })
+	SettlementsWithProvider = SettlementLists.Declare(2, func(s *Settlement) bool { return len(s.Lines) == 1 && s.WithProvider() })
+)
+
 // WithProvider tells whether the settlement is with a provider rather than a partner's bank.
 func (s *Settlement) WithProvider() bool { return s.Terminal != ledger.ID{} }
 

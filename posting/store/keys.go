@@ -230,23 +230,22 @@ func ParseDueKey(key []byte) (second int64, ok bool) {
 	return int64(binary.BigEndian.Uint64(key[1:9])), true
 }
 
-// KeyLists is the prefix of one partner's transaction list in an environment.
-func KeyLists(dst []byte, org ledger.ID, partner int64, env uint8) []byte {
-	dst = binary.BigEndian.AppendUint64(orgKey(dst, prefixList, org), uint64(partner))
-	return append(dst, env)
+// KeyLists is the prefix of the pages of one list.
+func KeyLists(dst []byte, org ledger.ID, list ledger.List) []byte {
+	return append(orgKey(dst, prefixList, org), list[:]...)
 }
 
-// KeyList is list/<org>/<partner>/<env>/<booked time of its first row>.
-func KeyList(dst []byte, org ledger.ID, partner int64, env uint8, first ledger.Micros) []byte {
-	return binary.BigEndian.AppendUint64(KeyLists(dst, org, partner, env), uint64(first))
+// KeyList is list/<org>/<list>/<booked time of its first row>.
+func KeyList(dst []byte, org ledger.ID, list ledger.List, first ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64(KeyLists(dst, org, list), uint64(first))
 }
 
-// ParseListPrefix returns the partner and environment of a list's prefix.
-func ParseListPrefix(prefix []byte) (partner int64, env uint8, ok bool) {
-	if len(prefix) != 1+16+8+1 || prefix[0] != prefixList {
-		return 0, 0, false
+// ParseListPrefix returns the list whose pages' keys begin with the prefix.
+func ParseListPrefix(prefix []byte) (list ledger.List, ok bool) {
+	if len(prefix) != 1+16+len(list) || prefix[0] != prefixList {
+		return list, false
 	}
-	return int64(binary.BigEndian.Uint64(prefix[17:])), prefix[25], true
+	return ledger.List(prefix[17:]), true
 }
 
 // KeyMark is the key of the low-water mark of due work.

@@ -26,7 +26,7 @@ const (
 	fileMode    = 0o600 // of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 4 // version 4: events have the hashes of what was stored with them
+	schema    = 5 // version 5: a list's key is a ledger.List
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked,

@@ -40,7 +40,9 @@ func listLines(times ...ledger.Micros) (lines []byte) {
 
 func pageHeadOf(a ledger.Account) []byte { return PageHead(nil, KeyPages(nil, dayOrg, a)) }
 
-func listHeadOf(partner int64) []byte { return PageHead(nil, KeyLists(nil, dayOrg, partner, 1)) }
+func listHeadOf(partner int64) []byte {
+	return PageHead(nil, KeyLists(nil, dayOrg, ledger.NewList(ledger.Transaction, 1, byte(partner))))
+}
 
 // part is a chunk in the form that tests compare.
 type part struct{ head, lines string }
@@ -98,7 +100,7 @@ func TestAScanOfSectionsEndsWithItsCallersError(t *testing.T) {
 
 func TestAHeadIsThePrefixWithoutItsOrganization(t *testing.T) {
 	other := uuid.New()
-	for _, prefix := range [][]byte{KeyPages(nil, dayOrg, dayAccount), KeyLists(nil, dayOrg, 7, 2), KeyPages(nil, dayOrg, ledger.Account{})} {
+	for _, prefix := range [][]byte{KeyPages(nil, dayOrg, dayAccount), KeyLists(nil, dayOrg, ledger.NewList(ledger.Transaction, 2, 7)), KeyPages(nil, dayOrg, ledger.Account{})} {
 		head := PageHead([]byte("before"), prefix)[len("before"):]
 		if bytes.Contains(head, dayOrg[:]) || len(head) != len(prefix)-16 {
 			t.Errorf("the head of %x is %x", prefix, head)
@@ -184,8 +186,8 @@ func TestSharesAreOfOneHeadAlwaysTheSame(t *testing.T) {
 	if got := Shard(pageHeadOf(dayAccount)); got != 6 {
 		t.Errorf("share %d of the account that is in share 6", got)
 	}
-	if got := Shard(listHeadOf(5)); got != 1 {
-		t.Errorf("share %d of the list that is in share 1", got)
+	if got := Shard(listHeadOf(5)); got != 0 {
+		t.Errorf("share %d of the list that is in share 0", got)
 	}
 }
 

@@ -136,7 +136,7 @@ func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *postin
 		Record: subscriptionactor.Encode(d.Record), Due: d.Due, Events: d.Events,
 	}
 	if version == 0 {
-		step.List = subscriptionactor.ListOf(d.Record.Partner, uint8(d.Record.Asset.Env))
+		step.List, step.Also = subscription.Lists.Of(d.Record)
 	}
 	return &posting.Change{Steps: []posting.Step{step}}
 }

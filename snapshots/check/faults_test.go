@@ -40,11 +40,12 @@ func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledge
 
 // decidedWithoutVolumes is decided without counting transitions.
 func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
+	list, also := payment.Lists.Of(d.Record)
 	return &posting.Change{
 		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
 		Steps: []posting.Step{{
 			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
-			List: posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)}, Due: d.Due, Finish: d.Finish, Events: d.Events,
+			List: list, Also: also, Due: d.Due, Finish: d.Finish, Events: d.Events,
 		}},
 	}
 }
@@ -74,7 +75,7 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 		Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimSettlement, Key: fixture.SettlementKey(partner, reference), Owner: id[:]}},
 		Steps: []posting.Step{{
 			Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: id}, Record: record,
-			List: posting.List{Partner: partner, Env: 0x80 | uint8(fixture.USD.Env)},
+			List: directory.SettlementsWithBank.Of(partner, fixture.USD.Env),
 			Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: effective, Postings: []ledger.Posting{
 				{Account: ledger.Bank, Asset: fixture.USD, Side: bank, Amount: money.FromUint64(amount)},
 				{Account: ledger.PartnerAvailable(partner), Asset: fixture.USD, Side: owner, Amount: money.FromUint64(amount)},
@@ -203,12 +204,14 @@ var claimFaults = []fault{
 		w.Submit(t, c)
 	}, []int{4}, ""},
 	{"a transaction that no list shows", func(t *testing.T, w *fixture.Store) {
-		w.Plant(t, func(p *fixture.Planter) { eraseAll(p, store.KeyLists(nil, w.Second.Org, 2, uint8(money.Prod))) })
+		w.Plant(t, func(p *fixture.Planter) {
+			eraseAll(p, store.KeyLists(nil, w.Second.Org, payment.Transactions.Of(2, money.Prod)))
+		})
 	}, []int{4}, ""},
 	{"a transaction in another partner's list", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			row := store.Listed{Booked: 5, ID: w.Charged.ID}
-			p.Group.Set(store.KeyList(nil, w.First.Org, 9, uint8(money.Prod), 5), store.EncodeListed(nil, row))
+			p.Group.Set(store.KeyList(nil, w.First.Org, payment.Transactions.Of(9, money.Prod), 5), store.EncodeListed(nil, row))
 		})
 	}, []int{4}, ""},
 }

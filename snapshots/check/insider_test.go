@@ -295,19 +295,36 @@ func (in *insider) answers() string {
 				}))
 			}
 		}
-		for partner := range int64(9) {
-			for env := range 256 {
-				in.list(&b, v, org, posting.List{Partner: partner, Env: uint8(env)})
-			}
+		for _, l := range in.lists(v, org) {
+			in.list(&b, v, org, l)
 		}
 		return true, nil
 	}))
 	return b.String()
 }
 
+// lists returns all lists that have rows.
+func (in *insider) lists(v *posting.View, org ledger.ID) (found []ledger.List) {
+	note := func(prefix []byte) {
+		if l, ok := store.ParseListPrefix(prefix); ok {
+			found = append(found, l)
+		}
+	}
+	fixture.Must(in.t, v.Rows(org, posting.Lists, func(key, _ []byte) (bool, error) {
+		note(key[:max(0, len(key)-8)])
+		return true, nil
+	}))
+	fixture.Must(in.t, v.BufferedPages(org, func(prefix, _ []byte) error {
+		note(prefix)
+		return nil
+	}))
+	slices.SortFunc(found, func(a, b ledger.List) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(found)
+}
+
 // list writes what a list shows, by creation and by the last event. Rows of other events are
 // skipped.
-func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l posting.List) {
+func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l ledger.List) {
 	last := make(map[ledger.ID]bool)
 	fixture.Must(in.t, v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
 		if !last[row.ID] || row.First {

@@ -9,7 +9,7 @@ import (
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
-	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
@@ -62,7 +62,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 		return
 	}
 	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = made.ID
-	if h.ListHash != o.Histories.ListOf(scope, money.Prod) && h.ListHash != o.Histories.ListOf(scope, money.Test) {
+	if !o.Histories.IsOf(payment.Transactions, scope, h) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, scope, scan.Named(made))
 	}
 }

@@ -3,8 +3,8 @@ package check
 import (
 	"encoding/binary"
 
+	contractactor "mizan/actors/contract"
 	"mizan/ledger"
-	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check/books"
@@ -43,18 +43,13 @@ func (c *orgCheck) lists() error {
 		return err
 	}
 	for source, h := range o.Histories.All() {
-		shown := source.Kind == ledger.Transaction || source.Kind == ledger.Settlement && h.ListHash != 0
-		rows := scan.ListedAtCreation | scan.ListedAtLastEvent
-		if source.Kind == ledger.Subscription {
-			shown, rows = true, scan.ListedAtCreation // a subscription is listed at its creation only
+		if h.Marks&scan.HasRow == 0 {
+			continue
 		}
-		if source.Kind == ledger.Contract {
-			shown, rows = true, scan.ListedAtCreation
-			if h.Marks&scan.HasRow != 0 && c.contracts.LifecycleOf(h).ListHash != 0 {
-				c.Report.Breach(findings.RuleClaims, "organization %v: %s is not once in the lists of its environment and of each who has a part in it, and in no other", o.ID, scan.Named(source))
-			}
+		if source.Kind == ledger.Contract && c.contracts.LifecycleOf(h).ListHash != 0 {
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not once in the lists of its environment and of each who has a part in it, and in no other", o.ID, scan.Named(source))
 		}
-		if shown && h.Marks&scan.HasRow != 0 && h.Marks&rows != rows {
+		if !o.Histories.IsListed(h, source.Kind == ledger.Transaction) {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not listed", o.ID, scan.Named(source))
 		}
 	}
@@ -65,7 +60,7 @@ func (c *orgCheck) lists() error {
 func (c *orgCheck) list(order *books.ListOrder, prefix, row []byte) []store.Listed {
 	o := c.organization
 	listed, err := store.DecodeListed(row)
-	partner, env, ok := store.ParseListPrefix(prefix)
+	list, ok := store.ParseListPrefix(prefix)
 	if err != nil || !ok || len(listed) == 0 {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a list of an unknown form", o.ID)
 		return nil
@@ -73,35 +68,37 @@ func (c *orgCheck) list(order *books.ListOrder, prefix, row []byte) []store.List
 	if !order.Follows(prefix, listed) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: %s is out of the order of booking", o.ID, books.NameOfPages(prefix))
 	}
-	if env == scan.ListOfPerson {
-		c.contracts.CheckListedParties(partner, listed)
+	if list.Kind() == ledger.Contract && !contractactor.ShowsProduct(list) {
+		c.contracts.CheckListedParties(list, listed)
 		return listed
 	}
-	list := o.Histories.ListOf(partner, money.Env(env))
 	for i := range listed {
-		c.listed(scan.KindListed(env), list, &listed[i])
+		c.listed(list, &listed[i])
 	}
 	return listed
 }
 
 // listed checks one row of a list.
-func (c *orgCheck) listed(kind ledger.Kind, list uint32, row *store.Listed) {
+func (c *orgCheck) listed(list ledger.List, row *store.Listed) {
 	o := c.organization
-	source := ledger.Source{Kind: kind, ID: row.ID}
+	source := ledger.Source{Kind: list.Kind(), ID: row.ID}
 	h := o.Histories.Find(source)
-	switch {
-	case h == nil || h.Marks&scan.HasRow == 0:
+	if h == nil || h.Marks&scan.HasRow == 0 {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which is not there", o.ID, scan.Named(source))
 		return
-	case h.ListHash != list:
+	}
+	bit, ok := o.Histories.MustShow(list, h)
+	switch {
+	case !ok:
 		c.Report.Breach(findings.RuleClaims, "organization %v: %s is listed where it does not belong", o.ID, scan.Named(source))
-	case row.First && h.Marks&scan.ListedAtCreation != 0, kind != ledger.Transaction && !row.First:
+		return
+	case row.First && h.ListedAtCreation&bit != 0, source.Kind != ledger.Transaction && !row.First:
 		c.Report.Breach(findings.RuleClaims, "organization %v: %s is listed twice", o.ID, scan.Named(source))
 	}
 	if row.First {
-		h.Marks |= scan.ListedAtCreation
+		h.ListedAtCreation |= bit
 	}
 	if row.Booked == h.Updated {
-		h.Marks |= scan.ListedAtLastEvent
+		h.ListedAtLastEvent |= bit
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/fixture"
@@ -165,7 +166,9 @@ func raiseAmount(l *store.Line) {
 func onFees(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, fixture.FeesInUSD) }
 
 func listOf(partner int64) func(*fixture.Store) []byte {
-	return func(w *fixture.Store) []byte { return store.KeyLists(nil, w.First.Org, partner, uint8(money.Prod)) }
+	return func(w *fixture.Store) []byte {
+		return store.KeyLists(nil, w.First.Org, payment.Transactions.Of(partner, money.Prod))
+	}
 }
 
 func transferAccount(n int) ledger.Account {

@@ -145,23 +145,19 @@ func plantListRows(key func(w *contractStore) []byte, change func(w *contractSto
 }
 
 func leaseList(w *contractStore) []byte {
-	l := contractactor.ListOf(contract.Lease, contract.Secular)
-	return store.KeyLists(nil, w.First.Org, l.Partner, l.Env)
+	return store.KeyLists(nil, w.First.Org, contractactor.ListOf(contract.Lease, contract.Secular))
 }
 
 func customersLeases(w *contractStore) []byte {
-	l := contractactor.ListOfPerson(contract.Lease, contract.Secular, w.customer)
-	return store.KeyLists(nil, w.First.Org, l.Partner, l.Env)
+	return store.KeyLists(nil, w.First.Org, contractactor.ListOfPerson(contract.Lease, contract.Secular, w.customer))
 }
 
 func investorsIssues(w *contractStore) []byte {
-	l := contractactor.ListOfPerson(contract.Certificate, contract.Secular, w.investor)
-	return store.KeyLists(nil, w.First.Org, l.Partner, l.Env)
+	return store.KeyLists(nil, w.First.Org, contractactor.ListOfPerson(contract.Certificate, contract.Secular, w.investor))
 }
 
 func environmentsLeases(w *contractStore) []byte {
-	l := contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test)
-	return store.KeyLists(nil, w.First.Org, l.Partner, l.Env)
+	return store.KeyLists(nil, w.First.Org, contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test))
 }
 
 func withoutFirst(_ *contractStore, rows []store.Listed) []store.Listed { return rows[1:] }

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/internal/clock"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
@@ -63,7 +65,7 @@ var drainedFaults = []fault{
 			lines := s.sections[s.find(list)].lines
 			first, _, err := store.Span('l', lines)
 			fixture.Must(t, err)
-			p.Group.Set(store.KeyList(nil, w.First.Org, w.First.Partner, 1, first), lines)
+			p.Group.Set(store.KeyList(nil, w.First.Org, payment.Transactions.Of(w.First.Partner, money.Prod), first), lines)
 		})
 	}, []int{4}, ""},
 	{"a row that comes back in another group", func(t *testing.T, w *fixture.Store) {

@@ -199,10 +199,10 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			p.Group.Set(key, rows[0][:49])
 		}},
 		"a list that shows what is not there": {[]int{4}, "is not there", func(w *recurrence, p *fixture.Planter) {
-			plantListed(p, w.Store, 99, 0x20|uint8(money.Prod), fixture.NewID(), 1)
+			plantListed(p, w.Store, 99, subscription.All, fixture.NewID(), 1)
 		}},
 		"listed twice": {[]int{4}, "listed twice", func(w *recurrence, p *fixture.Planter) {
-			plantListed(p, w.Store, w.First.Partner, 0x20|uint8(money.Prod), w.renewed, 1)
+			plantListed(p, w.Store, w.First.Partner, subscription.All, w.renewed, 1)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/ledger/schema"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -42,42 +43,46 @@ func changeSettlement(p *fixture.Planter, org, id ledger.ID, column string, valu
 	p.Column(org, ledger.Source{Kind: ledger.Settlement, ID: id}, column, value)
 }
 
-// Lists of the first partner in env prod, in stored form.
-const (
-	bankList     = 0x80 | uint8(money.Prod)
-	providerList = 0x40 | uint8(money.Prod)
-)
-
 // plantListed lists a settlement again.
-func plantListed(p *fixture.Planter, w *fixture.Store, partner int64, list uint8, id ledger.ID, at ledger.Micros) {
-	p.Group.Set(store.KeyList(nil, w.First.Org, partner, list, at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
+func plantListed(p *fixture.Planter, w *fixture.Store, partner int64, list ledger.PartnerList, id ledger.ID, at ledger.Micros) {
+	p.Group.Set(store.KeyList(nil, w.First.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
 }
 
 var settlementFaults = []fault{
 	{"settlements of all kinds", func(t *testing.T, w *fixture.Store) { makeSettlements(t, w) }, nil, ""},
 	{"a settlement that no list shows", func(t *testing.T, w *fixture.Store) {
 		makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { eraseAll(p, store.KeyLists(nil, w.First.Org, w.First.Partner, bankList)) })
+		w.Plant(t, func(p *fixture.Planter) {
+			eraseAll(p, store.KeyLists(nil, w.First.Org, directory.SettlementsWithBank.Of(w.First.Partner, money.Prod)))
+		})
 	}, []int{4}, "is not listed"},
 	{"a settlement with a provider that no list shows", func(t *testing.T, w *fixture.Store) {
 		makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { eraseAll(p, store.KeyLists(nil, w.First.Org, w.First.Partner, providerList)) })
+		w.Plant(t, func(p *fixture.Planter) {
+			eraseAll(p, store.KeyLists(nil, w.First.Org, directory.SettlementsWithProvider.Of(w.First.Partner, money.Prod)))
+		})
 	}, []int{4}, "is not listed"},
 	{"a settlement that is listed twice", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, bankList, in.ID, in.Created-1) })
+		w.Plant(t, func(p *fixture.Planter) {
+			plantListed(p, w, w.First.Partner, directory.SettlementsWithBank, in.ID, in.Created-1)
+		})
 	}, []int{4}, "is listed twice"},
 	{"a settlement in the list of the other kind", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, providerList, in.ID, in.Created-1) })
+		w.Plant(t, func(p *fixture.Planter) {
+			plantListed(p, w, w.First.Partner, directory.SettlementsWithProvider, in.ID, in.Created-1)
+		})
 	}, []int{4}, "is listed"}, // the row appears twice
 	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner+1, bankList, out.ID, out.Created) })
+		w.Plant(t, func(p *fixture.Planter) {
+			plantListed(p, w, w.First.Partner+1, directory.SettlementsWithBank, out.ID, out.Created)
+		})
 	}, []int{4}, "is listed"}, // the row appears twice
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
-		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, uint8(money.Prod), in.ID, 5) })
+		w.Plant(t, func(p *fixture.Planter) { plantListed(p, w, w.First.Partner, payment.Transactions, in.ID, 5) })
 	}, []int{4}, "which is not there"},
 	{"a reference that is free again", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
@@ -176,7 +181,7 @@ func collection(t *testing.T, w *fixture.Store, partner int64, terminal ledger.I
 	n, err := directory.Settlements.Read(schema.Envelope{}, s.Record, schema.NoKeys)
 	fixture.Must(t, err)
 	n.Terminal = terminal
-	s.Record, s.List.Env = storedSettlement(n), providerList
+	s.Record, s.List = storedSettlement(n), directory.SettlementsWithProvider.Of(partner, money.Prod)
 	s.Events[0].Entry.Postings[1].Account = ledger.ProviderReceivable(terminal)
 	c.Claims[0].Key = n.Key()
 	return c

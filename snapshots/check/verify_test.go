@@ -12,6 +12,8 @@ import (
 
 	"mizan/internal/clock"
 	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
 	"mizan/snapshots/fixture"
@@ -175,7 +177,7 @@ func TestTheDigestCoversEverySection(t *testing.T) {
 	for name, key := range map[string][]byte{
 		"page": store.KeyPages(nil, w.First.Org, fixture.FeesInUSD), "record": store.KeyRecord(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID)),
 		"claim": store.KeyClaim(nil, w.First.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.First.Org),
-		"list": store.KeyLists(nil, w.First.Org, 1, 1), "sealed row": store.KeySealeds(nil, w.First.Org), "part": store.KeyPart(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID), 1),
+		"list": store.KeyLists(nil, w.First.Org, payment.Transactions.Of(1, money.Prod)), "sealed row": store.KeySealeds(nil, w.First.Org), "part": store.KeyPart(nil, w.First.Org, fixture.TransactionSource(w.Refused.ID), 1),
 	} {
 		own := fixture.CopyLaidOut(t, fixture.Paged)
 		own.Plant(t, func(p *fixture.Planter) {
@@ -262,7 +264,9 @@ func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
 		{"tree", func(w *fixture.Store) []byte { return store.KeyTrees(nil, w.Second.Org) }, []int{5}},
 		{"page", func(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, fixture.FeesInUSD) }, []int{2}},
 		{"record", func(w *fixture.Store) []byte { return store.KeyRecords(nil, w.Second.Org, ledger.Partner) }, []int{3, 4}},
-		{"list", func(w *fixture.Store) []byte { return store.KeyLists(nil, w.Second.Org, 2, 1) }, []int{4}},
+		{"list", func(w *fixture.Store) []byte {
+			return store.KeyLists(nil, w.Second.Org, payment.Transactions.Of(2, money.Prod))
+		}, []int{4}},
 		{"claim", func(w *fixture.Store) []byte { return store.KeyClaims(nil, w.Second.Org, 'k') }, []int{4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/jsonform"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -36,7 +37,7 @@ type EventQuery struct {
 
 // WritePage answers with a page of the events that meet the conditions. write writes the fields
 // of one event.
-func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery, write func(*web.Encoder, *ledger.Event, *jsonform.Balances)) error {
+func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery, write func(*schema.Encoder, *ledger.Event, *jsonform.Balances)) error {
 	if id, sent := q.ID("source"); sent {
 		want.Source = &id
 	}

@@ -83,27 +83,6 @@ type answerLine struct {
 	named  bool // the line is a create with a txid
 }
 
-// creations are the directory's create paths whose answers name a record.
-var creations = map[string]ledger.Kind{
-	"/api/v1/organizations": ledger.Organization,
-	"/api/v1/partners":      ledger.Partner,
-	"/api/v1/terminal":      ledger.Terminal,
-	"/api/v1/api_keys":      ledger.APIKey,
-	"/api/v1/users":         ledger.User,
-	"/api/v1/limits":        ledger.Limit,
-	"/api/v1/blocklist":     ledger.Block,
-}
-
-// creationAt returns the kind of record that a POST to the path creates in the directory.
-func creationAt(path string) (kind ledger.Kind, creates bool) {
-	of, settles := strings.CutSuffix(path, "/settlements")
-	if settles && (strings.HasPrefix(of, "/api/v1/partners/") || strings.HasPrefix(of, "/api/v1/terminal/")) {
-		return ledger.Settlement, true
-	}
-	kind, creates = creations[path]
-	return kind, creates
-}
-
 // ReadFile reads the file. A last line that is cut short, as a killed client leaves it, is
 // ignored. Any other line that is not an answer means that the program which wrote the file has
 // a bug. A file without answers is an error too, because it proves nothing.
@@ -176,18 +155,17 @@ func (c *Check) readAnswer(n uint32, l *answerLine) {
 
 // readOfDirectory reads an answer that may come without the name of an organization.
 func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
-	kind, creates := creationAt(path)
-	switch status := *l.Status; {
-	case creates && l.Method == "POST":
-		return status == 201 && c.readDirectoryRecord(n, kind, "", l)
-	case path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201):
-		c.checkRateChange(n, l)
+	status := *l.Status
+	if path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201) {
+		c.readRate(n, l)
 		return true
-	case status == 200 || status == 204:
-		kind, id, names := directoryAddress(path)
-		return names && c.readDirectoryRecord(n, kind, id, l)
 	}
-	return false
+	kind, id, ok := directoryAddress(path)
+	read := status == 200 || status == 204
+	if id == "" {
+		read = l.Method == "POST" && status == 201
+	}
+	return ok && read && c.readDirectoryRecord(n, kind, id, l)
 }
 
 // readOfOrganization reads an answer about the records of one organization.

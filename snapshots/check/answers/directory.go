@@ -30,17 +30,29 @@ type directoryAnswer struct {
 // shownOnce is the member with a key's value, of which the store has the hash.
 const shownOnce = "key"
 
-// directoryAddress returns the kind and the id of the directory record that a path names.
+// directoryPaths are the paths of the directory's records, without the version of the API.
+var directoryPaths = map[string]ledger.Kind{
+	"organizations": ledger.Organization,
+	"partners":      ledger.Partner,
+	"terminal":      ledger.Terminal,
+	"api_keys":      ledger.APIKey,
+	"users":         ledger.User,
+	"limits":        ledger.Limit,
+	"blocklist":     ledger.Block,
+	"settlements":   ledger.Settlement,
+}
+
+// directoryAddress returns the kind of the directory record that a path names, and its id; the id is
+// empty if the path is the one at which records of the kind are created.
 func directoryAddress(path string) (kind ledger.Kind, id string, ok bool) {
-	at := strings.LastIndexByte(path, '/')
-	if at < 0 {
-		return 0, "", false
+	rest, ok := strings.CutPrefix(path, "/api/v1/")
+	if of, settles := strings.CutSuffix(rest, "/settlements"); settles {
+		owner, _, named := strings.Cut(of, "/")
+		return ledger.Settlement, "", ok && named && (owner == "partners" || owner == "terminal")
 	}
-	if path[:at] == "/api/v1/settlements" {
-		return ledger.Settlement, path[at+1:], true
-	}
-	kind, ok = creations[path[:at]]
-	return kind, path[at+1:], ok
+	name, id, _ := strings.Cut(rest, "/")
+	kind, known := directoryPaths[name]
+	return kind, id, ok && known && !strings.Contains(id, "/")
 }
 
 // readDirectoryRecord reads the answer to a create in the directory, with an empty id, or to a

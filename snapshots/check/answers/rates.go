@@ -6,63 +6,76 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, rates. A stored rate had the shown value at the shown instant.
+// Rule 1, rates. An answer shows the rate as it was after one of its events.
 
 const ratesPath = "/api/v1/rates"
-
-// checkRateChange reads the answer to a request that set a rate.
-func (c *Check) checkRateChange(n uint32, l *answerLine) {
-	s := parseObject(l.data())
-	id, err := uuid.Parse(s.text("id"))
-	at, dated := instantOf(s.text("updated_at"))
-	rate, wrong := money.ParseRate(s.text("rate"))
-	if err != nil || !dated || wrong != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no rate", n)
-		return
-	}
-	began, old := instantOf(s.text("created_at"))
-	if from, to := money.Currency(s.text("from")), money.Currency(s.text("to")); !old || l.orgErr == nil && id != directory.RateID(l.org, from, to) {
-		c.Report.Breach(findings.RuleAnswers, "line %d: rate %v is of another pair, or of no time", n, id)
-	}
-	c.answers.rates = append(c.answers.rates, rateAnswer{n, l.org, id, began, at, rate.String()})
-}
 
 // rateAnswer is what an answer shows of a rate.
 type rateAnswer struct {
 	line  uint32
 	org   ledger.ID // the zero id: the line names no organization
 	id    ledger.ID
-	began ledger.Micros // time of the pair's first rate
-	at    ledger.Micros
-	value string
+	shown members
 }
 
-// checkRates looks for the events of the rates that answers show.
+// readRate reads the answer to a request that set a rate.
+func (c *Check) readRate(n uint32, l *answerLine) {
+	s := parseObject(l.data())
+	id, err := uuid.Parse(s.text("id"))
+	if err != nil {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no rate", n)
+		return
+	}
+	c.answers.rates = append(c.answers.rates, rateAnswer{n, l.org, id, c.answers.membersOf(s)})
+}
+
+// checkRates compares the answers with the rates after each of their events.
 func (c *Check) checkRates() error {
 	for _, a := range c.answers.rates {
 		orgs := []ledger.ID{a.org}
 		if a.org == (ledger.ID{}) {
 			orgs = c.everyOrg()
 		}
-		found, first := false, false
+		found := false
 		for _, org := range orgs {
-			err := c.View.SourceEvents(org, ledger.Source{Kind: ledger.Rate, ID: a.id}, func(e ledger.Event) (bool, error) {
-				found = found || e.Booked == a.at && e.To == a.value
-				first = first || e.Version == 1 && e.Booked == a.began
-				return true, c.Interrupted()
+			err := c.eachRate(org, a.id, func(r *directory.Rate) {
+				found = found || a.shown.equal(c.answers.formOf(func(e *schema.Encoder) {
+					e.Buf = directory.Rates.AppendFields(e.Buf, r, schema.Style{})
+				}))
 			})
 			if err != nil {
 				return err
 			}
 		}
-		if !found || !first {
-			c.Report.Breach(findings.RuleAnswers, "line %d: rate %v was not %s at that instant, or not made then", a.line, a.id, a.value)
+		if !found {
+			c.Report.Breach(findings.RuleAnswers, "line %d: rate %v was never as the answer shows it", a.line, a.id)
 		}
 	}
 	return nil
+}
+
+// eachRate calls fn with the rate as it was after each of its events.
+func (c *Check) eachRate(org, id ledger.ID, fn func(*directory.Rate)) error {
+	source := ledger.Source{Kind: ledger.Rate, ID: id}
+	stored, found, err := c.View.Record(org, source)
+	if err != nil || !found {
+		return err
+	}
+	r, err := directory.Rates.Read(schema.Envelope{Org: org, ID: id, Created: stored.Stamp.Started}, stored.Payload, schema.NoKeys)
+	if err != nil {
+		return nil // a record that cannot be read breaks another rule, and the answer is not found
+	}
+	return c.View.SourceEvents(org, source, func(e ledger.Event) (bool, error) {
+		value, err := money.ParseRate(e.To)
+		if r.Value, r.Updated = value, e.Booked; err == nil {
+			fn(r)
+		}
+		return true, c.Interrupted()
+	})
 }
 
 func (c *Check) everyOrg() (list []ledger.ID) {

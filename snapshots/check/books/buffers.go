@@ -182,8 +182,8 @@ func NameOfPages(prefix []byte) string {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		return fmt.Sprintf("account %s %v", at.Path, at.Asset)
 	}
-	partner, env, _ := store.ParseListPrefix(prefix)
-	return fmt.Sprintf("the list of partner %d, %d", partner, env)
+	list, _ := store.ParseListPrefix(prefix)
+	return fmt.Sprintf("list %v", list)
 }
 
 // ListOrder is the position up to which a list's rows have been read.

@@ -124,16 +124,15 @@ func (c *Check) CheckMissingCounters() {
 // that of its environment, and one for each of its parties.
 func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
-	of := contractactor.ListOf(p.Product, p.Reading)
-	r.History.ListHash = histories.ListOf(of.Partner, money.Env(of.Env))
-	l.ListHash += listRowHash(histories, contractactor.ListOfEnv(p.Product, p.Reading, p.Asset.Env).Partner, p.ID)
+	histories.ExpectLists(r.History, contractactor.ListOf(p.Product, p.Reading))
+	l.ListHash += listRowHash(histories, contractactor.ListOfEnv(p.Product, p.Reading, p.Asset.Env), p.ID)
 	people := []ledger.ID{p.Customer()}
 	for _, h := range p.Register.Holders {
 		people = append(people, h.Investor)
 	}
 	for _, who := range people {
 		if who != (ledger.ID{}) { // the zero id names no party
-			l.ListHash += listRowHash(histories, contractactor.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
+			l.ListHash += listRowHash(histories, contractactor.ListOfPerson(p.Product, p.Reading, who), p.ID)
 		}
 	}
 }
@@ -141,15 +140,15 @@ func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 // listRowHash returns the hash of a row that shows a contract in a list. The check adds the
 // hash for each required row and subtracts it for each stored one, so the sum for a contract
 // that is once in each of its lists is 0.
-func listRowHash(h *scan.Histories, list int64, id ledger.ID) uint64 {
+func listRowHash(h *scan.Histories, list ledger.List, id ledger.ID) uint64 {
 	return maphash.Comparable(h.Seed, struct {
-		list int64
+		list ledger.List
 		id   ledger.ID
 	}{list, id})
 }
 
-// CheckListedParties checks rows of a party's list of contracts.
-func (c *Check) CheckListedParties(list int64, rows []store.Listed) {
+// CheckListedParties checks rows of the list of an environment's or of a party's contracts.
+func (c *Check) CheckListedParties(list ledger.List, rows []store.Listed) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}
 		h := c.organization.Histories.Find(source)

@@ -12,6 +12,7 @@ import (
 	"mizan/ledger/alerts"
 	ledgerdirectory "mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check/directory"
@@ -198,7 +199,7 @@ func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 		d.fault(id, "goes to nobody who is there")
 		return
 	}
-	if n.Source.Kind == ledger.Transaction && !slices.ContainsFunc(env, func(e money.Env) bool { return h.ListHash == d.organization.Histories.ListOf(number, e) }) {
+	if n.Source.Kind == ledger.Transaction && !d.organization.Histories.IsOf(payment.Transactions, number, h, env...) {
 		d.fault(id, "goes to another partner than its transaction's")
 	}
 }

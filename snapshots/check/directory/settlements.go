@@ -42,16 +42,13 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	case scan.Fingerprint(r.History.EntryHash) != histories.ExpectedFingerprint(lines):
 		c.Fault(r, "books other amounts than it says")
 	}
-	key, list := directory.SettlementKey(p.Partner, p.Reference), byte(scan.ListWithBank)
+	key := directory.SettlementKey(p.Partner, p.Reference)
 	if p.WithProvider() {
-		key, list = "terminal/"+p.Terminal.String()+"/"+p.Reference, scan.ListWithProvider
+		key = "terminal/" + p.Terminal.String() + "/" + p.Reference
 	}
 	c.expectClaim(r, ledger.ClaimSettlement, key)
-	if len(p.Lines) == 1 {
-		for env := range envs {
-			r.History.ListHash = histories.ListOf(p.Partner, money.Env(list|byte(env)))
-		}
-	}
+	first, also := directory.SettlementLists.Of(p)
+	histories.ExpectLists(r.History, first, also...)
 }
 
 // withBank returns the lines between the institution's bank account and a partner's account.

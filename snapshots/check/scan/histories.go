@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strconv"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -25,7 +24,7 @@ type History struct {
 	Version             uint32
 	ProviderMoney       int32  // index in Histories.Moved; -1: it moved no money
 	Refunds             int32  // index of the last refund in Histories.Refunds; -1: none
-	ListHash            uint32 // of the list that must show the record
+	Lists               int32  // index of the lists that must show the record; 0: none
 	TerminalHash        uint32 // of the terminal that has the charge
 	CalledTerminal      uint32 // of the terminal that was last called
 	ContractIndex       int32  // index of a contract's lifecycle, or of the moment that a reply shows; -1: neither
@@ -33,6 +32,8 @@ type History struct {
 	ClaimKind           ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
 	Asking              Asking            // the request to the provider besides the charge
 	Holds               uint8             // charges that held money when they were sent
+	ListedAtCreation    uint8             // one bit for each of the record's lists: the row of its creation was read
+	ListedAtLastEvent   uint8             // likewise: the row of its last event was read
 	Intents             [Operations]uint8 // intents to call a provider
 	Calls               [Operations]uint8 // calls made
 	Marks               Marks
@@ -46,19 +47,17 @@ type Marks uint16
 
 // The marks.
 const (
-	HasRow            Marks = 1 << iota // its row was read
-	HasClaim                            // its claim was read
-	ListedAtCreation                    // the list row of its creation was read
-	ListedAtLastEvent                   // the list row of its last event was read
-	AtSimulator                         // it is routed to the simulator
-	ChargeBooked                        // its charge is booked, or it is a return
-	BookedLate                          // money arrived after the transaction was closed
-	ChargeReturned                      // a return reverses its charge
-	KeepsCard                           // the record says that a sealed card belongs to it
-	CardSealed                          // a card is sealed beside it
-	ProviderMayHold                     // after the last call the provider may have the money, or hold it
-	ProviderHolds                       // after the last call the provider has the money
-	ProviderAgrees                      // the last call reports the amounts that the entries have
+	HasRow          Marks = 1 << iota // its row was read
+	HasClaim                          // its claim was read
+	AtSimulator                       // it is routed to the simulator
+	ChargeBooked                      // its charge is booked, or it is a return
+	BookedLate                        // money arrived after the transaction was closed
+	ChargeReturned                    // a return reverses its charge
+	KeepsCard                         // the record says that a sealed card belongs to it
+	CardSealed                        // a card is sealed beside it
+	ProviderMayHold                   // after the last call the provider may have the money, or hold it
+	ProviderHolds                     // after the last call the provider has the money
+	ProviderAgrees                    // the last call reports the amounts that the entries have
 )
 
 // ProviderMoney is what a transaction moved on its provider's account.
@@ -88,6 +87,7 @@ type Histories struct {
 	slab   Slab[History]
 	Moved  Slab[ProviderMoney]
 	states map[ledger.Kind]*States
+	lists  listSets
 	Seed   maphash.Seed
 
 	Refunds  Slab[Refund]
@@ -263,11 +263,6 @@ const MaxCounted = math.MaxUint8
 
 // Increment adds one, up to MaxCounted.
 func Increment(n uint8) uint8 { return min(n, MaxCounted-1) + 1 }
-
-// ListOf returns the hash of the list that shows a partner's transactions.
-func (h *Histories) ListOf(partner int64, env money.Env) uint32 {
-	return uint32(h.Hash(byte(env), strconv.FormatInt(partner, 10)))
-}
 
 // TerminalOf returns the hash of a terminal's id.
 func (h *Histories) TerminalOf(id ledger.ID) uint32 { return uint32(maphash.Bytes(h.Seed, id[:])) }

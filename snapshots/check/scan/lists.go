@@ -1,35 +1,72 @@
 package scan
 
-import "mizan/ledger"
+import (
+	"slices"
 
-// ListOfSubscriptions marks the lists of subscriptions. The mark is in the byte of a list's key
-// that has the environment.
-const ListOfSubscriptions = 0x20
-
-// Marks of the lists of contracts, in the same byte: the list of a product in a reading, and
-// the list of one party's contracts.
-const (
-	listOfProduct = 0x10
-	ListOfPerson  = 0x08
+	"mizan/ledger"
+	"mizan/ledger/money"
 )
 
-// Marks of the lists of settlements, in the same byte: with a partner's bank, and with a
-// provider.
-const (
-	ListWithBank     = 0x80
-	ListWithProvider = 0x40
-	listWithAny      = ListWithBank | ListWithProvider
-)
+// listSets holds the sets of lists that must show records. Most records share a set with many
+// others, so that a history needs only the set's index. Set 0 is empty.
+type listSets struct {
+	sets  [][]ledger.List
+	index map[string]int32 // from the keys of the lists, one after the other
+	key   []byte           // a buffer for such a key
+}
 
-// KindListed returns the kind of record that a list shows, from that byte.
-func KindListed(env byte) ledger.Kind {
-	switch {
-	case env&listWithAny != 0:
-		return ledger.Settlement
-	case env&ListOfSubscriptions != 0:
-		return ledger.Subscription
-	case env&(listOfProduct|ListOfPerson) != 0:
-		return ledger.Contract
+// ExpectLists records that the lists must show the record. A zero first list stands for no list.
+func (h *Histories) ExpectLists(of *History, first ledger.List, also ...ledger.List) {
+	s := &h.lists
+	if first == (ledger.List{}) {
+		of.Lists = 0
+		return
 	}
-	return ledger.Transaction
+	s.key = append(s.key[:0], first[:]...)
+	for i := range also {
+		s.key = append(s.key, also[i][:]...)
+	}
+	at, known := s.index[string(s.key)]
+	if !known {
+		if s.index == nil {
+			s.index, s.sets = make(map[string]int32), make([][]ledger.List, 1)
+		}
+		at = int32(len(s.sets))
+		s.index[string(s.key)] = at
+		s.sets = append(s.sets, append([]ledger.List{first}, also...))
+	}
+	of.Lists = at
+}
+
+func (h *Histories) listsOf(of *History) []ledger.List {
+	if of.Lists == 0 {
+		return nil
+	}
+	return h.lists.sets[of.Lists]
+}
+
+// MustShow tells whether the list must show the record. The bit is the list's among the record's
+// lists.
+func (h *Histories) MustShow(list ledger.List, of *History) (bit uint8, ok bool) {
+	at := slices.Index(h.listsOf(of), list)
+	return 1 << max(at, 0), at >= 0
+}
+
+// IsOf tells whether the record must be in one of a partner's lists of that name: in those
+// environments or, if none is given, in any.
+func (h *Histories) IsOf(lists ledger.PartnerList, partner int64, of *History, envs ...money.Env) bool {
+	if len(envs) == 0 {
+		envs = []money.Env{money.Prod, money.Test}
+	}
+	return slices.ContainsFunc(envs, func(env money.Env) bool {
+		_, ok := h.MustShow(lists.Of(partner, env), of)
+		return ok
+	})
+}
+
+// IsListed tells whether each of its lists has the row of the record's creation and, if changes have
+// rows too, the row of its last event.
+func (h *Histories) IsListed(of *History, changes bool) bool {
+	all := uint8(1<<len(h.listsOf(of)) - 1)
+	return of.ListedAtCreation == all && (!changes || of.ListedAtLastEvent == all)
 }

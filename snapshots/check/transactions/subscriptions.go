@@ -9,7 +9,6 @@ import (
 	"mizan/actors"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
-	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/ledger/subscription"
 	"mizan/snapshots/check/findings"
@@ -63,7 +62,8 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	case waits && !under && r.Stamp.Due < p.Next:
 		c.Fault(r, "is woken before its renewal is due")
 	}
-	r.History.ListHash = histories.ListOf(p.Partner, scan.ListOfSubscriptions|p.Asset.Env)
+	first, also := subscription.Lists.Of(p)
+	histories.ExpectLists(r.History, first, also...)
 	return p
 }
 
@@ -179,7 +179,7 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
 	o := c.organization
 	h := o.Histories.Find(made)
-	if h.ListHash != o.Histories.ListOf(partner, scan.ListOfSubscriptions|money.Prod) && h.ListHash != o.Histories.ListOf(partner, scan.ListOfSubscriptions|money.Test) {
+	if !o.Histories.IsOf(subscription.All, partner, h) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(made))
 	}
 	const head = 32 + 1 + 16

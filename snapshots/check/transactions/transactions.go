@@ -60,7 +60,8 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), paymentactor.TxIDKey(p.Partner, p.TxID))
 	}
 	c.noteRenewal(r, p)
-	h.ListHash = histories.ListOf(p.Partner, p.Asset.Env)
+	first, also := payment.Lists.Of(p)
+	histories.ExpectLists(h, first, also...)
 	if p.Route == scan.SimulatorRoute && p.ReversalOf == (ledger.ID{}) {
 		h.Marks |= scan.AtSimulator
 		h.TerminalHash = histories.TerminalOf(p.Terminal)

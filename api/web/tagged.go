@@ -1,0 +1,55 @@
+package web
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
+
+// Answers off the path of payments are structs with json tags. Answers with payments, with lines of
+// the ledger or with columns of a record are written with schema.Encoder. Both give the same bytes
+// for the same value.
+
+// Marshal returns the JSON of a struct with json tags. Lists are never null, and broken UTF-8 is
+// replaced by U+FFFD.
+func Marshal(value any) []byte {
+	body, err := json.Marshal(value, jsontext.AllowInvalidUTF8(true))
+	assert.NoError(err)
+	return body
+}
+
+// WriteData answers with {data: value}. The value is a struct with json tags, or a list of them.
+func WriteData(req *Request, status int, value any) {
+	WriteJSON(req.RequestCtx, status, Marshal(struct {
+		Data any `json:"data"`
+	}{value}))
+}
+
+// Append adds a row that is a struct with json tags.
+func (l *List) Append(row any) {
+	l.Rows++
+	l.Comma()
+	l.Buf = append(l.Buf, Marshal(row)...)
+}
+
+// Instant is a time in an answer, or null for none.
+type Instant ledger.Micros
+
+// MarshalJSON implements json.Marshaler.
+func (i Instant) MarshalJSON() ([]byte, error) {
+	if i == 0 {
+		return []byte("null"), nil
+	}
+	return schema.AppendText(nil, ledger.Micros(i).Time().Format(schema.InstantLayout)), nil
+}
+
+// OrNull returns a text as it is shown: null if it is empty.
+func OrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
