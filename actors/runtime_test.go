@@ -44,7 +44,7 @@ func openAs(t *testing.T, keep, handling time.Duration) *stage {
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	j, err := posting.Open(posting.Options{
 		Store: store.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}, Clock: s.clock, Log: log,
-		Through: func(l posting.Log) posting.Log { return gated{l, s} },
+		WrapLog: func(l posting.Log) posting.Log { return gated{l, s} },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -207,7 +207,7 @@ func TestTheMarkDoesNotPassWhatAGroupUnderWayMakesDue(t *testing.T) {
 	r.forward(time.Minute)
 	arrived := make(chan struct{}, 16)
 	gate := make(chan struct{})
-	r.through = func(l posting.Log) posting.Log {
+	r.wrapLog = func(l posting.Log) posting.Log {
 		return applied(func(g *store.Group) error {
 			arrived <- struct{}{}
 			<-gate

@@ -58,7 +58,7 @@ func (d *disk) open() {
 
 func openOn(t *testing.T, d *disk) *fixture {
 	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
-	r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
+	r.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }
 	r.reopen()
 	t.Cleanup(func() { d.open(); _ = r.Close() })
 	return r

@@ -33,7 +33,7 @@ type fixture struct {
 	memTable int64
 	cached   int
 	days     int
-	through  func(posting.Log) posting.Log
+	wrapLog  func(posting.Log) posting.Log
 	fatal    chan error
 }
 
@@ -59,7 +59,7 @@ func (r *fixture) reopen() {
 		Cached:         r.cached,
 		BufferedGroups: r.days,
 		Fatal:          func(err error) { r.fatal <- err },
-		Through:        r.through,
+		WrapLog:        r.wrapLog,
 	})
 	if err != nil {
 		r.t.Fatal(err)

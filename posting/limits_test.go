@@ -107,7 +107,7 @@ func TestMoreThanARowMayFallDueInOneSecondOfOneGroup(t *testing.T) {
 			t.Fatal(receipt.Err)
 		}
 	}
-	r.through = nil
+	r.wrapLog = nil
 	r.restart()
 	if got := len(r.Due.Take(at, 2*n)); got != n {
 		t.Errorf("%d of %d are due after a restart", got, n)
@@ -259,7 +259,7 @@ func TestAChangeTakesNoMoreOfAGroupThanWasReckoned(t *testing.T) {
 	random := random(t)
 	var rows, bytes int
 	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 32 << 20}
-	r.through = func(l posting.Log) posting.Log {
+	r.wrapLog = func(l posting.Log) posting.Log {
 		return applied(func(g *store.Group) error {
 			rows, bytes = g.Rows(), g.Bytes()
 			return l.Apply(g)
@@ -293,7 +293,7 @@ func TestNoGroupIsMoreThanTheStoreTakes(t *testing.T) {
 			random := random(t)
 			d := gated()
 			r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: memTable}
-			r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
+			r.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }
 			r.reopen()
 			t.Cleanup(func() { d.open(); _ = r.Close() })
 			refused := 0

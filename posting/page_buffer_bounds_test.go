@@ -39,7 +39,7 @@ func (v *testLog) Apply(g *store.Group) error {
 // through puts a valve between the journal and its store, from the journal's next start on.
 func (d *bufferFixture) through() *testLog {
 	v := new(testLog)
-	d.fixture.through = func(l posting.Log) posting.Log { v.Log = l; return v }
+	d.fixture.wrapLog = func(l posting.Log) posting.Log { v.Log = l; return v }
 	return v
 }
 

@@ -131,7 +131,7 @@ func (h *fixture) start() {
 	}
 	var err error
 	h.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: h.dir, Log: quiet, MemTable: 4 << 20}, Clock: running, Log: quiet, Through: h.through,
+		Store: store.Options{Dir: h.dir, Log: quiet, MemTable: 4 << 20}, Clock: running, Log: quiet, WrapLog: h.through,
 	})
 	if err != nil {
 		h.t.Fatal(err)

@@ -21,7 +21,7 @@ func (w *recurrence) form(t *testing.T, id ledger.ID, change func(r *subscriptio
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
 	v := j.View()
-	stored, found, err := v.Record(w.First.Org, ledger.Source{Kind: ledger.Subscription, ID: id})
+	stored, found, err := v.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: id})
 	v.Close()
 	fixture.Must(t, j.Close())
 	if err != nil || !found {
@@ -33,7 +33,7 @@ func (w *recurrence) form(t *testing.T, id ledger.ID, change func(r *subscriptio
 	e := schema.Encoder{Buf: []byte{'{'}}
 	jsonform.AppendSubscription(&e, r, stored.Stamp.Started)
 	e.Close('}')
-	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/subscriptions/%v","organization_id":%q,"status":200,"response":{"data":%s}}`, id, w.First.Org, e.Buf)
+	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/subscriptions/%v","organization_id":%q,"status":200,"response":{"data":%s}}`, id, w.FirstDemo.Org, e.Buf)
 }
 
 // renewal returns the transaction of a subscription's numbered renewal.
@@ -43,7 +43,7 @@ func (w *recurrence) renewal(t *testing.T, id ledger.ID, number uint64) ledger.I
 	v := j.View()
 	name := actors.Renewal{Subscription: id, Number: number}
 	key := name.Key()
-	owner, found, err := v.Claim(w.First.Org, ledger.ClaimIdempotency, key.ClaimKey())
+	owner, found, err := v.Claim(w.FirstDemo.Org, ledger.ClaimIdempotency, key.ClaimKey())
 	v.Close()
 	fixture.Must(t, j.Close())
 	made, ok := scan.KeyOwner(owner)

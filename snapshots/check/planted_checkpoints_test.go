@@ -57,7 +57,7 @@ func checkpointRows(p *fixture.Planter, w *fixture.Store) (heads, parts []stored
 		prefix []byte
 		rows   *[]storedKV
 	}{{store.CheckpointHeads(), &heads}, {store.CheckpointParts(), &parts}} {
-		keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, of.prefix))
+		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, of.prefix))
 		for i := range keys {
 			*of.rows = append(*of.rows, storedKV{keys[i], rows[i]})
 		}
