@@ -113,7 +113,7 @@ func TestAnActorThatExpectsAnAnswerIsNotLetGoAndAPanicForgetsNothing(t *testing.
 	if s.Live() != 1 {
 		t.Fatalf("%d actors live while one expects an answer", s.Live())
 	}
-	s.registry.Tell(key(1), look{&seen})
+	s.registry.Tell(key(1), observation{&seen})
 	s.Quiesce()
 	if n := seen.Load(); n != 1 {
 		t.Errorf("after a panic the actor expects %d answers, want 1", n)
@@ -183,10 +183,10 @@ func TestTheLibraryForgetsActorsThatHaveGone(t *testing.T) {
 	}
 	s.Quiesce()
 	soon(t, "the table is as it was", func() {
-		look := time.NewTicker(time.Millisecond)
-		defer look.Stop()
+		observation := time.NewTicker(time.Millisecond)
+		defer observation.Stop()
 		for s.Processes() != before {
-			<-look.C
+			<-observation.C
 		}
 	})
 }
@@ -395,12 +395,12 @@ type (
 		where string
 		reply chan error
 	}
-	stall    struct{ release chan struct{} }
-	call     func()
-	expect   struct{}
-	look     struct{ n *atomic.Int64 }
-	answerTo struct{ n *atomic.Int64 }
-	observe  struct{ reply chan error }
+	stall       struct{ release chan struct{} }
+	call        func()
+	expect      struct{}
+	observation struct{ n *atomic.Int64 }
+	answerTo    struct{ n *atomic.Int64 }
+	observe     struct{ reply chan error }
 )
 
 func (m *observe) Refuse(err error) { m.reply <- err }
@@ -440,7 +440,7 @@ func (p *probe) hostile(c *actors.Context, message any) {
 		m()
 	case expect:
 		c.Expect()
-	case look:
+	case observation:
 		m.n.Store(int64(c.Expecting()))
 	case answerTo:
 		m.n.Store(int64(c.Expecting()))

@@ -11,14 +11,14 @@ import (
 	"mizan/posting"
 )
 
-// keeper is a behaviour whose memory is needed until a time.
-type keeper struct {
-	until atomic.Int64 // Micros
-	asked atomic.Int64
-	panic atomic.Bool
+// retainedBehaviour is a behaviour whose memory is needed until a time.
+type retainedBehaviour struct {
+	until     atomic.Int64 // Micros
+	idleCalls atomic.Int64
+	panic     atomic.Bool
 }
 
-func (k *keeper) Receive(c *actors.Context, message any) {
+func (k *retainedBehaviour) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case expect:
 		c.Expect()
@@ -27,19 +27,19 @@ func (k *keeper) Receive(c *actors.Context, message any) {
 	}
 }
 
-func (k *keeper) KeepUntil() ledger.Micros {
-	if k.asked.Add(1); k.panic.Swap(false) {
+func (k *retainedBehaviour) KeepUntil() ledger.Micros {
+	if k.idleCalls.Add(1); k.panic.Swap(false) {
 		panic("until")
 	}
 	return ledger.Micros(k.until.Load())
 }
 
-func (k *keeper) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
-func (k *keeper) Idle() bool                                                  { return true }
-func (k *keeper) Failed(*actors.Context)                                      {}
+func (k *retainedBehaviour) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+func (k *retainedBehaviour) Idle() bool                                                  { return true }
+func (k *retainedBehaviour) Failed(*actors.Context)                                      {}
 
-// keepers is a registry whose actors share one behaviour.
-func (s *stage) keepers(keep time.Duration, k *keeper) *actors.Registry[actors.RecordKey] {
+// retainedActors is a registry whose actors share one behaviour.
+func (s *stage) retainedActors(keep time.Duration, k *retainedBehaviour) *actors.Registry[actors.RecordKey] {
 	return actors.NewRegistry(s.Runtime, "keeper", keep, func(actors.RecordKey) actors.Behaviour { return k })
 }
 
@@ -64,8 +64,8 @@ func nothing() {}
 
 func TestAnActorThatOnlyStaysHasNoWork(t *testing.T) {
 	s := open(t, 0)
-	k := new(keeper)
-	registry := s.keepers(time.Hour, k)
+	k := new(retainedBehaviour)
+	registry := s.retainedActors(time.Hour, k)
 	for range 3 {
 		for i := range 100 {
 			registry.Tell(wide(i), call(nothing))
@@ -124,9 +124,9 @@ func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
 		t.Skip("more actors than the bound")
 	}
 	s := open(t, 0)
-	k := new(keeper)
+	k := new(retainedBehaviour)
 	k.until.Store(int64(ledger.MicrosOf(start.Add(24 * time.Hour))))
-	registry := s.keepers(time.Hour, k)
+	registry := s.retainedActors(time.Hour, k)
 	const many = actors.MaxLive + 1
 	for i := range many {
 		k := wide(i)
@@ -150,20 +150,20 @@ func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
 	}
 }
 
-// However many actors of a registry set Aside have work, other commands are accepted and due work
+// However many actors of an Unbounded registry have work, other commands are accepted and due work
 // is handled.
-func TestActorsThatAreAsideHoldUpNothing(t *testing.T) {
+func TestActorsOfAnUnboundedRegistryHoldUpNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
 	}
 	s := open(t, 0)
-	k := new(keeper)
-	aside := s.keepers(time.Hour, k).Aside()
+	k := new(retainedBehaviour)
+	unbounded := s.retainedActors(time.Hour, k).Unbounded()
 	const many = actors.MaxLive + 1
 	for i := range many {
 		k := wide(i)
 		k.ID[3] = byte(i >> 16)
-		aside.Tell(k, expect{})
+		unbounded.Tell(k, expect{})
 	}
 	soon(t, "all expect something", s.Quiesce)
 	s.wantCounts(t, "with work", many, 0)
@@ -184,8 +184,8 @@ func TestActorsThatAreAsideHoldUpNothing(t *testing.T) {
 
 func TestBeyondTheBoundAnActorThatNeedNotStayGoesAtOnce(t *testing.T) {
 	s := open(t, 0)
-	k := new(keeper)
-	registry := s.keepers(time.Hour, k)
+	k := new(retainedBehaviour)
+	registry := s.retainedActors(time.Hour, k)
 	s.Keep(actors.MaxKept - 1)
 	registry.Tell(key(1), call(nothing))
 	s.Quiesce()
@@ -202,36 +202,36 @@ func TestBeyondTheBoundAnActorThatNeedNotStayGoesAtOnce(t *testing.T) {
 // An actor that has named a time is not asked before it, and is stopped then.
 func TestAnActorStaysUntilTheInstantThatItNamed(t *testing.T) {
 	s := open(t, 0)
-	k := new(keeper)
+	k := new(retainedBehaviour)
 	k.until.Store(int64(ledger.MicrosOf(start.Add(time.Hour))))
-	registry := s.keepers(time.Nanosecond, k)
+	registry := s.retainedActors(time.Nanosecond, k)
 	registry.Tell(key(1), call(nothing))
 	s.Quiesce()
 	if err := s.Advance(start.Add(time.Hour - time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
-		registry.Sweep(time.Now().Add(time.Hour))
+		registry.StopIdle(time.Now().Add(time.Hour))
 	}
 	registry.Tell(key(1), call(nothing)) // queued behind what the sweep has sent
 	s.Quiesce()
-	if n := k.asked.Load(); n != 2 {
+	if n := k.idleCalls.Load(); n != 2 {
 		t.Errorf("asked %d times by two messages", n)
 	}
 	s.wantCounts(t, "before the instant", 0, 1)
 	if err := s.Advance(start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	registry.Sweep(time.Now().Add(time.Hour))
+	registry.StopIdle(time.Now().Add(time.Hour))
 	s.gone(t, "it goes", 0)
 	s.wantCounts(t, "at the instant", 0, 0)
 }
 
 func TestAnActorThatNamesNoInstantGoesWhenItHasRested(t *testing.T) {
-	s := open(t, time.Hour) // probes are not Keepers
+	s := open(t, time.Hour) // probes are not RetainedBehaviours
 	s.registry.Tell(key(1), call(nothing))
 	s.Quiesce()
-	registry := s.keepers(time.Nanosecond, new(keeper))
+	registry := s.retainedActors(time.Nanosecond, new(retainedBehaviour))
 	registry.Tell(key(2), call(nothing)) // it is kept at rest afterwards
 	s.Quiesce()
 	s.wantCounts(t, "one has rested", 0, 1)

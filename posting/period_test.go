@@ -28,7 +28,7 @@ func dated(on ledger.Date) *posting.Change {
 
 // closing closes a month with a trial balance of the events up to seen.
 func closing(of ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.Change {
-	r := &period.Record{Month: m, Sum: sum, By: period.By{Login: "auditor"}}
+	r := &period.Record{Month: m, BalanceHash: sum, ClosedBy: period.ClosedBy{Login: "auditor"}}
 	return &posting.Change{
 		Close: &posting.Closing{Org: of, Month: m, Seen: seen},
 		Steps: []posting.Step{{Org: of, Source: m.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true}},
@@ -344,7 +344,7 @@ func TestClosedMonthsAreListedFromTheLastOn(t *testing.T) {
 	defer v.Close()
 	list := func(before period.Month, most int) (said string) {
 		err := v.Periods(org, before, func(p *period.Record) (bool, error) {
-			said += fmt.Sprintf("%v by %s at %d; ", p.Month, p.By.Login, p.Seq)
+			said += fmt.Sprintf("%v by %s at %d; ", p.Month, p.ClosedBy.Login, p.Seq)
 			return len(strings.Split(said, ";")) <= most, nil
 		})
 		if err != nil {

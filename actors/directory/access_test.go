@@ -145,7 +145,7 @@ func (h *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()
 	return map[string]func() func(){
 		"the key": func() func() {
 			o.everyone = new(globalIndex)
-			o.everyone.keys.put(keyPlace{o.id, hash}, new(recordSlot[directory.APIKey])) // reading an empty cell panics
+			o.everyone.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
 			return mend
 		},
 		"its partner": func() func() {
@@ -153,7 +153,7 @@ func (h *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()
 			if held {
 				o.everyone.keys.put(keyPlace{o.id, hash}, found)
 			}
-			o.everyone.partners.put(partnerPlace{o.id, owner}, new(recordSlot[directory.Partner]))
+			o.everyone.partners.put(partnerPlace{o.id, owner}, new(viewRecord[directory.Partner]))
 			return mend
 		},
 		"the organization": func() func() {

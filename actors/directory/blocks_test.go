@@ -16,7 +16,7 @@ import (
 	"mizan/posting"
 )
 
-const aPrint = "0123456789abcdef0123456789abcdef"
+const testFingerprint = "0123456789abcdef0123456789abcdef"
 
 func (h *fixture) block(org ledger.ID, kind directory.BlockKind, value string) *directory.Block {
 	h.t.Helper()
@@ -35,7 +35,7 @@ func (h *fixture) wantBlocked(org ledger.ID, p directory.Payer, want string) {
 // whole returns a payer with every field set.
 func whole() directory.Payer {
 	return directory.Payer{
-		BIN: []byte("42424242"), Card: aPrint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
+		BIN: []byte("42424242"), Card: testFingerprint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
 	}
 }
 
@@ -43,7 +43,7 @@ func TestAPayerIsHeldAgainstEachKind(t *testing.T) {
 	h := open(t)
 	for kind, values := range map[directory.BlockKind][]string{
 		directory.BlockBIN:     {"424242", "4242424", "42424242"},
-		directory.BlockCard:    {aPrint},
+		directory.BlockCard:    {testFingerprint},
 		directory.BlockEmail:   {"A@b.C"},
 		directory.BlockPhone:   {"+7 495 123-45-67"},
 		directory.BlockIP:      {"192.0.2.7", "192.0.2.0/24", "::ffff:192.0.2.7"},
@@ -70,7 +70,7 @@ func TestTheFirstKindIsTheOneThatIsNamed(t *testing.T) {
 	listed := []struct {
 		kind  directory.BlockKind
 		value string
-	}{{"country", "RU"}, {"ip", "192.0.0.0/16"}, {"phone", "74951234567"}, {"email", "a@b.c"}, {"card", aPrint}, {"bin", "4242424"}}
+	}{{"country", "RU"}, {"ip", "192.0.0.0/16"}, {"phone", "74951234567"}, {"email", "a@b.c"}, {"card", testFingerprint}, {"bin", "4242424"}}
 	for _, entry := range listed {
 		h.block(o.ID, entry.kind, entry.value)
 		h.wantBlocked(o.ID, whole(), string(entry.kind))
@@ -283,10 +283,10 @@ func TestWhatWasTakenOffIsForgotten(t *testing.T) {
 	o := h.organization("One")
 	kept := h.block(o.ID, directory.BlockCountry, "RU")
 	part, _ := h.org(o.ID)
-	for i := range 3 * maxOff {
+	for i := range 3 * maxInactive {
 		b := h.block(o.ID, directory.BlockBIN, fmt.Sprint(400000+i))
 		must(h.DeleteBlock(t.Context(), o.ID, b.ID))
-		if n := len(part.blocks.listings()); n > 2+maxOff {
+		if n := len(part.blocks.listings()); n > 2+maxInactive {
 			t.Fatalf("%d listings for one entry", n)
 		}
 	}

@@ -134,17 +134,17 @@ func TestReadersSeeAnOrderedMomentWhileRecordsCome(t *testing.T) {
 	})
 	for range 2 {
 		wait.Go(func() {
-			for len(x.slots()) < n {
-				order := x.slots()
+			for len(x.inCreationOrder()) < n {
+				order := x.inCreationOrder()
 				for i := 1; i < len(order); i++ {
-					if compareSlots(order[i-1], order[i]) >= 0 {
-						t.Errorf("slot %d is out of order", i)
+					if compareCreation(order[i-1], order[i]) >= 0 {
+						t.Errorf("position %d is out of order", i)
 						return
 					}
 				}
 				for _, s := range order {
 					if _, ok := x.get(s.id); !ok {
-						t.Error("a slot without a record")
+						t.Error("an id without a record")
 						return
 					}
 				}

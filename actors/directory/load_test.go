@@ -44,7 +44,7 @@ func TestSessionsThatAreOverAreNotCollectedAtAStart(t *testing.T) {
 	h.sessionsOf(boris, 20)
 	off := false
 	must(h.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = off }, nil))
-	must(0, h.LogOut(t.Context(), h.begun(o.ID, h.in(o.ID, "anna", goodPass))))
+	must(0, h.LogOut(t.Context(), h.sessionsByOwner(o.ID, h.in(o.ID, "anna", goodPass))))
 	var live [][]byte
 	for range 3 {
 		h.passes(time.Second)

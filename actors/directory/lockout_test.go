@@ -64,8 +64,8 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	if err := guess(t, l, c, key(1), false); err != nil {
 		t.Error(err)
 	}
-	if len(l.doors) != 0 || l.failed.Len() != 0 {
-		t.Errorf("%d logins are remembered for nothing", len(l.doors))
+	if len(l.logins) != 0 || l.failed.Len() != 0 {
+		t.Errorf("%d logins are remembered for nothing", len(l.logins))
 	}
 }
 
@@ -121,8 +121,8 @@ func TestOf64AtOnceWhoAreRightAllGetIn(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(l.doors) != 0 || l.waiting != 0 {
-		t.Errorf("%d logins, %d waiting", len(l.doors), l.waiting)
+	if len(l.logins) != 0 || l.waiters != 0 {
+		t.Errorf("%d logins, %d waiting", len(l.logins), l.waiters)
 	}
 }
 
@@ -134,16 +134,16 @@ func TestAttemptsThatWaitAreBounded(t *testing.T) {
 	}
 	_, err := l.enter(canceled(t), c, key(1))
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
-	if l.waiting != 0 {
+	if l.waiters != 0 {
 		t.Error("who gave up still waits")
 	}
-	l.waiting = maxLoginsWaiting
+	l.waiters = maxLoginsWaiting
 	_, err = l.enter(t.Context(), c, key(1))
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
 	if err := guess(t, l, c, key(2), false); err != nil {
 		t.Errorf("another login: %v", err)
 	}
-	l.waiting = 0
+	l.waiters = 0
 	for _, ended := range ends {
 		ended(true)
 	}
@@ -162,8 +162,8 @@ func TestOfTooManyLoginsTheLeastRecentlyFailedIsForgotten(t *testing.T) {
 	}
 	wantLocked(t, "at the bound", guess(t, l, c, key(0), true), 15*time.Minute)
 	_ = guess(t, l, c, key(maxLockouts), true)
-	if len(l.doors) != maxLockouts || l.failed.Len() != maxLockouts {
-		t.Errorf("%d logins are remembered, want %d", len(l.doors), maxLockouts)
+	if len(l.logins) != maxLockouts || l.failed.Len() != maxLockouts {
+		t.Errorf("%d logins are remembered, want %d", len(l.logins), maxLockouts)
 	}
 	if err := guess(t, l, c, key(0), true); err != nil {
 		t.Errorf("the first of them: %v", err)

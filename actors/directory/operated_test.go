@@ -49,14 +49,14 @@ func TestWhoseOperatorsAreToldOfATransaction(t *testing.T) {
 		"another organization's":     {other, chat.ID, p.Number, money.Test, nil},
 		"an organization that isn't": {ledger.ID{7}, chat.ID, p.Number, money.Test, nil},
 	} {
-		got, ok := h.Operated(c.org, c.partner, c.env, c.terminal)
+		got, ok := h.AlertTerminal(c.org, c.partner, c.env, c.terminal)
 		if ok != (c.want != nil) || ok && got.ID != c.want.ID {
 			t.Errorf("%s: %v, %v", name, got, ok)
 		}
 	}
 	off := false
 	must(h.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
-	if _, ok := h.Operated(org, p.Number, money.Test, ledger.ID{}); ok {
+	if _, ok := h.AlertTerminal(org, p.Number, money.Test, ledger.ID{}); ok {
 		t.Error("operators of a notification-only terminal are told that is switched off")
 	}
 }
@@ -76,7 +76,7 @@ func TestAllTerminalsWhoseOperatorsWantToBeTold(t *testing.T) {
 	off := false
 	must(h.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
 	got := map[ledger.ID][]ledger.ID{}
-	err := h.AllOperated(func(org ledger.ID, terminals []*directory.Terminal) error {
+	err := h.AlertTerminals(func(org ledger.ID, terminals []*directory.Terminal) error {
 		for _, terminal := range terminals {
 			got[org] = append(got[org], terminal.ID)
 		}
@@ -87,7 +87,7 @@ func TestAllTerminalsWhoseOperatorsWantToBeTold(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	calls := 0
-	if err := h.AllOperated(func(ledger.ID, []*directory.Terminal) error { calls++; return broken }); !errors.Is(err, broken) || calls != 1 {
+	if err := h.AlertTerminals(func(ledger.ID, []*directory.Terminal) error { calls++; return broken }); !errors.Is(err, broken) || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }

@@ -310,7 +310,7 @@ func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	h.passes(31 * time.Minute)
 	h.in(o.ID, "anna", goodPass)
 	part, _ := h.org(o.ID)
-	if live := part.begun[owner{user: must2(h.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
+	if live := part.sessionsByOwner[owner{user: must2(h.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
 		t.Errorf("%d sessions are remembered, want 1", len(live))
 	}
 	h.restart()

@@ -53,7 +53,7 @@ func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	h.userOf(o.ID, "anna", "client")     // a login is noted by itself
 	over := h.in(o.ID, "anna", goodPass) // used, and over
 	h.in(o.ID, "anna", goodPass)         // never used
-	must(0, h.LogOut(t.Context(), h.begun(o.ID, over)))
+	must(0, h.LogOut(t.Context(), h.sessionsByOwner(o.ID, over)))
 	h.Authenticate(o.ID, key)
 	if n := h.changes(func() { must(0, h.FlushUses(t.Context())) }); n != 0 {
 		t.Errorf("%d changes of uses that are noted", n)
@@ -68,7 +68,7 @@ func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 }
 
 // begun returns the session of a token.
-func (h *fixture) begun(org ledger.ID, token []byte) *directory.Session {
+func (h *fixture) sessionsByOwner(org ledger.ID, token []byte) *directory.Session {
 	h.t.Helper()
 	n, ok := h.SessionInForce(org, token)
 	if !ok {

@@ -90,7 +90,7 @@ func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
 	if got := h.uses(o.ID); got != 1 {
 		t.Fatalf("%d notes: the stale one was not refused", got)
 	}
-	if n := h.notes.taken.Load(); n != 0 {
+	if n := h.notes.reserved.Load(); n != 0 {
 		t.Fatalf("%d places are taken by nothing", n)
 	}
 	h.Authenticate(o.ID, value) // makes the actor reload the view
@@ -115,7 +115,7 @@ func TestNotesUnderWayAreBounded(t *testing.T) {
 	if n.begin(&flags[maxNotes]) || flags[maxNotes].Load() {
 		t.Error("one too many is under way")
 	}
-	n.taken.Add(-1)
+	n.reserved.Add(-1)
 	if !n.begin(&flags[maxNotes]) {
 		t.Error("no place though there is one")
 	}
@@ -149,8 +149,8 @@ func TestManyFirstUsesHinderNobody(t *testing.T) {
 			h.Authenticate(o.ID, []byte(value))
 		}
 	}
-	if got := h.uses(o.ID); got != keys || h.notes.taken.Load() != 0 {
-		t.Errorf("%d notes of %d keys, %d under way", got, keys, h.notes.taken.Load())
+	if got := h.uses(o.ID); got != keys || h.notes.reserved.Load() != 0 {
+		t.Errorf("%d notes of %d keys, %d under way", got, keys, h.notes.reserved.Load())
 	}
 }
 
@@ -161,11 +161,11 @@ func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
 	_, value := h.keyOf(h.partnerOf(o.ID, "one"))
 	known := h.orgs.slots.Swap(nil)
 	h.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (written, bool) { t.Error("asked"); return written{}, false }})
-	h.notes.taken.Add(1)
+	h.notes.reserved.Add(1)
 	h.runtime.Quiesce()
 	h.orgs.slots.Store(known)
-	if h.notes.taken.Load() != 0 || len(h.notes.waiting) != 0 || len(h.notes.writing) != 0 {
-		t.Errorf("%d places, %d queues, %d told", h.notes.taken.Load(), len(h.notes.waiting), len(h.notes.writing))
+	if h.notes.reserved.Load() != 0 || len(h.notes.queued) != 0 || len(h.notes.writing) != 0 {
+		t.Errorf("%d places, %d queues, %d told", h.notes.reserved.Load(), len(h.notes.queued), len(h.notes.writing))
 	}
 	h.Authenticate(o.ID, value)
 	if got := h.uses(o.ID); got != 1 {
@@ -195,15 +195,15 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 			}
 		}
 	}
-	if got := h.notes.taken.Load(); got != maxNotes {
+	if got := h.notes.reserved.Load(); got != maxNotes {
 		t.Errorf("%d notes wait, want %d", got, maxNotes)
 	}
 	close(release)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if got := h.uses(o.ID); got != maxNotes || h.notes.taken.Load() != 0 {
-		t.Errorf("%d notes, %d under way", got, h.notes.taken.Load())
+	if got := h.uses(o.ID); got != maxNotes || h.notes.reserved.Load() != 0 {
+		t.Errorf("%d notes, %d under way", got, h.notes.reserved.Load())
 	}
 	for _, value := range made.Keys {
 		h.Authenticate(o.ID, []byte(value))

@@ -311,7 +311,7 @@ func (d *destination) start(c *actors.Context) {
 			d.giveBack(batch)
 			d.rests = true
 			service, k := d.service, d.key
-			service.rt.Later(0, func() { service.destinations.Tell(k, rested{}) }) // when a worker may be free
+			service.rt.ScheduleRetry(0, func() { service.destinations.Tell(k, rested{}) }) // when a worker may be free
 			return
 		}
 		c.Expect()

@@ -93,7 +93,7 @@ func (s *Service) rescan(org ledger.ID, only *key) {
 	case times == 0:
 		s.search(l)
 	default:
-		s.rt.Later(times-1, func() { s.search(l) })
+		s.rt.ScheduleRetry(times-1, func() { s.search(l) })
 	}
 }
 
@@ -127,7 +127,7 @@ func (s *Service) searchLater(l *search, err error) {
 	s.rescanned.Store(true) // part of the page that it has reached may have been offered
 	times := l.times
 	l.times++
-	s.rt.Later(times, func() { s.search(l) })
+	s.rt.ScheduleRetry(times, func() { s.search(l) })
 }
 
 // offerUnsettled offers the notices of pages up to upTo that are neither marked nor kept. Those

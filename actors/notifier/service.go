@@ -116,10 +116,10 @@ func New(o Options) (*Service, error) {
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {
 		return &destination{service: s, key: k, window: 1, pulled: make(map[ID]bool)}
-	}).Aside()
+	}).Unbounded()
 	s.logs = actors.NewRegistry(rt, "delivery log", keepIdle, func(org ledger.ID) actors.Behaviour {
 		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), posted: make(map[string]bool), asked: make(map[ID]bool)}
-	}).Aside()
+	}).Unbounded()
 	s.timers = newTimers(func(k key, at ledger.Micros) { s.destinations.Tell(k, wakened{at}) })
 	s.removalDue.Store(rt.Clock.Now().Add(firstRemoval).UnixMicro())
 	rt.Poll(actors.Poll{Next: s.timers.next, Run: s.wake, Quick: true})

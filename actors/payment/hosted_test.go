@@ -32,7 +32,7 @@ func (h *fixture) hosted(txid string) paymentactor.Result {
 func brings(id ledger.ID, number string) paymentactor.Continue {
 	return paymentactor.Continue{
 		Command:     paymentactor.Command{Org: org, ID: id}, // the page's token identifies the transaction
-		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: number[:6], CardLast4: number[12:], CardPrint: "f00d"},
+		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: number[:6], CardLast4: number[12:], CardFingerprint: "f00d"},
 		Card:        &secret.Card{Number: []byte(number), CVV: []byte("123")},
 		Browser:     []byte(`{"language":"en"}`),
 	}
@@ -58,7 +58,7 @@ func TestAHostedPaymentWaitsForItsPayerWhoIsThenCharged(t *testing.T) {
 	c := brings(id, "4242424242424242")
 	number := c.Card.Number
 	charged := h.must(h.Continue(c))
-	if charged.Status != payment.Charged || charged.Method != "bank_card" || charged.CardBIN != "424242" || charged.CardLast4 != "4242" || charged.CardPrint != "f00d" {
+	if charged.Status != payment.Charged || charged.Method != "bank_card" || charged.CardBIN != "424242" || charged.CardLast4 != "4242" || charged.CardFingerprint != "f00d" {
 		t.Errorf("%+v", charged)
 	}
 	h.went(id, "created new authorizing charging charged")

@@ -45,7 +45,7 @@ func (h *fixture) admitted() (passed, breached int) {
 	defer v.Close()
 	h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
 		switch {
-		case r.Waiting():
+		case r.AwaitsPayer():
 		case strings.HasPrefix(why(r.Failure), "limit exceeded: "):
 			breached++
 		default:
@@ -297,7 +297,7 @@ func TestAnAttemptThatCannotBeCountedLeavesNothing(t *testing.T) {
 	if _, err := h.Continue(brings(hosted, good)); !errors.Is(err, broken) {
 		t.Errorf("a continuation: %v", err)
 	}
-	if r := h.read(hosted); !r.Waiting() || r.CardBIN != "" {
+	if r := h.read(hosted); !r.AwaitsPayer() || r.CardBIN != "" {
 		t.Errorf("%s with card %q", r.Status, r.CardBIN)
 	}
 	c.set(nil, nil)
@@ -345,7 +345,7 @@ func TestAContinuationWhoseKeyIsTakenIsNoAttempt(t *testing.T) {
 	close(hold)
 	soon(t, "the second", func() { <-late })
 	h.Runtime.Quiesce()
-	if r := h.read(second.ID); !r.Waiting() {
+	if r := h.read(second.ID); !r.AwaitsPayer() {
 		t.Errorf("the second is %s", r.Status)
 	}
 	if c.back != 1 {

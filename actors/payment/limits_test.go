@@ -211,7 +211,7 @@ func TestAVelocityIsKeptAcrossARestart(t *testing.T) {
 	h := limited(t, partner, card)
 	pay := func(print string) *payment.Record {
 		t.Helper()
-		return h.must(h.begin(payment.Payment, good, 1, func(c *paymentactor.Create) { c.Request.CardPrint = print }))
+		return h.must(h.begin(payment.Payment, good, 1, func(c *paymentactor.Create) { c.Request.CardFingerprint = print }))
 	}
 	pay("a")
 	pay("b")
@@ -262,7 +262,7 @@ func TestARepeatedCreateIsNoAttempt(t *testing.T) {
 
 func TestAScopeTakesTogetherWhatIsOfOneSubject(t *testing.T) {
 	for scope, set := range map[directory.Scope]func(*paymentactor.Create, string){
-		directory.ScopeCard: func(c *paymentactor.Create, of string) { c.Request.CardPrint = of },
+		directory.ScopeCard: func(c *paymentactor.Create, of string) { c.Request.CardFingerprint = of },
 		directory.ScopeEmail: func(c *paymentactor.Create, of string) {
 			c.Request.Customer = []byte(`{"email":"` + of + `@Example.com"}`)
 		},
@@ -352,7 +352,7 @@ func TestWhoIsOnTheBlocklistIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	})
 	r := h.must(h.begin(payment.Payment, good, 50, func(c *paymentactor.Create) {
 		c.Request.Customer = []byte(`{"email":" Eve@Example.com","phone":"+7 (900) 123-45-67","country":"ru","EMAIL":"other@example.com"}`)
-		c.Request.CardPrint, c.Request.CardBIN = "print", "424242"
+		c.Request.CardFingerprint, c.Request.CardBIN = "print", "424242"
 		c.Request.PayerIP = netip.MustParseAddr("203.0.113.7")
 	}))
 	h.is(r.ID, payment.Rejected, "anti-fraud: email") // checked before the limit

@@ -82,7 +82,7 @@ func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 	h := limited(t, month, day)
 	pay := func(print string, amount uint64, want string) {
 		t.Helper()
-		r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.CardPrint = print }))
+		r := h.must(h.begin(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.CardFingerprint = print }))
 		if why(r.Failure) != want {
 			t.Errorf("%d by %q: %s %q, want %q", amount, print, r.Status, why(r.Failure), want)
 		}

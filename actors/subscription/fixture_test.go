@@ -53,10 +53,10 @@ type fixture struct {
 	*subscriptionactor.Service
 	first, second directoryactor.Demo
 
-	through func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
-	wrap    func(actors.Provider) actors.Provider                         // wraps the rail
-	sealer  paymentactor.Sealer                                           // instead of the keyring
-	guide   func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory
+	wrapPayments func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
+	wrap         func(actors.Provider) actors.Provider                         // wraps the rail
+	sealer       paymentactor.Sealer                                           // instead of the keyring
+	guide        func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory
 
 	mu   sync.Mutex
 	told []posting.Notice // guarded by mu: notices by posting.Stream, as they became durable
@@ -143,8 +143,8 @@ func (h *fixture) start() {
 	})
 	accounts.Recall(h.payments.Attempts)
 	var payments subscriptionactor.Payments = h.payments
-	if h.through != nil {
-		payments = h.through(payments)
+	if h.wrapPayments != nil {
+		payments = h.wrapPayments(payments)
 	}
 	var guide subscriptionactor.Directory = h.directory
 	if h.guide != nil {
@@ -200,7 +200,7 @@ func (h *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
 		Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(5000), Asset: usd, Method: payment.BankCard,
 			ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no", Lang: "en",
-			CardBIN: "424242", CardLast4: "4242", CardPrint: "print", Customer: []byte(`{"email":"a@b.example"}`),
+			CardBIN: "424242", CardLast4: "4242", CardFingerprint: "print", Customer: []byte(`{"email":"a@b.example"}`),
 		},
 		Card: &secret.Card{Number: []byte("4242424242424242"), CVV: []byte("123")},
 	}
@@ -394,7 +394,7 @@ type losing struct {
 
 // between makes the fixture use it.
 func (l *losing) between(h *fixture) {
-	h.through = func(p subscriptionactor.Payments) subscriptionactor.Payments {
+	h.wrapPayments = func(p subscriptionactor.Payments) subscriptionactor.Payments {
 		l.Payments = p
 		return l
 	}

@@ -44,7 +44,7 @@ func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
 	if want := `{"subscription_id":"` + s.ID.String() + `","renewal_number":1,"renewal_attempt":1}`; string(r.MerchantMeta) != want {
 		t.Errorf("merchant_meta %s, want %s", r.MerchantMeta, want)
 	}
-	if r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardPrint != "print" || !bytes.Equal(r.Customer, initial.Customer) {
+	if r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "print" || !bytes.Equal(r.Customer, initial.Customer) {
 		t.Errorf("limits and the blocklist see another payer: %+v", r.Request)
 	}
 	if h.charges(r.ID) != 1 {

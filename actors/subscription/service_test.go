@@ -160,11 +160,11 @@ func TestAKeyGivesTheAnswerOfItsRequestWhateverHasHappenedSince(t *testing.T) {
 	}
 	h.advance(65 * day)
 	again, _, err := h.ask(terms(initial.ID), k)
-	if err != nil || !again.Replay || again.Record.Standing != made.Record.Standing || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
+	if err != nil || !again.Replay || again.Record.Progress != made.Record.Progress || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
 		t.Errorf("%+v (%v), want %+v", again.Record, err, made.Record)
 	}
 	repeated, err := h.Pause(subscriptionactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
-	if err != nil || !repeated.Replay || repeated.Record.Standing != paused.Record.Standing {
+	if err != nil || !repeated.Replay || repeated.Record.Progress != paused.Record.Progress {
 		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
 	}
 	h.is(made.Record.ID, "active", 2, 2) // it was not paused again
@@ -419,7 +419,7 @@ type hurried struct {
 	armed atomic.Bool
 }
 
-// Told implements actors.Addresses.
+// Recipient implements actors.Addresses.
 func (d *hurried) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
 	if d.armed.Load() {
 		d.once.Do(d.first)

@@ -73,7 +73,7 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, By: h.closedBy(req), Key: key})
+	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, ClosedBy: h.closedBy(req), Key: key})
 	if err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 }
 
 // closedBy returns the caller in the form in which the closed month shows it.
-func (h *Handlers) closedBy(req *web.Request) period.By {
-	by := period.By{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
+func (h *Handlers) closedBy(req *web.Request) period.ClosedBy {
+	by := period.ClosedBy{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
 	if user, found := h.cfg.Users.User(req.Principal.Org, by.User); found {
 		by.Login = user.Login
 	}
@@ -98,15 +98,15 @@ func appendPeriod(e *web.Encoder, r *period.Record) {
 	e.Word("month", r.Month.String())
 	e.Instant("closed_at", r.At)
 	e.Enter("closed_by", '{')
-	e.Word("session_id", r.By.Session.String())
+	e.Word("session_id", r.ClosedBy.Session.String())
 	user := ""
-	if r.By.User != (ledger.ID{}) {
-		user = r.By.User.String()
+	if r.ClosedBy.User != (ledger.ID{}) {
+		user = r.ClosedBy.User.String()
 	}
 	e.TextOrNull("user_id", user)
-	e.TextOrNull("login", r.By.Login)
+	e.TextOrNull("login", r.ClosedBy.Login)
 	e.Close('}')
 	e.Integer("seq", int64(r.Seq))
-	e.Word("hash", hex.EncodeToString(r.Sum[:]))
+	e.Word("hash", hex.EncodeToString(r.BalanceHash[:]))
 	e.Integer("rows", int64(r.Rows))
 }

@@ -109,8 +109,8 @@ func (t *Terminal) checkMoved(op string, asked []byte) error {
 		return nil
 	}
 	r := readParams(op, providerParams, asked)
-	moved := t.Connection == nil || originOf(r.connection().BaseURL) != originOf(t.Connection.BaseURL)
-	return check(!moved || !isMask(r.raw(keyAPIKey)), op, r.field(keyAPIKey), "must be sent again, as base_url names another server than the stored key is for")
+	movedEvent := t.Connection == nil || originOf(r.connection().BaseURL) != originOf(t.Connection.BaseURL)
+	return check(!movedEvent || !isMask(r.raw(keyAPIKey)), op, r.field(keyAPIKey), "must be sent again, as base_url names another server than the stored key is for")
 }
 
 // originOf returns the server of an address: scheme, host and port (RFC 6454, section 4). It is

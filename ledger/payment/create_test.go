@@ -98,10 +98,10 @@ func hosted(t *testing.T) *life {
 
 func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 	l := hosted(t)
-	if r := l.r; !r.Waiting() || !r.Answered() || figures(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
+	if r := l.r; !r.AwaitsPayer() || !r.Answered() || figures(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
-	if r := begun(t, payment.Payment, "1000", terms(deducted(0, "0"))).r; r.Waiting() {
+	if r := begun(t, payment.Payment, "1000", terms(deducted(0, "0"))).r; r.AwaitsPayer() {
 		t.Error("one that is not hosted waits for its payer")
 	}
 }
@@ -109,9 +109,9 @@ func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 func TestAHostedTransactionGoesOnWithWhatItsPayerBrings(t *testing.T) {
 	l := hosted(t)
 	waiting, before := l.r, *l.r
-	d := l.took(l.c.Continue(l.r, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "p"}, terms(onTop(0, "5"))))
+	d := l.took(l.c.Continue(l.r, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(onTop(0, "5"))))
 	l.is(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
-	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardPrint != "p" || r.Answered() || figures(r) != "1005 1000 1000 5" || r.Waiting() {
+	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || figures(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
 		t.Errorf("%+v", r)
 	}
 	untouched(t, before, waiting)

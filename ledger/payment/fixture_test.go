@@ -66,7 +66,7 @@ func twoPhase(on *payment.Terms) *payment.Terms {
 // converting returns terms whose destination is in another asset.
 func converting(f payment.Fees, from, to money.Asset, rate string) *payment.Terms {
 	t := terms(f)
-	t.Asset, t.Converts, t.Settles = from, true, to
+	t.Asset, t.Converts, t.SettlementAsset = from, true, to
 	if rate != "" {
 		parsed, err := money.ParseRate(rate)
 		if err != nil {
@@ -319,7 +319,7 @@ func postings(asset money.Asset, list []ledger.Posting) string {
 
 // figures formats a record's amounts: with fee, at the destination, the merchant's, the fee.
 func figures(r *payment.Record) string {
-	return fmt.Sprintf("%v %v %v %v", r.WithFee, r.Dest, r.Merchant, r.Fee)
+	return fmt.Sprintf("%v %v %v %v", r.AmountWithFee, r.Dest, r.Merchant, r.Fee)
 }
 
 // untouched fails the test if the decision changed the old record.

@@ -28,7 +28,7 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 		t.Errorf("held until %v", l.r.HoldUntil.Time())
 	}
 	l.is(l.commits(""), "commit payment_suspended", "due 10s, ask op")
-	if amount, asset := l.r.Asked(); amount.String() != "1000" || asset != usd || l.r.Answered() {
+	if amount, asset := l.r.OperationAmount(); amount.String() != "1000" || asset != usd || l.r.Answered() {
 		t.Errorf("%v %v is asked for", amount, asset)
 	}
 	l.is(l.hears(said["charged"]),
@@ -45,7 +45,7 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
 	l.commits("400")
-	if amount, _ := l.r.Asked(); amount.String() != "400" || figures(l.r) != "1000 972 972 28" {
+	if amount, _ := l.r.OperationAmount(); amount.String() != "400" || figures(l.r) != "1000 972 972 28" {
 		t.Errorf("%v is asked for, %s held", amount, figures(l.r))
 	}
 	l.is(l.hears(said["charged"]),
@@ -58,7 +58,7 @@ func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
 
 	l = suspend(t, payment.Payment, "1000", terms(onTop(250, "3")))
 	l.commits("400")
-	if amount, _ := l.r.Asked(); amount.String() != "413" {
+	if amount, _ := l.r.OperationAmount(); amount.String() != "413" {
 		t.Errorf("%v is asked for: the payer pays the fee", amount)
 	}
 	l.is(l.hears(said["charged"]),
@@ -83,7 +83,7 @@ func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
 	l := begun(t, payment.Payout, "1000", twoPhase(terms(deducted(100, "0"))))
 	l.is(l.says(said["held"]), "process charging", "hold_payout payout_suspended", "due 168h0m0s")
 	l.commits("")
-	if amount, asset := l.r.Asked(); amount.String() != "990" || asset != usd {
+	if amount, asset := l.r.OperationAmount(); amount.String() != "990" || asset != usd {
 		t.Errorf("%v %v is to be paid out", amount, asset)
 	}
 	l.is(l.hears(said["charged"]),
@@ -93,7 +93,7 @@ func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
 
 	l = suspend(t, payment.Payout, "1000", terms(deducted(100, "0")))
 	l.commits("500")
-	if amount, _ := l.r.Asked(); amount.String() != "495" {
+	if amount, _ := l.r.OperationAmount(); amount.String() != "495" {
 		t.Errorf("%v is to be paid out", amount)
 	}
 	l.is(l.hears(said["charged"]),
@@ -209,7 +209,7 @@ func TestACancelBeforeSettlementFails(t *testing.T) {
 	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
 		l := at(t, payment.Payment, status)
 		l.is(l.cancels(), "cancel "+string(status), "due 10s, ask op")
-		if amount, _ := l.r.Asked(); !amount.IsZero() {
+		if amount, _ := l.r.OperationAmount(); !amount.IsZero() {
 			t.Errorf("%s: a void of %v", status, amount)
 		}
 		l.is(l.hears(said["charged"]), "void failed", "release 100, final")
@@ -362,7 +362,7 @@ func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
 		"release 980, release 323 "+rub.String()+", final")
 	l = suspend(t, payment.Payout, "100000", converting(deducted(100, "0"), rub, tron, "0.0108"))
 	l.commits("50000")
-	if amount, asset := l.r.Asked(); amount.String() != "5346000" || asset != tron {
+	if amount, asset := l.r.OperationAmount(); amount.String() != "5346000" || asset != tron {
 		t.Errorf("%v %v is to be paid out", amount, asset)
 	}
 	l.is(l.hears(said["charged"]),

@@ -185,7 +185,7 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 	}
 	l.took(d)
 	l.is(d, "give_back failed", "due 10s, ask op")
-	if amount, asset := l.r.Asked(); amount.String() != "1028" || asset != usd || refundID(l.r) != l.r.Op.Request {
+	if amount, asset := l.r.OperationAmount(); amount.String() != "1028" || asset != usd || refundID(l.r) != l.r.Op.Request {
 		t.Errorf("%v %v is asked for", amount, asset)
 	}
 	l.is(l.hears(said["pending"]), "await failed", "due 10s")

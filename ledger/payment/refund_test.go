@@ -101,7 +101,7 @@ func (l *life) refundsAs(name, status string, parts []refunded) {
 	for _, p := range parts {
 		d := l.refunds(p.amount)
 		l.is(d, "refund "+status+": pending "+p.entry, "due 10s, ask op, reserve "+p.room)
-		if amount, asset := l.r.Asked(); amount.String() != p.asked || asset != l.r.Asset {
+		if amount, asset := l.r.OperationAmount(); amount.String() != p.asked || asset != l.r.Asset {
 			l.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.asked)
 		}
 		if l.r.Answered() || refundID(l.r) != l.r.Op.Request || msg(l.r) != "" {
@@ -191,7 +191,7 @@ func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 		l.refunds("1000")
 		l.is(l.hears(said[answer]),
 			"refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "release 1025")
-		if r := l.r; msg(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.FeeBack.IsZero() || r.Failure.Describe("en") != "" {
+		if r := l.r; msg(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.RefundedFee.IsZero() || r.Failure.Describe("en") != "" {
 			t.Errorf("%s: %+v", answer, r)
 		}
 		l.refunds("") // the refund may be requested again
@@ -204,7 +204,7 @@ func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
 	l.hears(said["charged"])
 	l.refunds("")
 	l.is(l.hears(said["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
-	if r := l.r; r.Refunded.String() != "500" || r.FeeBack.String() != "50" || msg(r) != "why" {
+	if r := l.r; r.Refunded.String() != "500" || r.RefundedFee.String() != "50" || msg(r) != "why" {
 		t.Errorf("%+v", r)
 	}
 	// The same, from refunding.

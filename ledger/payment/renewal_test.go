@@ -115,7 +115,7 @@ func TestHowARenewalStands(t *testing.T) {
 		"rejected": {false, true}, "failed": {false, true},
 	} {
 		r := &payment.Record{Status: status}
-		if paid, over := r.Standing(); paid != want[0] || over != want[1] {
+		if paid, over := r.ChargeProgress(); paid != want[0] || over != want[1] {
 			t.Errorf("%s: paid %v, over %v", status, paid, over)
 		}
 	}

@@ -50,16 +50,16 @@ func (l *life) renews() *life {
 	if at := l.r.Next.Time(); at.After(l.now) {
 		l.now = at
 	}
-	if !l.r.Ripe(l.now) {
+	if !l.r.RenewalDue(l.now) {
 		l.t.Fatalf("%s is not to be renewed at %v", l.r.State, l.now)
 	}
-	l.took(l.r.Begin(uuid.New(), l.now))
+	l.took(l.r.BeginRenewal(uuid.New(), l.now))
 	return l
 }
 
 func (l *life) hears(paid bool) *life {
 	l.t.Helper()
-	d, ok := l.r.Heard(l.r.Last, paid, l.now)
+	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
 	if !ok {
 		l.t.Fatalf("%s hears nothing", l.r.State)
 	}
@@ -100,9 +100,9 @@ func (l *life) is(state subscription.State, wakes time.Duration) *life {
 func (l *life) told(want ...string) *life {
 	l.t.Helper()
 	var got []string
-	for _, tiding := range l.d.Tidings {
-		name, _ := tiding.Event.Told()
-		got = append(got, strings.TrimPrefix(name, "subscription.")+" "+tiding.Standing.Status())
+	for _, tiding := range l.d.Notifications {
+		name, _ := tiding.Event.NotificationName()
+		got = append(got, strings.TrimPrefix(name, "subscription.")+" "+tiding.Progress.Status())
 		if l.d.Events[tiding.Index].Name != string(tiding.Event) {
 			l.t.Errorf("%s is told of event %s", name, l.d.Events[tiding.Index].Name)
 		}
@@ -143,7 +143,7 @@ func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
 	if l.r.Renewals != 0 || l.r.Number != 4 {
 		t.Errorf("%d renewals, number %d", l.r.Renewals, l.r.Number)
 	}
-	if _, follows := l.d.Tidings[0].Standing.NextRenewal(); follows {
+	if _, follows := l.d.Notifications[0].Progress.NextRenewal(); follows {
 		t.Error("told that another attempt follows the last")
 	}
 }
@@ -217,7 +217,7 @@ func TestWhatWasMissedIsNotChargedInBulk(t *testing.T) {
 
 func TestAPauseStopsRenewals(t *testing.T) {
 	l := start(t, 30).asks(pause).is("paused", -1).told("paused paused")
-	if l.after(90 * day).r.Ripe(l.now) {
+	if l.after(90 * day).r.RenewalDue(l.now) {
 		t.Error("what is paused is renewed")
 	}
 }
@@ -273,7 +273,7 @@ func TestWhatIsNotPausedIsNotResumedAndWhatIsNotPausedTwice(t *testing.T) {
 
 func TestAnInactivePartnerIsNotRenewedAndWaits(t *testing.T) {
 	l := start(t, 30).after(30 * day)
-	l.took(l.r.Hold(l.now))
+	l.took(l.r.Postpone(l.now))
 	l.is("active", 30*day+subscription.WaitGap).told()
 	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(began.Add(30*day)) {
 		t.Errorf("next at %v (%v)", at.Time(), ok)
@@ -286,30 +286,30 @@ func TestWhatIsNotKnownIsLookedForLaterAndLaterAndNeverChargedAgain(t *testing.T
 	last := l.r.Last
 	gaps := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
 	for _, gap := range gaps {
-		l.took(l.r.Look(false, l.now))
+		l.took(l.r.KeepWaiting(false, l.now))
 		if l.due != ledger.MicrosOf(l.now.Add(gap)) || l.d.Charge {
 			t.Errorf("looked for again after %v, charged: %v; want %v", l.due.Time().Sub(l.now), l.d.Charge, gap)
 		}
 	}
 	for range 100 {
-		l.took(l.r.Look(false, l.now))
+		l.took(l.r.KeepWaiting(false, l.now))
 	}
 	if l.due != ledger.MicrosOf(l.now.Add(day)) || l.r.Last != last || l.r.Number != 1 {
 		t.Errorf("looked for again after %v", l.due.Time().Sub(l.now))
 	}
 	// A charge that never arrived is submitted again under the same name.
-	if l.took(l.r.Look(true, l.now)); !l.d.Charge || l.r.Last != last || l.r.Number != 1 {
+	if l.took(l.r.KeepWaiting(true, l.now)); !l.d.Charge || l.r.Last != last || l.r.Number != 1 {
 		t.Errorf("%+v", l.r)
 	}
 }
 
 func TestOnlyTheRenewalUnderWayIsHeardOf(t *testing.T) {
 	l := start(t, 30).renews()
-	if _, ok := l.r.Heard(uuid.New(), true, l.now); ok {
+	if _, ok := l.r.OnOutcome(uuid.New(), true, l.now); ok {
 		t.Error("another transaction was taken for the renewal")
 	}
 	l.hears(true)
-	if _, ok := l.r.Heard(l.r.Last, true, l.now); ok {
+	if _, ok := l.r.OnOutcome(l.r.Last, true, l.now); ok {
 		t.Error("a renewal was counted twice")
 	}
 }
@@ -322,7 +322,7 @@ func TestTheRecordDecidedOnIsNeverChanged(t *testing.T) {
 	if _, err := was.Pause(l.now); err != nil {
 		t.Fatal(err)
 	}
-	if was.Standing != before.Standing || was.ID != before.ID {
+	if was.Progress != before.Progress || was.ID != before.ID {
 		t.Errorf("%+v, was %+v", was, before)
 	}
 }

@@ -58,7 +58,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 				}
 			case "look":
 				if l.r.State.UnderWay() {
-					l.took(l.r.Look(false, l.now))
+					l.took(l.r.KeepWaiting(false, l.now))
 				}
 			default:
 				ask(t, l, &o, what)
@@ -69,14 +69,14 @@ func TestLivesOfSubscriptions(t *testing.T) {
 }
 
 func wake(t *rapid.T, l *life, o *ordinary) {
-	ripe := l.r.Ripe(l.now)
+	ripe := l.r.RenewalDue(l.now)
 	if ripe && (o.underWay || o.paused || o.cancelled || l.r.Next > ledger.MicrosOf(l.now)) {
 		t.Fatalf("%+v is to be renewed at %v", l.r, l.now)
 	}
 	if !ripe {
 		return
 	}
-	l.took(l.r.Begin(uuid.New(), l.now))
+	l.took(l.r.BeginRenewal(uuid.New(), l.now))
 	o.begun++
 	o.underWay = true
 }
@@ -84,7 +84,7 @@ func wake(t *rapid.T, l *life, o *ordinary) {
 // hear reports the outcome of the renewal under way, and returns whether there was one and
 // whether it was paid.
 func hear(t *rapid.T, l *life, o *ordinary, paid bool) bool {
-	d, ok := l.r.Heard(l.r.Last, paid, l.now)
+	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
 	if ok != o.underWay {
 		t.Fatalf("%s hears: %v", l.r.State, ok)
 	}

@@ -68,14 +68,14 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		return strings.Replace(line, `"status":200,"response":`, `"status":404,"response":`, 1)
 	}
 	held := at(m.Captured, payment.PaymentHeld, func(r *payment.Record) {
-		r.Fee, r.WithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
+		r.Fee, r.AmountWithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
 		r.Captured, r.Refunded, r.Refunds, r.Finished, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
 	})
 	charged := at(m.Refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
 	once := w.Show(at(m.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
 	waiting := at(m.Continued, payment.Created, func(r *payment.Record) {
 		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
-		r.WithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
+		r.AmountWithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
 	})
 	authorizing := at(m.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
 	wasCharged := at(m.Returned, payment.Charged, func(r *payment.Record) {

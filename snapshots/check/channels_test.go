@@ -141,7 +141,7 @@ func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *postin
 	return &posting.Change{Steps: []posting.Step{step}}
 }
 
-// standing returns the stored form of a subscription's standing.
+// standing returns the stored form of a subscription's progress.
 func standing(t *testing.T, r *subscription.Record) []byte {
 	t.Helper()
 	var row struct {

@@ -303,7 +303,7 @@ var stateFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			p.Record(w.SecondDemo.Org, fixture.FirstOf(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
-				r.Amount, r.WithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.WithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
+				r.Amount, r.AmountWithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
 				return paymentcodec.Encode(r)
 			})
 		})
@@ -376,7 +376,7 @@ var stateFaults = []fault{
 			line := &next.Events[1].Entry.Postings[i]
 			line.Amount = fixture.MustAdd(line.Amount, 1)
 		}
-		next.Record.Amount, next.Record.WithFee, next.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
+		next.Record.Amount, next.Record.AmountWithFee, next.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
 		next.Record.Merchant.Abs = next.Record.Dest
 		w.Submit(t, decided(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},

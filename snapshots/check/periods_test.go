@@ -30,8 +30,8 @@ func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	view := b.journal.View()
 	seen, _, err := view.Head(org)
 	fixture.Must(b.t, err)
-	r := &period.Record{Month: m, By: period.By{Login: "chief"}}
-	r.Sum, r.Rows, err = balances.AtMonthEnd(view, org, m)
+	r := &period.Record{Month: m, ClosedBy: period.ClosedBy{Login: "chief"}}
+	r.BalanceHash, r.Rows, err = balances.AtMonthEnd(view, org, m)
 	fixture.Must(b.t, err)
 	view.Close()
 	c := &closed{record: r, change: &posting.Change{
@@ -83,10 +83,10 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 		says   string
 	}{
 		"another hash": {2, func(c *closed) {
-			c.record.Sum[0]++
+			c.record.BalanceHash[0]++
 			c.change.Steps[0].Events[0] = c.record.Event()
 		}, []int{2}, "with another hash than that of its trial balance"},
-		"a record with another hash": {2, func(c *closed) { c.record.Sum[0]++ }, []int{3}, "says another hash than its event"},
+		"a record with another hash": {2, func(c *closed) { c.record.BalanceHash[0]++ }, []int{3}, "says another hash than its event"},
 		"another name":               {1, func(c *closed) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
 		"a second event": {1, func(c *closed) {
 			again := c.record.Event()

@@ -26,7 +26,7 @@ var refundFaults = []fault{
 	scenarioFault("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
-			d.Record.Op.FeeBack = fixture.MustAdd(d.Record.Op.FeeBack, 1)
+			d.Record.Op.RefundedFee = fixture.MustAdd(d.Record.Op.RefundedFee, 1)
 			move(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
 		})
 	}),
@@ -98,7 +98,7 @@ var returnFaults = []fault{
 	scenarioFault("a return that books other amounts than it says", "books other amounts than it says", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) {
 			r := d.Return.Record
-			r.Amount, r.WithFee = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.WithFee, 1)
+			r.Amount, r.AmountWithFee = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1)
 		})
 	}),
 	scenarioFault("a reversed charge without its return", "and its return says otherwise", func(s *scenarios) {

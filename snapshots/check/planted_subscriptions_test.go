@@ -229,7 +229,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 // silentDirectory reports that no address is set.
 type silentDirectory struct{ *directoryactor.Service }
 
-// Told implements actors.Addresses.
+// Recipient implements actors.Addresses.
 func (silentDirectory) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
 	return to, false
 }

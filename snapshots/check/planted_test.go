@@ -328,7 +328,7 @@ var termFaults = []fault{
 		h.Close()
 		runScenario(t, w, func(s *scenarios) {
 			c := withRate(&payment.Terms{Terminal: terminal, Asset: fixture.USD}, "40")
-			c.Settles.Currency = "TRY"
+			c.SettlementAsset.Currency = "TRY"
 			s.pay(300, c)
 		})
 	}, []int{3}, "is converted, and there is no rate"},
@@ -340,7 +340,7 @@ func (s *scenarios) convert(rate string) {
 	r := s.request(payment.Payment, 300)
 	r.Asset = sold.Asset
 	c := withRate(&payment.Terms{Terminal: sold.Terminal, Asset: sold.Asset, Fees: sold.Fees}, rate)
-	c.Settles = sold.Settles
+	c.SettlementAsset = sold.SettlementAsset
 	s.w.FirstDemo.Partner = s.w.Trades.Partner
 	l := s.create(r, c)
 	l.answer(payment.Answer{Verdict: payment.VerdictCharged})

@@ -67,7 +67,7 @@ func withRate(t *payment.Terms, rate string) *payment.Terms {
 	if err != nil {
 		panic(err)
 	}
-	t.Converts, t.Settles, t.Rate = true, money.Asset{Currency: "EUR", Env: money.Prod}, value
+	t.Converts, t.SettlementAsset, t.Rate = true, money.Asset{Currency: "EUR", Env: money.Prod}, value
 	return t
 }
 
@@ -328,7 +328,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer
 			return at.Reroute(l.record, answer, l.other(r, payment.Fees{Fixed: money.FromUint64(2)}))
 		}
 	case 5:
-		if l.record.Waiting() {
+		if l.record.AwaitsPayer() {
 			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.other(r, payment.Fees{Bps: 100})), true
 		}
 	}

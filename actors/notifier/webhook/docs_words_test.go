@@ -52,7 +52,7 @@ func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
 	_, row, _ := strings.Cut(page(t), "\n| `event` | ")
 	row, _, _ = strings.Cut(row, "\n")
 	for _, event := range []subscription.Event{subscription.Renewed, subscription.Unpaid, subscription.Pause, subscription.Resume, subscription.Cancel} {
-		if name, told := event.Told(); !told || !strings.Contains(row, "`"+name+"`") {
+		if name, told := event.NotificationName(); !told || !strings.Contains(row, "`"+name+"`") {
 			t.Errorf("the page has no %q for %s", name, event)
 		}
 	}

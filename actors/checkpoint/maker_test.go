@@ -24,11 +24,11 @@ var (
 	usd    = money.Asset{Currency: "USD", Env: money.Prod}
 )
 
-// fixture is a keeper over a journal, which a test can close and open again.
+// fixture is a Maker on a journal, which a test can close and open again.
 type fixture struct {
 	*testkit.World
-	t      *testing.T
-	keeper *checkpoint.Keeper
+	t     *testing.T
+	maker *checkpoint.Maker
 }
 
 func open(t *testing.T) *fixture {
@@ -41,7 +41,7 @@ func open(t *testing.T) *fixture {
 func (h *fixture) start() {
 	h.t.Helper()
 	h.Open()
-	h.keeper = checkpoint.Start(h.Runtime)
+	h.maker = checkpoint.Start(h.Runtime)
 	h.Runtime.Start(func(posting.Item) bool { return false })
 }
 
@@ -83,9 +83,9 @@ func (h *fixture) owes(org ledger.ID, path string) {
 	}}})
 }
 
-func (h *fixture) look() {
+func (h *fixture) makeDue() {
 	h.t.Helper()
-	if err := h.keeper.Look(); err != nil {
+	if err := h.maker.MakeDue(); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -128,12 +128,12 @@ func TestEachOrganizationHasACheckpointOfEachDayThatIsOver(t *testing.T) {
 	h := open(t)
 	h.days(first, 3, 4)
 	h.days(second, 2, 3)
-	h.look()
+	h.makeDue()
 	if a, b := len(heads(h.rows(first))), len(heads(h.rows(second))); a != 2 || b != 1 {
 		t.Errorf("there are %d and %d", a, b)
 	}
 	h.days(first, 1, 4)
-	h.look()
+	h.makeDue()
 	if a, b := len(heads(h.rows(first))), len(heads(h.rows(second))); a != 3 || b != 1 {
 		t.Errorf("later there are %d and %d", a, b)
 	}
@@ -142,11 +142,11 @@ func TestEachOrganizationHasACheckpointOfEachDayThatIsOver(t *testing.T) {
 func TestWhatIsThereIsNotWrittenAgain(t *testing.T) {
 	h := open(t)
 	h.days(first, 5, 3)
-	h.look()
+	h.makeDue()
 	before := h.group()
-	h.look()
+	h.makeDue()
 	h.restart()
-	h.look()
+	h.makeDue()
 	if after := h.group(); after != before {
 		t.Errorf("groups %d to %d were written", before+1, after)
 	}
@@ -163,23 +163,23 @@ func TestAnOrganizationWithoutAccountsHasThemToo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.look()
+	h.makeDue()
 	if got := len(h.rows(first)); got != 2 {
 		t.Errorf("%d rows", got)
 	}
 	before := h.group()
 	h.restart()
-	h.look()
+	h.makeDue()
 	if after := h.group(); after != before {
 		t.Errorf("%d groups were written again", after-before)
 	}
 }
 
-// Whatever happened to checkpoints, the first look after the next start restores them.
+// Whatever happened to checkpoints, the first run after the next start restores them.
 func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 	h := open(t)
 	h.days(first, 8, 4)
-	h.look()
+	h.makeDue()
 	want := h.rows(first)
 	keys := slices.Sorted(maps.Keys(want))
 	made := heads(want)
@@ -204,7 +204,7 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 			t.Fatalf("%s: nothing was spoilt", name)
 		}
 		h.restart()
-		h.look()
+		h.makeDue()
 		if got := h.rows(first); !maps.Equal(got, want) {
 			t.Errorf("%s: %d rows instead of %d, or others", name, len(got), len(want))
 		}
@@ -222,7 +222,7 @@ func removed(keys ...string) (rows []posting.KV) {
 func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	h := open(t)
 	h.days(first, 4, 4)
-	h.look()
+	h.makeDue()
 	rows := h.rows(first)
 	keys := slices.Sorted(maps.Keys(rows))
 	last := keys[len(keys)-1]
@@ -233,7 +233,7 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 			h.restart()
 		}
 		h.days(first, 1, 4)
-		h.look()
+		h.makeDue()
 		if h.rows(first)[last] != rows[last] {
 			t.Errorf("restarted %v: the part is still wrong", restart)
 		}
@@ -251,13 +251,13 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 func TestAHeadThatIsGoneIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	h := open(t)
 	h.days(first, 4, 4)
-	h.look()
+	h.makeDue()
 	before := h.rows(first)
 	made := heads(before)
 	last := made[len(made)-1]
 	h.submit(&posting.Change{KVs: removed(last)})
 	h.days(first, 1, 4)
-	h.look()
+	h.makeDue()
 	rows := h.rows(first)
 	if got := len(heads(rows)); got != 4 || rows[last] != before[last] {
 		t.Errorf("there are %d, and what was gone is %x", got, rows[last])
@@ -267,7 +267,7 @@ func TestAHeadThatIsGoneIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 func TestALookIsMadeOnThePool(t *testing.T) {
 	h := open(t)
 	h.days(first, 3, 4)
-	h.keeper.Begin()
+	h.maker.Begin()
 	h.Runtime.Quiesce()
 	if got := len(heads(h.rows(first))); got != 2 {
 		t.Errorf("there are %d", got)
@@ -279,8 +279,8 @@ func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
 	h.days(first, 3, 4)
 	h.JournalOptions.Store.MinFree = 1 << 62
 	h.restart()
-	keeper := h.keeper
-	if err := keeper.Look(); err == nil {
+	maker := h.maker
+	if err := maker.MakeDue(); err == nil {
 		t.Error("nothing was refused")
 	}
 	if got := len(h.rows(first)); got != 0 {
@@ -288,8 +288,8 @@ func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
 	}
 	h.JournalOptions.Store.MinFree = 0
 	h.restart()
-	keeper.On(h.Runtime) // the keeper that was refused, with nothing booked since
-	if err := keeper.Look(); err != nil {
+	maker.On(h.Runtime) // the Maker that was refused, with nothing booked since
+	if err := maker.MakeDue(); err != nil {
 		t.Error(err)
 	}
 	if got := len(heads(h.rows(first))); got != 2 {
@@ -305,10 +305,10 @@ func TestItRestsTheLongerTheMoreThereIsToLookAt(t *testing.T) {
 	}
 }
 
-// crowded returns the rows of a checkpoint that has, after its own accounts, as many more as its
+// addManyRows returns the rows of a checkpoint that has, after its own accounts, as many more as its
 // head has room for. The head states a small number, so that the next checkpoint is due as early as
 // without them.
-func crowded(t *testing.T, rows map[string]string) (all []posting.KV) {
+func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 	t.Helper()
 	key := []byte(heads(rows)[0])
 	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
@@ -356,8 +356,8 @@ func TestOfTooManyAccountsNoCheckpointIsMade(t *testing.T) {
 	h := open(t)
 	h.days(first, 1, 4)
 	h.owes(first, long("Q:z")) // after all others, on the second day
-	h.look()
-	for _, row := range crowded(t, h.rows(first)) {
+	h.makeDue()
+	for _, row := range addManyRows(t, h.rows(first)) {
 		h.submit(&posting.Change{KVs: []posting.KV{row}})
 	}
 	h.restart()
@@ -366,14 +366,14 @@ func TestOfTooManyAccountsNoCheckpointIsMade(t *testing.T) {
 	}
 	for range 2 {
 		h.days(first, 1, 4)
-		h.look()
+		h.makeDue()
 		if got := len(heads(h.rows(first))); got != 1 {
 			t.Fatalf("there are %d", got)
 		}
 	}
 	h.days(first, 1, 4)
 	before := h.group()
-	h.look()
+	h.makeDue()
 	if after := h.group(); after != before {
 		t.Errorf("%d groups were written for nothing", after-before)
 	}
