@@ -45,7 +45,7 @@ type listing struct {
 	inactive atomic.Bool
 }
 
-// maxOff is how many inactive listings the order may always hold; beyond it, order is rebuilt when
+// maxInactive is how many inactive listings the order may always hold; beyond it, order is rebuilt when
 // more than half of its entries are inactive.
 const maxInactive = 64
 

@@ -71,7 +71,7 @@ func addressOf(p *directory.Partner) (actors.Address, bool) {
 	return actors.Address{URL: p.NotifyURL, Secret: p.Secret}, p.NotifyURL != ""
 }
 
-// operated tells whether the terminal has contacts for operator messages.
+// hasAlertContacts tells whether the terminal has contacts for operator messages.
 func hasAlertContacts(t *directory.Terminal) bool {
 	return len(t.Notification.Telegram) > 0 || len(t.Notification.Emails) > 0
 }

@@ -20,7 +20,7 @@ import (
 // them.
 const MaxSessions = 100
 
-// begun holds the sessions that were begun by a login, by owner, oldest first. Only the
+// sessionsByOwner holds the sessions that were begun by a login, by owner, oldest first. Only the
 // organization's actor uses it.
 type sessionsByOwner map[owner][]*viewRecord[directory.Session]
 

@@ -143,7 +143,7 @@ func (a *agreement) renew(c *actors.Context, cause actors.Due) {
 	}
 }
 
-// look reads the state of the renewal in progress, for which no report has come.
+// inquire reads the state of the renewal in progress, for which no report has come.
 func (a *agreement) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
 	charge, err := a.service.payments.Charge(a.key.Org, r.Last)

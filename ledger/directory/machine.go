@@ -110,7 +110,7 @@ var settlementMachine = fsm.MustCompile(
 	[]Action{Settle},
 	table{StateSettled: {Settle: {StateSettled, "the money of another environment"}}})
 
-// life describes the first action, the first states and the machine of a kind's records. A
+// lifecycle describes the first action, the first states and the machine of a kind's records. A
 // record of a kind without a machine never changes.
 type lifecycle struct {
 	begins  Action
@@ -186,7 +186,7 @@ func onOff(on bool) State {
 	return StateInactive
 }
 
-// began and moved return a record's events.
+// createdEvent and moved return a record's events.
 func createdEvent(kind ledger.Kind, id ledger.ID, state State) ledger.Event {
 	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lifecycles[kind].begins), To: string(state)}
 }

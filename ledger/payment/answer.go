@@ -221,7 +221,7 @@ func (c DecisionContext) unchanged(d *Decision, a Answer) bool {
 	return true
 }
 
-// ready completes a charge whose payer has acted.
+// onReady completes a charge whose payer has acted.
 func (c DecisionContext) onReady(d *Decision) bool {
 	r := d.Record
 	r.Known = true

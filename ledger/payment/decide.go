@@ -115,7 +115,7 @@ type Credentials struct {
 	Attempted ledger.Micros // as in Request
 }
 
-// Waiting tells whether a hosted transaction still waits for its payer.
+// AwaitsPayer tells whether a hosted transaction still waits for its payer.
 func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 
 // Continue routes a hosted transaction to a terminal.

@@ -45,7 +45,7 @@ func (f flow) less(o flow) flow {
 	}
 }
 
-// feeBack returns how much of the fee has been returned with a refunded amount: floor(fee ×
+// refundedFee returns how much of the fee has been returned with a refunded amount: floor(fee ×
 // refunded ÷ amount), or zero if the terminal does not return fees.
 func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	if !r.Fees.Refundable || refunded.IsZero() {
@@ -61,7 +61,7 @@ func (r *Record) in(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Debit, splits)
 }
 
-// back returns the postings of money returned to the payer: those of in with opposite sides.
+// refundPostings returns the postings of money returned to the payer: those of in with opposite sides.
 func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }

@@ -436,10 +436,10 @@ func (o *one) end() {
 	for range 40 {
 		var d payment.Decision
 		ok := true
-		said := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(o.t, "at last")}
+		answer := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(o.t, "at last")}
 		switch r := o.r; {
 		case r.Op != nil && r.Op.Kind != payment.OpComplete:
-			d, ok = o.c.OpAnswered(r, r.Op.Request, said)
+			d, ok = o.c.OpAnswered(r, r.Op.Request, answer)
 		case r.AwaitsPayer():
 			d, ok = o.c.RefuseContinue(r, payment.Credentials{}, payment.Failure{Code: payment.NoTerminal}), true
 		case r.Status.Held() && rapid.Bool().Draw(o.t, "captured"):
@@ -451,7 +451,7 @@ func (o *one) end() {
 				return
 			}
 		default:
-			d, ok = o.c.Answered(r, said)
+			d, ok = o.c.Answered(r, answer)
 		}
 		if ok {
 			o.take(d)

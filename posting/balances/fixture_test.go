@@ -34,25 +34,25 @@ type fixture struct {
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	r := &fixture{t: t, clock: clock.NewManual(start)}
+	f := &fixture{t: t, clock: clock.NewManual(start)}
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	r.Journal, err = posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: r.clock, Log: quiet})
+	f.Journal, err = posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: f.clock, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // the directory is removed anyway
-	return r
+	t.Cleanup(func() { _ = f.Close() }) // the directory is removed anyway
+	return f
 }
 
 // must makes a change durable.
-func (r *fixture) must(c *posting.Change) posting.Receipt {
-	r.t.Helper()
+func (f *fixture) must(c *posting.Change) posting.Receipt {
+	f.t.Helper()
 	done := make(chan posting.Receipt, 1)
-	r.Submit(c, func(receipt posting.Receipt) { done <- receipt })
+	f.Submit(c, func(receipt posting.Receipt) { done <- receipt })
 	receipt := <-done
 	if receipt.Err != nil {
-		r.t.Fatal(receipt.Err)
+		f.t.Fatal(receipt.Err)
 	}
 	return receipt
 }
