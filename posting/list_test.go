@@ -170,7 +170,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	}
 }
 
-// crowd is a list whose records are created and changed between two walks.
+// changingList is a list whose records are created and changed between two walks.
 type changingList struct {
 	*fixture
 	random   *rand.Rand

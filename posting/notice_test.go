@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// heard records the calls of OnNotices, in order.
+// noticeRecorder records the calls of OnNotices, in order.
 type noticeRecorder struct {
 	mu    sync.Mutex
 	calls []noticeCall // guarded by mu
@@ -46,7 +46,7 @@ func (h *noticeRecorder) of(org ledger.ID) (all []posting.Notice) {
 	return all
 }
 
-// telling returns a step of one record with a notice of each channel for each event.
+// stepWithNotices returns a step of one record with a notice of each channel for each event.
 func stepWithNotices(org ledger.ID, events int, body string) posting.Step {
 	s := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}}
 	for i := range events {

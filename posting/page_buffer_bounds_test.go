@@ -36,7 +36,7 @@ func (v *testLog) Apply(g *store.Group) error {
 	return v.Log.Apply(g)
 }
 
-// through puts a valve between the journal and its store, from the journal's next start on.
+// insertValve puts a valve between the journal and its store, from the journal's next start on.
 func (d *bufferFixture) insertValve() *testLog {
 	v := new(testLog)
 	d.fixture.wrapLog = func(l posting.Log) posting.Log { v.Log = l; return v }
@@ -493,7 +493,7 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 	}
 }
 
-// waiting returns the most bytes that are buffered for any page.
+// waiter returns the most bytes that are buffered for any page.
 func (d *bufferFixture) waiter() (most int) {
 	v := d.View()
 	defer v.Close()

@@ -180,7 +180,7 @@ const (
 	maxDueRemovals = 512
 )
 
-// sweep moves the low-water mark of due work forward and removes the rows below it.
+// removePassedDue moves the low-water mark of due work forward and removes the rows below it.
 func (w *writer) removePassedDue() {
 	real := time.Now()
 	if !w.behind && real.Sub(w.cleaned) < removalEvery {

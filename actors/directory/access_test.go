@@ -52,7 +52,7 @@ func TestWhoIsLetIn(t *testing.T) {
 	_, value := f.keyOf(p)
 	gone, goneValue := f.keyOf(p)
 	must(f.RevokeAPIKey(ctx, o.ID, gone.ID))
-	soon := began.Add(time.Minute)
+	soon := startTime.Add(time.Minute)
 	shortLived := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(soon)})).Value
 	check := func(what string, org ledger.ID, key []byte, want bool) {
 		t.Helper()
@@ -71,11 +71,11 @@ func TestWhoIsLetIn(t *testing.T) {
 	check("no organization", ledger.ID{}, value, false)
 	check("an unknown organization", uuid.New(), value, false)
 
-	if err := f.clock.Set(soon.Add(-time.Microsecond)); err != nil {
+	if err := f.Clock.Set(soon.Add(-time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
 	check("the last microsecond", o.ID, []byte(shortLived), true)
-	if err := f.clock.Set(soon); err != nil {
+	if err := f.Clock.Set(soon); err != nil {
 		t.Fatal(err)
 	}
 	check("an expired key", o.ID, []byte(shortLived), false)
@@ -199,14 +199,14 @@ func TestLastUse(t *testing.T) {
 		t.Error("a look at the key was counted as its use")
 	}
 	f.Authenticate(o.ID, value)
-	if want := ledger.MicrosOf(began); last() != want {
+	if want := ledger.MicrosOf(startTime); last() != want {
 		t.Errorf("last used %v, want %v", last(), want)
 	}
-	if err := f.clock.Set(began.Add(time.Hour)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	f.Authenticate(o.ID, value)
-	if want := ledger.MicrosOf(began.Add(time.Hour)); last() != want {
+	if want := ledger.MicrosOf(startTime.Add(time.Hour)); last() != want {
 		t.Errorf("last used %v, want %v", last(), want)
 	}
 }
@@ -215,7 +215,7 @@ func TestSessions(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
 	box := must(f.Seed(ctx, SeedInput{}))
-	now := ledger.MicrosOf(began)
+	now := ledger.MicrosOf(startTime)
 	check := func(what string, org ledger.ID, token secret.Text, role directory.Role) {
 		t.Helper()
 		n, ok := f.Session(org, text(token), now)

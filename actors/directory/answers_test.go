@@ -154,7 +154,7 @@ func TestAnAnswerOpensByItsKeyringInItsPlaceOnly(t *testing.T) {
 		k := adminKey(key)
 		return ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(k.ClaimKey())}
 	}
-	v := f.journal.View()
+	v := f.Journal.View()
 	moved, _, _ := v.Record(p.Org, source("other"))
 	v.Close()
 	event := ledger.Event{Source: source("k"), Name: "give", From: "given", To: "given"}

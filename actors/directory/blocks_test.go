@@ -115,11 +115,11 @@ func TestAValueIsListedOnceAndListedAgain(t *testing.T) {
 		_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockEmail, Value: same})
 		wantCode(t, same, err, ledger.Conflict, "")
 	}
-	if err := f.clock.Set(began.Add(time.Minute)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	gone := must(f.DeleteBlock(ctx, o.ID, first.ID))
-	if gone.Active || gone.Created != first.Created || gone.Updated != ledger.MicrosOf(began.Add(time.Minute)) {
+	if gone.Active || gone.Created != first.Created || gone.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) {
 		t.Errorf("%+v after %+v", gone, first)
 	}
 	if again := must(f.DeleteBlock(ctx, o.ID, first.ID)); *again != *gone {

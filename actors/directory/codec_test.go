@@ -87,7 +87,7 @@ func TestStartNamesTheRecordThatCantBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.close()
+	f.Close()
 	if err = f.start(); err == nil || !strings.Contains(err.Error(), "p/"+id.String()) {
 		t.Errorf("started with a damaged partner: %v", err)
 	}

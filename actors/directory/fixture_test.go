@@ -2,47 +2,38 @@ package directory
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"mizan/actors"
-	"mizan/internal/clock"
 	"mizan/internal/secret"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
-var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
 // fixture is a Service on its own store, which a test can close and open again.
 type fixture struct {
+	*testkit.World
 	*Service
-	t       *testing.T
-	dir     string
-	clock   *clock.Manual
-	journal *posting.Journal
-	runtime *actors.Runtime
-	sealer  Sealer
+	t      *testing.T
+	sealer Sealer
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(began)}
-	f.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t}
+	f.sealer = f.Keyring
 	if err := f.start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(f.close)
 	return f
 }
 
@@ -50,29 +41,17 @@ func open(t *testing.T) *fixture {
 // read.
 func (f *fixture) start() (err error) {
 	f.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	f.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: f.dir, Log: quiet, MemTable: 8 << 20}, Clock: f.clock, Log: quiet})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.runtime = actors.New(actors.Options{Clock: f.clock, Journal: f.journal, Log: quiet})
-	if f.Service, err = Start(f.runtime, f.sealer); err != nil {
+	f.Open()
+	if f.Service, err = Start(f.Runtime, f.sealer); err != nil {
 		return err
 	}
 	f.passwords.memory = 8 // the least that the algorithm accepts
 	return nil
 }
 
-func (f *fixture) close() {
-	f.runtime.Stop()
-	if err := f.journal.Close(); err != nil {
-		f.t.Error(err)
-	}
-}
-
 func (f *fixture) restart() {
 	f.t.Helper()
-	f.close()
+	f.Close()
 	if err := f.start(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -122,16 +101,9 @@ func sources(texts ...string) (parsed []netip.Prefix) {
 	return parsed
 }
 
-// commit writes a change without the service.
-func (f *fixture) commit(c *posting.Change) error {
-	done := make(chan posting.Receipt, 1)
-	f.journal.Submit(c, func(r posting.Receipt) { done <- r })
-	return (<-done).Err
-}
-
 func (f *fixture) events(org ledger.ID) (names []string) {
 	f.t.Helper()
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		names = append(names, string(e.Source.Kind)+":"+e.Name)
@@ -162,3 +134,6 @@ func canceled(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+// commit writes a change without the service.
+func (f *fixture) commit(c *posting.Change) error { return f.Submit(c).Err }

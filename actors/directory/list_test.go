@@ -79,7 +79,7 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 	if len(all) != n || len(seen) != n {
 		t.Errorf("%d rows, %d organizations", len(all), len(seen))
 	}
-	if err := f.clock.Set(began.Add(time.Second)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	newest := f.organization("Newest")
@@ -108,7 +108,7 @@ func TestPageBounds(t *testing.T) {
 }
 
 func TestCursor(t *testing.T) {
-	c := Cursor{At: ledger.MicrosOf(began), ID: ledger.ID{1}}
+	c := Cursor{At: ledger.MicrosOf(startTime), ID: ledger.ID{1}}
 	if got := c.String(); got != "2026-09-03T10:15:30.123456+00:00/01000000-0000-0000-0000-000000000000" {
 		t.Error(got)
 	}

@@ -22,7 +22,7 @@ func (f *fixture) sessionsOf(u *directory.User, many int) {
 		change := new(posting.Change)
 		for range min(many, each) {
 			id := uuid.New()
-			n, event := u.Begin(id, secret.HashToken(id[:]), ledger.MicrosOf(f.clock.Now()))
+			n, event := u.Begin(id, secret.HashToken(id[:]), ledger.MicrosOf(f.Clock.Now()))
 			change.Steps = append(change.Steps, plainStep(directory.Sessions, u.Org, 0, n, event))
 			change.Claims = append(change.Claims, hashClaim(u.Org, n.Hash, n.ID))
 			many--
@@ -51,11 +51,11 @@ func TestSessionsThatAreOverAreNotCollectedAtAStart(t *testing.T) {
 		live = append(live, f.in(o.ID, "anna", goodPass))
 	}
 	collected := func() (stamps []string) {
-		v := f.journal.View()
+		v := f.Journal.View()
 		defer v.Close()
 		part, _ := f.org(o.ID)
-		for _, n := range must(part.readSessions(v, ledger.MicrosOf(f.clock.Now()))) {
-			stamps = append(stamps, fmt.Sprint(n.record.User == anna.ID, n.stamp.Started.Time().Sub(f.clock.Now())))
+		for _, n := range must(part.readSessions(v, ledger.MicrosOf(f.Clock.Now()))) {
+			stamps = append(stamps, fmt.Sprint(n.record.User == anna.ID, n.stamp.Started.Time().Sub(f.Clock.Now())))
 		}
 		return stamps
 	}

@@ -36,10 +36,10 @@ func wantLocked(t *testing.T, what string, err error, wait time.Duration) {
 }
 
 func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	at := func(d time.Duration) {
 		t.Helper()
-		if err := c.Set(began.Add(d)); err != nil {
+		if err := c.Set(startTime.Add(d)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 }
 
 func TestSuccessGivesItsAttemptBackAndNoOther(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	for i := range 4 {
 		for range 10 {
 			if err := guess(t, l, c, key(1), false); err != nil {
@@ -88,7 +88,7 @@ func TestSuccessGivesItsAttemptBackAndNoOther(t *testing.T) {
 }
 
 func TestOf64AtOnceFiveMayGuess(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	var guesses, locked atomic.Int64
 	var all sync.WaitGroup
 	for range 64 {
@@ -111,7 +111,7 @@ func TestOf64AtOnceFiveMayGuess(t *testing.T) {
 }
 
 func TestOf64AtOnceWhoAreRightAllGetIn(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() {
@@ -127,7 +127,7 @@ func TestOf64AtOnceWhoAreRightAllGetIn(t *testing.T) {
 }
 
 func TestAttemptsThatWaitAreBounded(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	var ends []func(bool)
 	for range 5 {
 		ends = append(ends, must(l.enter(t.Context(), c, key(1))))
@@ -151,7 +151,7 @@ func TestAttemptsThatWaitAreBounded(t *testing.T) {
 }
 
 func TestOfTooManyLoginsTheLeastRecentlyFailedIsForgotten(t *testing.T) {
-	c, l := clock.NewManual(began), newLockout()
+	c, l := clock.NewManual(startTime), newLockout()
 	for n := range uint32(2) {
 		for range 5 {
 			_ = guess(t, l, c, key(n), true)

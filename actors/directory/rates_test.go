@@ -52,11 +52,11 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 	if first.Created == 0 || first.Updated != first.Created {
 		t.Errorf("a new rate: %+v", first)
 	}
-	if err := f.clock.Set(began.Add(time.Minute)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	second := f.put(o.ID, "USD", "RUB", "93")
-	if second.Created != first.Created || second.Updated != ledger.MicrosOf(began.Add(time.Minute)) || first.Value.String() != "92.5" {
+	if second.Created != first.Created || second.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) || first.Value.String() != "92.5" {
 		t.Errorf("%+v after %+v", second, first)
 	}
 	if same := f.put(o.ID, "USD", "RUB", "93.000"); same != second {
@@ -69,7 +69,7 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create r:create r:update r:update]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	var history string
 	err := v.SourceEvents(o.ID, ledger.Source{Kind: ledger.Rate, ID: first.ID}, func(e ledger.Event) (bool, error) {
@@ -114,7 +114,7 @@ func TestOneRecordUnderManyPuts(t *testing.T) {
 		wait.Go(func() { f.put(o.ID, "USD", "RUB", fmt.Sprint(i+1)) })
 	}
 	wait.Wait()
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	events, last := 0, ""
 	err := v.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {

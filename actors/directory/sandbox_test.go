@@ -13,7 +13,7 @@ import (
 // checkSandbox checks that the secrets that Seed returned are accepted.
 func checkSandbox(t *testing.T, f *fixture, box *Sandbox) {
 	t.Helper()
-	now := ledger.MicrosOf(began)
+	now := ledger.MicrosOf(startTime)
 	for i, demo := range []Demo{box.First, box.Second} {
 		_, p, ok := f.Authenticate(demo.Org, text(demo.APIKey))
 		if !ok || p.Number != int64(i+1) || p.Number != demo.Partner {
@@ -33,12 +33,12 @@ func checkSandbox(t *testing.T, f *fixture, box *Sandbox) {
 
 func TestSeedIsOneChange(t *testing.T) {
 	f := open(t)
-	before, _ := f.journal.LastGroup()
-	changes := f.journal.Stats.Changes.Load()
+	before, _ := f.Journal.LastGroup()
+	changes := f.Journal.Stats.Changes.Load()
 	box := must(f.Seed(t.Context(), SeedInput{}))
-	after, _ := f.journal.LastGroup()
-	if after != before+1 || f.journal.Stats.Changes.Load() != changes+1 {
-		t.Errorf("%d groups, %d changes", after-before, f.journal.Stats.Changes.Load()-changes)
+	after, _ := f.Journal.LastGroup()
+	if after != before+1 || f.Journal.Stats.Changes.Load() != changes+1 {
+		t.Errorf("%d groups, %d changes", after-before, f.Journal.Stats.Changes.Load()-changes)
 	}
 	first, _ := f.Organization(box.First.Org)
 	second, _ := f.Organization(box.Second.Org)
@@ -82,7 +82,7 @@ func TestSeedIsOneChange(t *testing.T) {
 func TestSeedBalances(t *testing.T) {
 	f := open(t)
 	box := must(f.Seed(t.Context(), SeedInput{}))
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	for _, demo := range []Demo{box.First, box.Second} {
 		for _, env := range []money.Env{money.Prod, money.Test} {

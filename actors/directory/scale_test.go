@@ -34,7 +34,7 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 	f.restart()
 
 	before := heap()
-	loaded := must(Start(f.runtime, f.sealer))
+	loaded := must(Start(f.Runtime, f.sealer))
 	after := heap()
 	for what, c := range map[string]struct{ each, most uint64 }{
 		"bytes that stay":   {(after.HeapAlloc - before.HeapAlloc) / records, 700},
@@ -60,13 +60,13 @@ func TestMerchantsAreWhatTheApiMakes(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.partnerOf(o.ID, "before")
-	began := len(f.events(o.ID)) // events of the organization and the partner
+	startTime := len(f.events(o.ID)) // events of the organization and the partner
 	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
 	if len(made) != 150 {
 		t.Fatalf("%d merchants", len(made))
 	}
-	if events := f.events(o.ID); len(events) != began+150*6+301 { // events also checks each event against its state machine
-		t.Errorf("%d events", len(events)-began)
+	if events := f.events(o.ID); len(events) != startTime+150*6+301 { // events also checks each event against its state machine
+		t.Errorf("%d events", len(events)-startTime)
 	}
 	check := func() {
 		t.Helper()
@@ -134,8 +134,8 @@ func TestAKeyIsFoundWithoutTheStore(t *testing.T) {
 	if _, _, ok := f.Authenticate(o.ID, value); !ok {
 		t.Fatal("a new key isn't taken")
 	}
-	f.runtime.Quiesce()
-	f.close()
+	f.Runtime.Quiesce()
+	f.Close()
 	for range 1_000 {
 		if _, owner, ok := f.Authenticate(o.ID, value); !ok || owner.Number != p.Number {
 			t.Fatal("the key isn't taken")
@@ -160,8 +160,8 @@ func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
 	_, value := f.keyOf(p)
 	revoked, gone := f.keyOf(p)
 	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	past := must(f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(began) + 1})).Value
-	if err := f.clock.Set(began.Add(time.Second)); err != nil {
+	past := must(f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
+	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	_, sleeping := f.keyOf(f.partnerOf(resting.ID, "sleeps"))

@@ -59,7 +59,7 @@ func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, sig
 // stored returns a record as it is stored.
 func (f *fixture) stored(org ledger.ID, of ledger.Source) []byte {
 	f.t.Helper()
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	r, found, err := v.Record(org, of)
 	if err != nil || !found {
@@ -71,7 +71,7 @@ func (f *fixture) stored(org ledger.ID, of ledger.Source) []byte {
 // openly counts the rows of an organization that contain a text in the clear.
 func (f *fixture) openly(org ledger.ID, text string) (n int) {
 	f.t.Helper()
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	for s := posting.Blocks; s <= posting.SealedRows; s++ {
 		err := v.Rows(org, s, func(_, row []byte) (bool, error) {

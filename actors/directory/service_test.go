@@ -248,7 +248,7 @@ func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
 	if p := f.partnerOf(o.ID, "p"); p.Number != lost+1 || lost != organizations*each+1 {
 		t.Errorf("after %d was lost comes %d", lost, p.Number)
 	}
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	for _, number := range append(numbers, lost+1) {
 		if _, claimed, err := v.Claim(directory.PlatformOrg, ledger.ClaimNumber, fmt.Sprint(number)); !claimed || err != nil {
@@ -273,7 +273,7 @@ func TestRestartFindsEverything(t *testing.T) {
 		Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a",
 		ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`),
 	}))
-	k := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(began.AddDate(1, 0, 0))}))
+	k := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(startTime.AddDate(1, 0, 0))}))
 	revoked := must(f.RevokeAPIKey(ctx, o.ID, k.ID))
 	must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
 	rate := must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
@@ -382,7 +382,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 		return &posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 0, k, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the publication", err, ledger.Internal, "")
-	f.runtime.Quiesce()
+	f.Runtime.Quiesce()
 	if got, _, ok := f.Authenticate(o.ID, []byte(value)); !ok || got.ID != id {
 		t.Error("a durable key isn't in the view")
 	}
@@ -395,7 +395,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, id, 0, other, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the platform's publication", err, ledger.Internal, "")
-	f.runtime.Quiesce()
+	f.Runtime.Quiesce()
 	if got, ok := f.Organization(id); !ok || got.Name != "Two" {
 		t.Error("a durable organization isn't in the view")
 	}

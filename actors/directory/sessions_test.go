@@ -68,13 +68,13 @@ func (f *fixture) wantLive(what string, org ledger.ID, token []byte, want bool) 
 
 // use uses the token, as a request does.
 func (f *fixture) use(org ledger.ID, token []byte) bool {
-	_, live := f.Session(org, token, ledger.MicrosOf(f.clock.Now()))
+	_, live := f.Session(org, token, ledger.MicrosOf(f.Clock.Now()))
 	return live
 }
 
 func (f *fixture) passes(d time.Duration) {
 	f.t.Helper()
-	if err := f.clock.Set(f.clock.Now().Add(d)); err != nil {
+	if err := f.Clock.Set(f.Clock.Now().Add(d)); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -87,7 +87,7 @@ func TestWhoLogsIn(t *testing.T) {
 	u := f.userOf(o.ID, "anna", "client", "auditor")
 	n, token, err := f.logIn(o.ID, "anna", goodPass)
 	if err != nil || n.User != u.ID || !slices.Equal(n.Roles, directory.Roles{directory.Auditor, directory.Client}) || n.Partner != 0 ||
-		n.Expires != ledger.MicrosOf(began.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
+		n.Expires != ledger.MicrosOf(startTime.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
 		t.Fatalf("%+v %v", n, err)
 	}
 	f.wantLive("a user's session", o.ID, token, true)
@@ -174,13 +174,13 @@ func TestASessionEndsAfter12HoursAndAfter30MinutesOfRest(t *testing.T) {
 		t.Error("a session that rested too long is taken")
 	}
 	f.wantLive("a use keeps a session alive", o.ID, used, true)
-	for f.clock.Now().Before(began.Add(12*time.Hour - 20*time.Minute)) {
+	for f.Clock.Now().Before(startTime.Add(12*time.Hour - 20*time.Minute)) {
 		f.passes(20 * time.Minute)
 		if !f.use(o.ID, used) {
-			t.Fatalf("over at %v", f.clock.Now().Sub(began))
+			t.Fatalf("over at %v", f.Clock.Now().Sub(startTime))
 		}
 	}
-	f.passes(began.Add(12*time.Hour - time.Microsecond).Sub(f.clock.Now()))
+	f.passes(startTime.Add(12*time.Hour - time.Microsecond).Sub(f.Clock.Now()))
 	if !f.use(o.ID, used) {
 		t.Error("over before 12 hours")
 	}
@@ -199,7 +199,7 @@ func TestRestSurvivesARestart(t *testing.T) {
 	if !f.use(o.ID, used) {
 		t.Fatal("over before its time")
 	}
-	f.runtime.Quiesce() // waits for the note of the use
+	f.Runtime.Quiesce() // waits for the note of the use
 	f.restart()
 	f.passes(10 * time.Minute)
 	f.wantLive("not used for 30 minutes", o.ID, resting, false)
@@ -220,7 +220,7 @@ func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, _ := f.Session(o.ID, token, ledger.MicrosOf(f.clock.Now()))
+		found, _ := f.Session(o.ID, token, ledger.MicrosOf(f.Clock.Now()))
 		if err := f.LogOut(t.Context(), found); err != nil {
 			t.Fatal(err)
 		}
@@ -351,7 +351,7 @@ func TestSandboxSessionsHaveNoEnd(t *testing.T) {
 	if !f.use(box.First.Org, text(box.First.SessionToken)) {
 		t.Error("a sandbox's session is over")
 	}
-	f.runtime.Quiesce()
+	f.Runtime.Quiesce()
 	if after := len(f.events(box.First.Org)); after != before {
 		t.Errorf("%d events, were %d", after, before)
 	}

@@ -11,11 +11,11 @@ import (
 
 // changes counts the Changes that fn makes the writer commit.
 func (f *fixture) changes(fn func()) uint64 {
-	f.runtime.Quiesce()
-	before := f.journal.Stats.Changes.Load()
+	f.Runtime.Quiesce()
+	before := f.Journal.Stats.Changes.Load()
 	fn()
-	f.runtime.Quiesce()
-	return f.journal.Stats.Changes.Load() - before
+	f.Runtime.Quiesce()
+	return f.Journal.Stats.Changes.Load() - before
 }
 
 func TestACleanStopKnowsTheLastUses(t *testing.T) {
@@ -35,8 +35,8 @@ func TestACleanStopKnowsTheLastUses(t *testing.T) {
 	}
 	must(0, f.FlushUses(t.Context()))
 	f.restart()
-	if got := f.lastUsed(first.ID); !got.Equal(began.Add(4 * time.Minute)) {
-		t.Errorf("last used %v, want %v", got, began.Add(4*time.Minute))
+	if got := f.lastUsed(first.ID); !got.Equal(startTime.Add(4 * time.Minute)) {
+		t.Errorf("last used %v, want %v", got, startTime.Add(4*time.Minute))
 	}
 	f.passes(30*time.Minute - time.Microsecond)
 	f.wantLive("half an hour after the last use, less a microsecond", second.ID, token, true)
@@ -88,7 +88,7 @@ func TestUsesAreNotedManyAtATime(t *testing.T) {
 			}
 		}
 	}
-	f.runtime.Quiesce()
+	f.Runtime.Quiesce()
 	noted := f.uses(o.ID)
 	left := (keys - noted + notesAtOnce - 1) / notesAtOnce
 	if n := f.changes(func() { must(0, f.FlushUses(t.Context())) }); n != uint64(left) {
@@ -126,8 +126,8 @@ func TestARefusedNoteOfOneOrganizationIsOnlyIts(t *testing.T) {
 	_, key := f.keyOf(f.partnerOf(o.ID, "two"))
 	f.Authenticate(stale.ID, old)
 	f.Authenticate(o.ID, key)
-	f.runtime.Quiesce()
-	moved, event := must2(f.APIKey(stale.ID, k.ID)).Note(ledger.MicrosOf(began.Add(time.Hour)))
+	f.Runtime.Quiesce()
+	moved, event := must2(f.APIKey(stale.ID, k.ID)).Note(ledger.MicrosOf(startTime.Add(time.Hour)))
 	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, stale.ID, 2, moved, event)}}))
 	f.passes(time.Minute)
 	f.Authenticate(stale.ID, old)

@@ -15,7 +15,7 @@ import (
 // uses counts the notes of uses in the organization's journal.
 func (f *fixture) uses(org ledger.ID) (n int) {
 	f.t.Helper()
-	f.runtime.Quiesce()
+	f.Runtime.Quiesce()
 	for _, event := range f.events(org) {
 		if event == "k:use" {
 			n++
@@ -43,24 +43,24 @@ func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 			t.Fatal("not let in")
 		}
 		if got := f.uses(o.ID); got != notes {
-			t.Errorf("at %v: %d notes, want %d", f.clock.Now(), got, notes)
+			t.Errorf("at %v: %d notes, want %d", f.Clock.Now(), got, notes)
 		}
 	}
 	let(1)
 	f.passes(time.Hour - time.Microsecond)
 	let(1)
-	if got := f.lastUsed(o.ID); !got.Equal(f.clock.Now()) {
-		t.Errorf("last used %v by memory, want %v", got, f.clock.Now())
+	if got := f.lastUsed(o.ID); !got.Equal(f.Clock.Now()) {
+		t.Errorf("last used %v by memory, want %v", got, f.Clock.Now())
 	}
 	f.restart()
-	if got := f.lastUsed(o.ID); !got.Equal(began) {
-		t.Errorf("last used %v by the store, want %v", got, began)
+	if got := f.lastUsed(o.ID); !got.Equal(startTime) {
+		t.Errorf("last used %v by the store, want %v", got, startTime)
 	}
 	f.passes(time.Microsecond)
 	let(2)
 	f.restart()
-	if got := f.lastUsed(o.ID); !got.Equal(began.Add(time.Hour)) {
-		t.Errorf("last used %v by the store, want %v", got, began.Add(time.Hour))
+	if got := f.lastUsed(o.ID); !got.Equal(startTime.Add(time.Hour)) {
+		t.Errorf("last used %v by the store, want %v", got, startTime.Add(time.Hour))
 	}
 }
 
@@ -94,7 +94,7 @@ func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
 		t.Fatalf("%d places are taken by nothing", n)
 	}
 	f.Authenticate(o.ID, value) // makes the actor reload the view
-	f.runtime.Quiesce()
+	f.Runtime.Quiesce()
 	f.Authenticate(o.ID, value)
 	if got := f.uses(o.ID); got != 2 {
 		t.Errorf("%d notes, want 2", got)
@@ -162,7 +162,7 @@ func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
 	known := f.orgs.slots.Swap(nil)
 	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (written, bool) { t.Error("asked"); return written{}, false }})
 	f.notes.reserved.Add(1)
-	f.runtime.Quiesce()
+	f.Runtime.Quiesce()
 	f.orgs.slots.Store(known)
 	if f.notes.reserved.Load() != 0 || len(f.notes.queued) != 0 || len(f.notes.writing) != 0 {
 		t.Errorf("%d places, %d queues, %d told", f.notes.reserved.Load(), len(f.notes.queued), len(f.notes.writing))

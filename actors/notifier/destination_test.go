@@ -208,7 +208,7 @@ func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
 	r := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
 	f.addresses.set(to, actors.Address{URL: r.URL})
 	f.stop() // all became due while it was down
-	if err := f.clock.Set(f.clock.Now().Add(31 * time.Second)); err != nil {
+	if err := f.Clock.Set(f.Clock.Now().Add(31 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	f.start()
@@ -244,13 +244,13 @@ func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 	old := f.notifyMany(to, 300)
 	f.quiesce()
 	before := r.count()
-	if err := f.clock.Set(f.clock.Now().Add(time.Minute)); err != nil { // no timer runs yet
+	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
 	g := newGate()
 	second := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
 	f.addresses.set(to, actors.Address{URL: second.URL})
-	go func() { _ = f.runtime.Advance(f.clock.Now()) }()
+	go func() { _ = f.Runtime.Advance(f.Clock.Now()) }()
 	waitFor(t, "the due ones are under way", func() bool { return second.count() == firstWindow })
 	fresh := f.notifyMany(to, 20)
 	var events []string
@@ -299,7 +299,7 @@ func TestRetriesOfManyThatHangLeaveRoomForThoseThatAnswer(t *testing.T) {
 	f.notify(here, posting.Webhook, all...)
 	f.quiesce()
 	f.stop()
-	if err := f.clock.Set(f.clock.Now().Add(time.Minute)); err != nil {
+	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	f.start()

@@ -60,7 +60,7 @@ func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
 			if calls++; calls < 3 {
 				panic("a fault of ours")
 			}
-			return Attempt{At: ledger.MicrosOf(f.clock.Now())}, nil, 0
+			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
 		}
 	})
 	id := f.notify(here, posting.Operators, uuid.New())[0]
@@ -122,7 +122,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	}, g)
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	go func() { _ = f.runtime.Advance(startTime.Add(30 * time.Second)) }()
+	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }()
 	waitFor(t, "the retry is under way", func() bool { return r.count() == 2 })
 	release := make(chan struct{})
 	busy := make(chan struct{})

@@ -19,10 +19,10 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/internal/testkit"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -82,26 +82,20 @@ func (b *addressBook) remove(to ledger.ID) {
 // fixture is a notifier with its journal, on a clock that the test moves or, on request, on the
 // machine's clock.
 type fixture struct {
+	*testkit.World
 	*Service
 	t               testing.TB
-	dir             string
-	clock           *clock.Manual
-	real            bool
 	addresses       *addressBook
 	write           func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
 	notifyOperators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
 	retention       time.Duration
-	wrapLog         func(posting.Log) posting.Log
 	observe         func(posting.Channel, bool, time.Duration)
-	log             *slog.Logger
 	resuming        func(*fixture) // called before a start resumes
-	journal         *posting.Journal
-	runtime         *actors.Runtime
 }
 
 func newFixture(t testing.TB, set ...func(*fixture)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(startTime), addresses: &addressBook{urls: make(map[ledger.ID]actors.Address)}, write: writeBody}
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, addresses: &addressBook{urls: make(map[ledger.ID]actors.Address)}, write: writeBody}
 	for _, s := range set {
 		s(f)
 	}
@@ -110,7 +104,9 @@ func newFixture(t testing.TB, set ...func(*fixture)) *fixture {
 	return f
 }
 
-func onRealClock(f *fixture) { f.real = true }
+func onRealClock(f *fixture) {
+	f.JournalOptions.Clock, f.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
+}
 
 // writeBody writes the body of the tests' notifications, the same at each attempt.
 func writeBody(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
@@ -125,30 +121,16 @@ func (f *fixture) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 
 func (f *fixture) start() {
 	f.t.Helper()
-	running := clock.Clock(f.clock)
-	if f.real {
-		running = clock.Real{}
-	}
+	f.Open()
 	var err error
-	f.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: f.dir, Log: quiet, MemTable: 4 << 20}, Clock: running, Log: quiet, WrapLog: f.wrapLog,
-	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	log := quiet
-	if f.log != nil {
-		log = f.log
-	}
-	f.runtime = actors.New(actors.Options{Clock: running, Journal: f.journal, Log: log})
 	f.Service, err = New(Options{
-		Runtime: f.runtime, Addresses: f.addresses, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: f},
+		Runtime: f.Runtime, Addresses: f.addresses, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: f},
 		Operators: f.notifyOperators, AllowPrivate: true, Retention: f.retention, Observe: f.observe,
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.runtime.Start(func(posting.Item) bool { return false })
+	f.Runtime.Start(func(posting.Item) bool { return false })
 	if f.resuming != nil {
 		f.resuming(f)
 	}
@@ -158,10 +140,7 @@ func (f *fixture) start() {
 func (f *fixture) stop() {
 	f.t.Helper()
 	soon(f.t, "closed", f.Service.Close)
-	soon(f.t, "stopped", f.runtime.Stop)
-	if err := f.journal.Close(); err != nil {
-		f.t.Error(err)
-	}
+	soon(f.t, "stopped", f.World.Close)
 }
 
 func (f *fixture) restart() {
@@ -173,7 +152,7 @@ func (f *fixture) restart() {
 // quiesce returns when no work is in progress.
 func (f *fixture) quiesce() {
 	f.t.Helper()
-	soon(f.t, "at rest", f.runtime.Quiesce)
+	soon(f.t, "at rest", f.Runtime.Quiesce)
 }
 
 // advance moves the clock.
@@ -181,7 +160,7 @@ func (f *fixture) advance(d time.Duration) {
 	f.t.Helper()
 	f.quiesce()
 	soon(f.t, "passed", func() {
-		if err := f.runtime.Advance(f.clock.Now().Add(d)); err != nil {
+		if err := f.Runtime.Advance(f.Clock.Now().Add(d)); err != nil {
 			f.t.Error(err)
 		}
 	})
@@ -191,7 +170,7 @@ func (f *fixture) advance(d time.Duration) {
 func (f *fixture) submit(c *posting.Change) {
 	f.t.Helper()
 	done := make(chan error, 1)
-	f.journal.Submit(c, func(r posting.Receipt) { done <- r.Err })
+	f.Journal.Submit(c, func(r posting.Receipt) { done <- r.Err })
 	if err := receiveFrom(f.t, "durable", done); err != nil {
 		f.t.Fatal(err)
 	}
@@ -259,7 +238,7 @@ func (f *fixture) wantDelivery(id ID, state State, attempts int) *Delivery {
 // rows returns the keys of an organization's KVs with the given first byte.
 func (f *fixture) rows(org ledger.ID, kind byte) (keys [][]byte) {
 	f.t.Helper()
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	err := v.KVKeys(org, []byte{kind}, nil, func(key []byte) ([]byte, bool, error) {
 		keys = append(keys, slices.Clone(key))
@@ -337,7 +316,7 @@ func (f *fixture) plant(org ledger.ID, row, value []byte) {
 // removedBefore stores the time before which deliveries were removed.
 func (f *fixture) removedBefore(before ledger.Micros) {
 	f.t.Helper()
-	view := f.journal.View()
+	view := f.Journal.View()
 	defer view.Close()
 	d := newDraft()
 	if err := d.removedBefore(view, here, before); err != nil {

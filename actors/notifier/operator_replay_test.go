@@ -19,7 +19,7 @@ func TestAReplayTellsOperatorsWhomItHasNotReachedOrAll(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 			reachedBefore = append(reachedBefore, string(reached))
-			a := Attempt{At: ledger.MicrosOf(f.clock.Now())}
+			a := Attempt{At: ledger.MicrosOf(f.Clock.Now())}
 			if !reaches {
 				a.Failure = "one is left"
 				return a, []byte("one"), 0

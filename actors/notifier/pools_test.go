@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"mizan/actors"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -78,13 +77,16 @@ func TestADestinationForWhichThereIsNoWorkerTriesAgain(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, always(200))
 	g := newGate()
-	f.fillPool(g, f.brisk.Go, actors.MaxCalls)
-	jobs := int64(actors.MaxCalls)
-	for f.brisk.Go(g.wait) == nil {
-		jobs++
+	t.Cleanup(g.open)
+	var running atomic.Int64
+	jobs := int64(0)
+	for f.brisk.Go(func() { running.Add(1); g.wait() }) == nil {
+		if jobs++; jobs == briskPool {
+			waitFor(t, "all workers are busy", func() bool { return running.Load() == briskPool })
+		}
 	}
 	id := f.notifyOne(f.destinationOf(r))
-	waitFor(t, "it has found no room", func() bool { return f.runtime.Outstanding() == jobs })
+	waitFor(t, "it has found no room", func() bool { return f.Runtime.Outstanding() == jobs })
 	g.open()
 	waitFor(t, "told", func() bool { return r.count() == 1 })
 	f.quiesce()

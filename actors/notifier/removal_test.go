@@ -17,7 +17,7 @@ const month = 30 * 24 * time.Hour
 func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
-			return Attempt{At: ledger.MicrosOf(f.clock.Now())}, nil, 0
+			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
 		}
 	})
 	good, later := receive(t, always(200)), receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
@@ -120,9 +120,9 @@ func TestASweepThatFindsNothingWritesNothing(t *testing.T) {
 	f := newFixture(t)
 	f.notifyOne(f.destinationOf(receive(t, always(200))))
 	f.advance(2 * 24 * time.Hour)
-	before := f.journal.Stats.Changes.Load()
+	before := f.Journal.Stats.Changes.Load()
 	f.advance(20 * 24 * time.Hour)
-	if got := f.journal.Stats.Changes.Load(); got != before {
+	if got := f.Journal.Stats.Changes.Load(); got != before {
 		t.Errorf("%d Changes by sweeps that find nothing", got-before)
 	}
 }

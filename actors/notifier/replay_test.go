@@ -50,7 +50,7 @@ func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
 	f.replay(id)
 	f.quiesce()
 	d := f.wantDelivery(id, Pending, 2)
-	if want := ledger.MicrosOf(f.clock.Now().Add(30 * time.Second)); d.Next != want {
+	if want := ledger.MicrosOf(f.Clock.Now().Add(30 * time.Second)); d.Next != want {
 		t.Errorf("the next attempt is at %d, want %d: it was the first since then", d.Next, want)
 	}
 	if got := len(f.rows(here, rowRetries)); got != 1 {
@@ -66,7 +66,7 @@ func TestAParkedDeliveryIsRetriedAsIfItWereFresh(t *testing.T) {
 	f.advance(24 * time.Hour)
 	for round := 2; round <= 10; round++ {
 		f.wantDelivery(id, Parked, min((round-1)*MaxAttempts, maxKeptAttempts))
-		at := f.clock.Now()
+		at := f.Clock.Now()
 		f.replay(id)
 		f.quiesce()
 		d := f.delivery(id)
@@ -79,7 +79,7 @@ func TestAParkedDeliveryIsRetriedAsIfItWereFresh(t *testing.T) {
 		}
 	}
 	last := f.delivery(id).Attempts
-	if want := ledger.MicrosOf(f.clock.Now().Add(-24*time.Hour)) + ledger.Micros((30+120+600+3600+21600)*1_000_000); last[len(last)-1].At != want {
+	if want := ledger.MicrosOf(f.Clock.Now().Add(-24*time.Hour)) + ledger.Micros((30+120+600+3600+21600)*1_000_000); last[len(last)-1].At != want {
 		t.Errorf("the last attempt that is remembered was at %d, want %d", last[len(last)-1].At, want)
 	}
 }
@@ -178,7 +178,7 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(org, to ledger.ID, body, _ []byte) (Attempt, []byte, time.Duration) {
 			got = append(got, fmt.Sprintf("%v %s", org == here, body)) // one at a time: one key after the other
-			return Attempt{At: ledger.MicrosOf(f.clock.Now()), Status: 200}, nil, 0
+			return Attempt{At: ledger.MicrosOf(f.Clock.Now()), Status: 200}, nil, 0
 		}
 	})
 	to := uuid.New()
@@ -218,7 +218,7 @@ func TestOnlyOperatorsThatWereNotReachedAreToldAgain(t *testing.T) {
 	var calls []call
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(_, _ ledger.ID, _, left []byte) (Attempt, []byte, time.Duration) {
-			now := f.clock.Now()
+			now := f.Clock.Now()
 			calls = append(calls, call{string(left), now.Sub(startTime)})
 			a := Attempt{At: ledger.MicrosOf(now), Failure: "two are left"}
 			switch len(calls) {
@@ -329,7 +329,7 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	c := &posting.Change{Outcome: true}
 	var rows [][]byte
 	for i := range n {
-		d := &Delivery{ID: ID{ledger.MicrosOf(f.clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
+		d := &Delivery{ID: ID{ledger.MicrosOf(f.Clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
 		row, err := encodeKept(d)
 		if err != nil {
 			t.Fatal(err)
@@ -365,7 +365,7 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	f.limits.changeBytes = 1 // each delivery takes more
 	calls := 0
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
-	got, err := f.ReplayParked(here, to, 0, ledger.MicrosOf(f.clock.Now())+2, func(c *posting.Change, all int) error {
+	got, err := f.ReplayParked(here, to, 0, ledger.MicrosOf(f.Clock.Now())+2, func(c *posting.Change, all int) error {
 		calls++
 		if c.Claims = append(c.Claims, claim); len(c.KVs) != 3 || all != 3 {
 			t.Errorf("%d rows in the last Change of %d", len(c.KVs), all)
@@ -422,7 +422,7 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAFault(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 			seen = append(seen, string(reached))
-			at := ledger.MicrosOf(f.clock.Now())
+			at := ledger.MicrosOf(f.Clock.Now())
 			switch len(seen) {
 			case 1:
 				return Attempt{At: at, Failure: "bob is left"}, []byte("ann"), 0
@@ -452,7 +452,7 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
 					seen = append(seen, string(reached))
 					nth := len(seen)
 					mu.Unlock()
-					at := ledger.MicrosOf(f.clock.Now())
+					at := ledger.MicrosOf(f.Clock.Now())
 					switch {
 					case nth == 1 && !first:
 						return Attempt{At: at, Failure: "two are left"}, []byte("ann"), 0
@@ -468,7 +468,7 @@ func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
 			id := f.notify(here, posting.Operators, uuid.New())[0]
 			if !first {
 				f.quiesce()
-				go func() { _ = f.runtime.Advance(f.clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
+				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
 			}
 			receiveFrom(t, "under way", startTime)
 			f.Service.Close()

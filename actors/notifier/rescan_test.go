@@ -39,7 +39,7 @@ func (l *lines) WithGroup(string) slog.Handler      { return l }
 // skipped: deliveries behind them, and fresh ones, are delivered.
 func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
 	log := new(lines)
-	f := newFixture(t, func(f *fixture) { f.log = slog.New(log) })
+	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(r)
 	k := key{here, merchants, to}
@@ -126,7 +126,7 @@ func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
 	to := f.destinationOf(r)
 	id := f.notifyOne(to)
 	f.quiesce()
-	if err := f.clock.Set(startTime.Add(time.Minute)); err != nil { // no timer runs yet
+	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
 	f.destinations.Tell(key{here, merchants, to}, "no message of ours")
@@ -144,7 +144,7 @@ func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
 	g := newGate()
 	f.resuming = func(f *fixture) {
 		f.resuming = nil
-		for f.runtime.Go(g.wait) == nil {
+		for f.Runtime.Go(g.wait) == nil {
 		}
 	}
 	f.restart()
@@ -180,7 +180,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
 	log := &held{at: make(chan struct{}), gate: disk}
 	f := newFixture(t, func(f *fixture) {
-		f.wrapLog = func(l posting.Log) posting.Log { log.Log = l; return log }
+		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
 	t.Cleanup(disk.open) // before the fixture is stopped
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
@@ -203,7 +203,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	f.logs.Tell(here, before)
 	receiveFrom(t, "being written", log.at)
 	slow.open()
-	waitFor(t, "only the delivery log has work", func() bool { return f.runtime.Live() == 1 })
+	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.Live() == 1 })
 	refused := &logCommand{done: make(chan error, 1), decide: claims}
 	f.logs.Tell(here, refused)
 	disk.open()
@@ -251,7 +251,7 @@ func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
 			panic("a fault of the log")
 		}
 	}}
-	f := newFixture(t, func(f *fixture) { f.log = slog.New(log) })
+	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
 	r := receive(t, always(200))
 	to := f.destinationOf(r)
 	f.notifyOne(to)
@@ -303,7 +303,7 @@ func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
 	g, slow := newGate(), newGate()
 	at := make(chan struct{})
 	f := newFixture(t, func(f *fixture) {
-		f.wrapLog = func(l posting.Log) posting.Log {
+		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log {
 			log := &held{Log: l, at: at, gate: g}
 			log.nth.Store(2)
 			return log

@@ -21,7 +21,7 @@ import (
 // allRows returns the KVs, which a restart must not change.
 func (f *fixture) allRows() map[string]string {
 	f.t.Helper()
-	v := f.journal.View()
+	v := f.Journal.View()
 	defer v.Close()
 	rows := make(map[string]string)
 	err := v.KVsAscending(here, nil, nil, func(key, value []byte) (bool, error) {
@@ -76,7 +76,7 @@ func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	f.stop()
-	if err := f.clock.Set(startTime.Add(time.Hour)); err != nil {
+	if err := f.Clock.Set(startTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	f.start()
@@ -121,7 +121,7 @@ func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
 	})
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	go func() { _ = f.runtime.Advance(startTime.Add(30 * time.Second)) }() // it ends with the runtime
+	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }() // it ends with the runtime
 	waitFor(t, "under way", func() bool { return r.count() == 2 })
 	f.restart()
 	f.quiesce()
@@ -208,21 +208,21 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	}
 	var images []image
 	f := newFixture(t, func(f *fixture) {
-		f.wrapLog = func(l posting.Log) posting.Log {
+		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log {
 			return &camera{l, func() {
 				mu.Lock()
 				defer mu.Unlock()
 				dir := filepath.Join(f.t.TempDir(), fmt.Sprint(len(images)))
-				err := os.CopyFS(dir, os.DirFS(f.dir))
+				err := os.CopyFS(dir, os.DirFS(f.Dir))
 				for errors.Is(err, fs.ErrNotExist) { // the store has just replaced a file
 					if err = os.RemoveAll(dir); err == nil {
-						err = os.CopyFS(dir, os.DirFS(f.dir))
+						err = os.CopyFS(dir, os.DirFS(f.Dir))
 					}
 				}
 				if err != nil {
 					t.Error(err)
 				}
-				images = append(images, image{dir, f.clock.Now(), acked()})
+				images = append(images, image{dir, f.Clock.Now(), acked()})
 			}}
 		}
 	})
@@ -256,7 +256,7 @@ func (i *image) resumes(t *testing.T, addresses *addressBook, answer func(*arriv
 	t.Helper()
 	r := receive(t, answer)
 	second := newFixture(t, func(f *fixture) {
-		f.dir, f.clock, f.addresses = i.dir, clock.NewManual(i.now), &addressBook{urls: make(map[ledger.ID]actors.Address)}
+		f.Dir, f.Clock, f.addresses = i.dir, clock.NewManual(i.now), &addressBook{urls: make(map[ledger.ID]actors.Address)}
 	})
 	addresses.mu.Lock()
 	for to := range addresses.urls {
@@ -272,7 +272,7 @@ func (i *image) resumes(t *testing.T, addresses *addressBook, answer func(*arriv
 			t.Errorf("event %s says %s, and said %s", a.EventID, a.Data, data[a.EventID])
 		}
 	}
-	v := second.journal.View()
+	v := second.Journal.View()
 	defer v.Close()
 	err := v.NoticesAscending(here, 0, func(n *posting.Notice) (bool, error) {
 		d := second.delivery(idOf(n))

@@ -40,7 +40,7 @@ func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	for n, gap := range gapsWanted {
-		last := f.clock.Now()
+		last := f.Clock.Now()
 		d := f.wantDelivery(id, Pending, n+1)
 		if want := ledger.MicrosOf(last.Add(gap)); d.Next != want {
 			t.Errorf("after %d attempts the next one is at %d, want %d", n+1, d.Next, want)

@@ -81,7 +81,7 @@ func wake(t *rapid.T, l *scenario, o *ordinary) {
 	o.underWay = true
 }
 
-// hear reports the outcome of the renewal under way, and returns whether there was one and
+// reportOutcome reports the outcome of the renewal under way, and returns whether there was one and
 // whether it was paid.
 func reportOutcome(t *rapid.T, l *scenario, o *ordinary, paid bool) bool {
 	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)

@@ -20,13 +20,13 @@ import (
 // submitKVs submits KVs.
 func (f *fixture) submitKVs(rows ...posting.KV) {
 	f.t.Helper()
-	f.must(&posting.Change{KVs: rows})
+	f.MustSubmit(&posting.Change{KVs: rows})
 }
 
 // next drafts the checkpoint after base, if it is due, and makes it durable.
 func (f *fixture) next(base balances.Checkpoint) (*balances.Checkpoint, bool) {
 	f.t.Helper()
-	v := f.View()
+	v := f.Journal.View()
 	defer v.Close()
 	seq, due, err := balances.NextCheckpoint(v, org, &base)
 	if err != nil || !due {
@@ -60,7 +60,7 @@ func (f *fixture) checkpoints(base balances.Checkpoint) (made []balances.Checkpo
 // rows returns all rows of checkpoints.
 func (f *fixture) rows() map[string]string {
 	f.t.Helper()
-	v := f.View()
+	v := f.Journal.View()
 	defer v.Close()
 	rows := make(map[string]string)
 	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
@@ -84,7 +84,7 @@ func (s *listing) add(a ledger.Account, t *ledger.Totals) {
 
 func (f *fixture) trial(q balances.AsOf) (lines listing) {
 	f.t.Helper()
-	v := f.View()
+	v := f.Journal.View()
 	defer v.Close()
 	err := f.reader.TrialBalance(v, org, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 		lines.add(a, t)
@@ -99,7 +99,7 @@ func (f *fixture) trial(q balances.AsOf) (lines listing) {
 // everyWay is trial, which must equal what each of the two ways to read it gives.
 func (f *fixture) everyWay(q balances.AsOf) listing {
 	f.t.Helper()
-	v := f.View()
+	v := f.Journal.View()
 	defer v.Close()
 	var pages, continued listing
 	if err := errors.Join(balances.FromPages(v, org, q, pages.add), new(balances.Reader).FromCheckpoint(v, org, q, 1, continued.add)); err != nil {
@@ -115,7 +115,7 @@ func (f *fixture) everyWay(q balances.AsOf) listing {
 // at moves the clock to an hour of a day after the first.
 func (f *fixture) at(day, hour int) {
 	f.t.Helper()
-	if err := f.clock.Set(time.Date(2026, 9, 3+day, hour, 0, 0, 0, time.UTC)); err != nil {
+	if err := f.Clock.Set(time.Date(2026, 9, 3+day, hour, 0, 0, 0, time.UTC)); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -127,13 +127,13 @@ func posted(amount uint64) *posting.Change {
 func TestACheckpointIsMadeOfADayWhenTheNextHasBegun(t *testing.T) {
 	f := open(t)
 	for _, n := range []uint64{500, 30} {
-		f.must(posted(n))
+		f.MustSubmit(posted(n))
 	}
 	f.at(1, 12)
 	if _, due := f.next(balances.Checkpoint{}); due {
 		t.Fatal("it was made before something was booked later")
 	}
-	f.must(posted(7))
+	f.MustSubmit(posted(7))
 	c, due := f.next(balances.Checkpoint{})
 	if !due || c.Seq != 2 || c.Accounts != 2 || c.Previous != 0 || c.Booked.Date() != ledger.DateOf(start) {
 		t.Fatalf("made was %+v, %v", c, due)
@@ -142,7 +142,7 @@ func TestACheckpointIsMadeOfADayWhenTheNextHasBegun(t *testing.T) {
 		t.Error("the next day has one before it is over")
 	}
 	f.at(4, 12)
-	f.must(posted(1))
+	f.MustSubmit(posted(1))
 	next, due := f.next(*c)
 	if !due || next.Seq != 3 || next.Previous != 2 {
 		t.Errorf("of the next day: %+v, %v", next, due)
@@ -155,14 +155,14 @@ func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
 	for n := range int64(9) {
 		many = append(many, line(ledger.PartnerAvailable(n+1), ledger.Credit, 1))
 	}
-	f.must(transfer(ledger.Posted, append(many, line("A:bank", ledger.Debit, 9))...))
+	f.MustSubmit(transfer(ledger.Posted, append(many, line("A:bank", ledger.Debit, 9))...))
 	f.at(1, 12)
-	f.must(posted(7)) // one event; ten accounts require two
+	f.MustSubmit(posted(7)) // one event; ten accounts require two
 	f.at(2, 12)
-	f.must(posted(7))
-	f.must(posted(7))
+	f.MustSubmit(posted(7))
+	f.MustSubmit(posted(7))
 	f.at(3, 12)
-	f.must(posted(1))
+	f.MustSubmit(posted(1))
 	made := f.checkpoints(balances.Checkpoint{})
 	if len(made) != 2 || made[0].Seq != 1 || made[0].Accounts != 10 || made[1].Seq != 4 {
 		t.Errorf("made were %+v", made)
@@ -172,7 +172,7 @@ func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
 func TestALongDayHasCheckpointsWithin(t *testing.T) {
 	f := open(t)
 	for range balances.CheckpointEvents/posting.MaxSteps + 1 {
-		f.must(addManyAccounts(posting.MaxSteps))
+		f.MustSubmit(addManyAccounts(posting.MaxSteps))
 	}
 	made := f.checkpoints(balances.Checkpoint{})
 	if len(made) != 1 || made[0].Seq != balances.CheckpointEvents {
@@ -185,7 +185,7 @@ func TestALongDayHasCheckpointsWithin(t *testing.T) {
 	}
 }
 
-// throng returns a change of many entries.
+// addManyAccounts returns a change of many entries.
 func addManyAccounts(n int) *posting.Change {
 	c := &posting.Change{Outcome: true}
 	for range n {
@@ -201,7 +201,7 @@ func addManyAccounts(n int) *posting.Change {
 
 func TestATrialBalanceIsOfItsMoment(t *testing.T) {
 	f := open(t)
-	must := func(c *posting.Change) ledger.Micros { return f.must(c).Stamps[0].Updated }
+	must := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Stamps[0].Updated }
 	first := must(posted(500))
 	held := &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
@@ -280,7 +280,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	}
 	book := func(step posting.Step, phase ledger.Phase, postings, released []ledger.Posting) {
 		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: effective(), Postings: postings, Released: released}}}
-		instants = append(instants, f.must(&posting.Change{Outcome: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
+		instants = append(instants, f.MustSubmit(&posting.Change{Outcome: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
 	}
 	for day := range days {
 		f.at(day, 11)
@@ -331,7 +331,7 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 		if random.IntN(3) == 0 {
 			q.Past = &ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USD", Env: q.Env}}
 		}
-		v := f.View()
+		v := f.Journal.View()
 		var want, got listing
 		alone, carried := balances.FromPages(v, org, q, want.add), new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), got.add)
 		v.Close()
@@ -364,7 +364,7 @@ func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 					c.Steps[i].Events[0].Entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(4))
 				}
 			}
-			stamps := f.must(c).Stamps
+			stamps := f.MustSubmit(c).Stamps
 			instants = append(instants, stamps[len(stamps)-1].Updated)
 		}
 	}
@@ -379,7 +379,7 @@ func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
 		if random.IntN(3) == 0 {
 			q.Prefix = "L:partner:1"
 		}
-		v := f.View()
+		v := f.Journal.View()
 		var want listing
 		if err := balances.FromPages(v, org, q, want.add); err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 // checkpoints, pages and shifted lines.
 func seenOf(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
 	f.t.Helper()
-	v := f.View()
+	v := f.Journal.View()
 	defer v.Close()
 	type sums struct{ posted, held, released [2]uint64 } // by debit and credit
 	all := make(map[ledger.Account]*sums)
@@ -111,7 +111,7 @@ func seenBy(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
 			}
 		}
 	}
-	v := f.View()
+	v := f.Journal.View()
 	defer v.Close()
 	if err := balances.FromPages(v, org, q, only(&alone)); err != nil {
 		f.t.Fatal(err)

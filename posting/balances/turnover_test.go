@@ -24,7 +24,7 @@ func (f *fixture) pages(q balances.AsOf, limit int) listing {
 func (f *fixture) pagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listing) {
 	f.t.Helper()
 	for q.Paged = true; ; {
-		v := f.View()
+		v := f.Journal.View()
 		n := 0
 		err := f.reader.TrialBalance(v, of, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			lines.add(a, t)
@@ -55,7 +55,7 @@ func thousand(of ledger.ID, n uint64, partners int) *posting.Change {
 	return c
 }
 
-// crowd is the n-th thousand, with a partner for each entry.
+// addAccounts is the n-th thousand, with a partner for each entry.
 func addAccounts(n int) *posting.Change {
 	c := thousand(org, 1, posting.MaxSteps)
 	for i := range c.Steps {
@@ -79,8 +79,8 @@ func sixteen(each int) listing {
 func TestWhatIsKeptForTheNextPageIsOfOneOrganization(t *testing.T) {
 	f := open(t)
 	other := uuid.New()
-	f.must(thousand(org, 1, 16))
-	stamps := f.must(thousand(other, 3, 16)).Stamps
+	f.MustSubmit(thousand(org, 1, 16))
+	stamps := f.MustSubmit(thousand(other, 3, 16)).Stamps
 	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
 		for of, want := range map[ledger.ID]listing{org: sixteen(64), other: sixteen(3 * 64)} {
@@ -97,9 +97,9 @@ func TestWhatIsKeptForTheNextPageIsOfOneOrganization(t *testing.T) {
 // It is not used after a checkpoint that was made since.
 func TestWhatIsKeptForTheNextPageIsOfOneCheckpoint(t *testing.T) {
 	f := open(t)
-	f.must(thousand(org, 1, 16))
+	f.MustSubmit(thousand(org, 1, 16))
 	f.at(1, 12)
-	stamps := f.must(thousand(org, 1, 16)).Stamps
+	stamps := f.MustSubmit(thousand(org, 1, 16)).Stamps
 	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
 		if got := f.pages(q, 4); !slices.Equal(got, sixteen(128)) {
@@ -119,7 +119,7 @@ func TestWhatIsKeptForTheNextPageIsOfOneCheckpoint(t *testing.T) {
 func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 	random := random(t)
 	f := open(t)
-	f.must(thousand(org, 1, 50)) // as many events are worth keeping
+	f.MustSubmit(thousand(org, 1, 50)) // as many events are worth keeping
 	const days = 10
 	instants := history(f, random, days)[:3]
 	for range 300 {
@@ -131,7 +131,7 @@ func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 		if random.IntN(2) == 0 {
 			q.Past = &ledger.Account{Path: ledger.PartnerAvailable(1 + random.Int64N(60)), Asset: usd}
 		}
-		v := f.View()
+		v := f.Journal.View()
 		var want, got listing
 		err := errors.Join(balances.FromPages(v, org, q, want.add), f.reader.FromCheckpoint(v, org, q, 1+random.IntN(40), got.add))
 		v.Close()
@@ -152,12 +152,12 @@ func TestWhatIsKeptMayBeOfOtherAccounts(t *testing.T) {
 func TestOfManyAccountsAPageKeepsTheFirst(t *testing.T) {
 	f := open(t)
 	for n := range balances.MaxKept/posting.MaxSteps + 1 {
-		f.must(addAccounts(n))
+		f.MustSubmit(addAccounts(n))
 	}
 	q := balances.AsOf{Env: money.Prod, At: 1 << 62}
 	for _, paged := range []bool{false, true} {
 		q.Paged = paged
-		v, n := f.View(), 0
+		v, n := f.Journal.View(), 0
 		err := f.reader.TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 			n++
 			return n < 100, nil
@@ -176,7 +176,7 @@ func TestOfManyAccountsAPageKeepsTheFirst(t *testing.T) {
 func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 	for partners, keeps := range map[int]bool{balances.FewAccounts - 2: false, balances.FewAccounts - 1: true} {
 		f := open(t)
-		f.must(thousand(org, 1, partners))
+		f.MustSubmit(thousand(org, 1, partners))
 		if got := f.trial(balances.AsOf{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
 			t.Errorf("it is %q", got)
 		}

@@ -63,10 +63,10 @@ func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
 func TestAfterAWrongPartThePagesAreRead(t *testing.T) {
 	f := open(t)
 	for n := range 3 {
-		f.must(addAccounts(n))
+		f.MustSubmit(addAccounts(n))
 	}
 	f.at(1, 12)
-	f.must(posted(1))
+	f.MustSubmit(posted(1))
 	made := f.checkpoints(balances.Checkpoint{})
 	if len(made) != 1 || len(made[0].Parts) < 3 {
 		t.Fatalf("made were %d checkpoints, %+v", len(made), made)
@@ -88,7 +88,7 @@ func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
 	made := f.checkpoints(balances.Checkpoint{})
 	c := made[len(made)-1]
 	whole := func() bool {
-		v := f.View()
+		v := f.Journal.View()
 		defer v.Close()
 		has, err := balances.HasParts(v, org, &c)
 		if err != nil {
@@ -111,11 +111,11 @@ func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
 	f.submitKVs(posting.KV{Org: org, Key: surplus})
 	f.at(9, 12)
 	for range 8 {
-		f.must(posted(1))
+		f.MustSubmit(posted(1))
 	}
 	f.at(10, 12)
-	f.must(posted(1))
-	v := f.View()
+	f.MustSubmit(posted(1))
+	v := f.Journal.View()
 	defer v.Close()
 	seq, due, err := balances.NextCheckpoint(v, org, &c)
 	if err != nil || !due {

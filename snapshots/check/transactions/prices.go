@@ -56,7 +56,7 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	return new(big.Int).Div(arrives.Num(), arrives.Denom())
 }
 
-// feeBack returns the part of the fee that has been returned after a part of a charge has been
+// refundedFee returns the part of the fee that has been returned after a part of a charge has been
 // refunded: floor(fee × refunded so far / amount); 0 if the terminal returns no fees.
 func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	if !p.Fees.Refundable || settled.Sign() == 0 {
